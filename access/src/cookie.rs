@@ -12,6 +12,24 @@ pub const VALID_MS: i64 = 36_000_000;
 /// The longest cookie that is looked at.
 const LONGEST: usize = 4096;
 
+/// What a token tells of somebody.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    /// The user.
+    pub user: &'a str,
+    /// The principal: the same, but with Kerberos, where it has a realm.
+    pub principal: &'a str,
+    /// The kind of authentication: `simple`, `basic`, `kerberos`.
+    pub kind: &'a str,
+}
+
+impl<'a> Told<'a> {
+    /// A user without a realm.
+    pub fn of(user: &'a str, kind: &'a str) -> Told<'a> {
+        Told { user, principal: user, kind }
+    }
+}
+
 /// What tokens are signed with. Servers that share one know each other's tokens.
 pub struct Secret(hmac::Key);
 
@@ -47,15 +65,16 @@ impl Secret {
         hmac::sign(&self.0, text).as_ref().to_vec()
     }
 
-    /// The value of a cookie for a user, whom this kind of authentication told, until then.
-    pub fn token(&self, user: &str, kind: &str, until_ms: i64) -> String {
-        let told = format!("u={user}&p={user}&t={kind}&e={until_ms}");
+    /// The value of a cookie until then.
+    pub fn token(&self, told: &Told<'_>, until_ms: i64) -> String {
+        let Told { user, principal, kind } = told;
+        let told = format!("u={user}&p={principal}&t={kind}&e={until_ms}");
         let sum = STANDARD.encode(self.sum(told.as_bytes()));
         format!("{told}&s={sum}")
     }
 
-    /// Whose token it is, if it was signed with this secret and holds.
-    pub fn user_of(&self, token: &str, now_ms: i64) -> Option<String> {
+    /// Whose token it is, and what kind of authentication told it, if it was signed with this secret and holds.
+    pub fn user_of(&self, token: &str, now_ms: i64) -> Option<(String, String)> {
         let token = token.trim_matches('"');
         if token.len() > LONGEST {
             return None;
@@ -68,12 +87,13 @@ impl Secret {
             told.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
         };
         let until: i64 = field("e")?.parse().ok()?;
-        (now_ms < until).then(|| field("u").map(str::to_owned)).flatten()
+        let user = || Some((field("u")?.to_owned(), field("t")?.to_owned()));
+        (now_ms < until).then(user).flatten()
     }
 
     /// The header `Set-Cookie` with a token.
-    pub fn header(&self, user: &str, kind: &str, until_ms: i64, is_https: bool) -> String {
-        let token = self.token(user, kind, until_ms);
+    pub fn header(&self, told: &Told<'_>, until_ms: i64, is_https: bool) -> String {
+        let token = self.token(told, until_ms);
         let until = jiff::Timestamp::from_millisecond(until_ms);
         let until = until.map_or(String::new(), |at| {
             format!("; Expires={}", at.strftime("%a, %d-%b-%Y %H:%M:%S GMT"))
@@ -95,19 +115,20 @@ mod tests {
     #[test]
     fn tokens_are_those_of_hadoop() {
         let secret = Secret::of(&[7; 32]).expect("long enough");
-        let header = secret.header("tester", "simple", 1_795_268_074_443, false);
+        let header = secret.header(&Told::of("tester", "simple"), 1_795_268_074_443, false);
         assert!(header.starts_with("hadoop.auth=\"u=tester&p=tester&t=simple&e=1795268074443&s="));
         assert!(header.ends_with("\"; Path=/; Expires=Sat, 21-Nov-2026 13:34:34 GMT; HttpOnly"));
-        assert!(secret.header("a", "simple", 1, true).contains("; Secure; HttpOnly"));
+        assert!(secret.header(&Told::of("a", "simple"), 1, true).contains("; Secure; HttpOnly"));
         assert!(Secret::of(b"short").is_err());
     }
 
     #[test]
     fn a_forged_changed_or_old_token_is_nobodys() {
         let secret = Secret::random().expect("randomness");
-        let token = secret.token("ann", "simple", 1_000);
-        assert_eq!(secret.user_of(&token, 999).as_deref(), Some("ann"));
-        assert_eq!(secret.user_of(&format!("\"{token}\""), 999).as_deref(), Some("ann"));
+        let token = secret.token(&Told::of("ann", "simple"), 1_000);
+        let ann = Some(("ann".to_owned(), "simple".to_owned()));
+        assert_eq!(secret.user_of(&token, 999), ann);
+        assert_eq!(secret.user_of(&format!("\"{token}\""), 999), ann);
         // It has ended, and is sent once more.
         assert_eq!(secret.user_of(&token, 1_000), None);
         let other = Secret::random().expect("randomness");

@@ -7,11 +7,14 @@
 pub mod accounts;
 pub mod certificates;
 pub mod cookie;
+pub mod kerberos;
+pub mod keytab;
 
 use accounts::Accounts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cookie::Secret;
+use cookie::{Secret, Told};
+use kerberos::Acceptor;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -25,6 +28,8 @@ pub enum Method {
     Basic,
     /// By a bearer token.
     Token,
+    /// By a ticket of Kerberos: SPNEGO.
+    Kerberos,
 }
 
 impl Method {
@@ -37,7 +42,10 @@ impl Method {
             "simple" => Ok(Method::Simple),
             "basic" => Ok(Method::Basic),
             "token" => Ok(Method::Token),
-            other => Err(format!("`{other}` is no way to say who asks: simple, basic, token")),
+            "kerberos" => Ok(Method::Kerberos),
+            other => {
+                Err(format!("`{other}` is no way to say who asks: simple, basic, token, kerberos"))
+            }
         };
         text.split(',').map(method).collect()
     }
@@ -51,7 +59,7 @@ pub fn may_listen(address: IpAddr, chosen: Option<&[Method]>) -> Result<(), Stri
     match address.to_canonical().is_loopback() || chosen.is_some() {
         true => Ok(()),
         false => Err(format!(
-            "whoever reaches {address} could run programs here; choose who may with --auth simple, basic or token, or listen on 127.0.0.1"
+            "whoever reaches {address} could run programs here; choose who may with --auth simple, basic, token or kerberos, or listen on 127.0.0.1"
         )),
     }
 }
@@ -69,6 +77,8 @@ pub struct Rules {
     pub valid_ms: i64,
     /// Whether requests come over TLS.
     pub is_https: bool,
+    /// Who knows whose tickets of Kerberos are right.
+    pub acceptor: Option<Arc<Acceptor>>,
     /// Names by which a server that believes everybody is reached, beside those of this machine: those of a proxy before it.
     pub hosts: Vec<String>,
 }
@@ -94,6 +104,8 @@ pub struct Who {
     pub really: Option<String>,
     /// The header `Set-Cookie` that the answer has.
     pub cookie: Option<String>,
+    /// Its header `WWW-Authenticate`, by which this server says who it is.
+    pub proof: Option<String>,
 }
 
 /// Why a request is not answered.
@@ -129,12 +141,15 @@ pub struct Keeper {
 
 /// What is said to nobody in particular who asks for somebody else.
 const NO_PROXY: &str = "proxyUser cannot be null, If you're attempting to use user-impersonation via a proxy user, please make sure that oozie.service.ProxyUserService.proxyuser.#USER#.hosts and oozie.service.ProxyUserService.proxyuser.#USER#.groups are configured correctly";
+/// The scheme of SPNEGO.
+const NEGOTIATE: &str = "Negotiate";
 /// How long a password that fitted is not tried again.
 const FITS_MS: i64 = 300_000;
 /// So many passwords are remembered to have fitted.
 const FITTED: usize = 1_000;
-/// The longest header `Authorization` that is looked at.
+/// The longest header `Authorization` that is looked at, and the longest with a ticket: some list the groups of a user.
 const LONGEST: usize = 8192;
+const LONGEST_TICKET: usize = 65_536;
 
 impl Keeper {
     /// Knows these users by these rules.
@@ -236,18 +251,25 @@ impl Keeper {
             return Err(Refusal::new(403, None, "user.name names no user"));
         }
         let has = |method| rules.methods.contains(&method);
-        let known = |user: String, cookie| Who { user: Some(user), really: None, cookie };
-        let fresh = |user: String, kind| {
+        let known = |user: String| Who { user: Some(user), ..Who::default() };
+        let fresh = |told: &Told<'_>| {
             let until = now_ms.saturating_add(rules.valid_ms);
-            let cookie = rules.secret.header(&user, kind, until, rules.is_https);
-            known(user, Some(cookie))
+            let cookie = rules.secret.header(told, until, rules.is_https);
+            Who { cookie: Some(cookie), ..known(told.user.to_owned()) }
         };
         // A header is said for this request; a cookie stays from another one.
         if let Some(header) = (asked.header)("authorization") {
+            if let Some(accepted) = self.negotiated(&header, now_ms)? {
+                let kerberos::Accepted { user, principal, token } = &accepted;
+                let who = fresh(&Told { user, principal, kind: "kerberos" });
+                let proof =
+                    (!token.is_empty()).then(|| format!("{NEGOTIATE} {}", STANDARD.encode(token)));
+                return Ok(Who { proof, ..who });
+            }
             if let Some(user) = self.authorized(&header, now_ms) {
                 return Ok(match user {
-                    (user, Method::Basic) => fresh(user, "basic"),
-                    (user, _) => known(user, None),
+                    (user, Method::Basic) => fresh(&Told::of(&user, "basic")),
+                    (user, _) => known(user),
                 });
             }
             if has(Method::Basic) || has(Method::Token) {
@@ -256,18 +278,41 @@ impl Keeper {
         }
         let cookies = (asked.header)("cookie").unwrap_or_default();
         let signed = cookie::tokens(&cookies).find_map(|token| rules.secret.user_of(token, now_ms));
-        // Where users have to prove who they are, one who was taken out of the file is nobody any more.
-        let is_there = |user: &String| has(Method::Simple) || self.accounts().knows(user);
-        if let Some(user) = signed.filter(|user| rules.methods.is_empty() || is_there(user)) {
-            return Ok(known(user, None));
+        // Only what is a way in now counts, and where users prove who they are by the file, one who was taken out of it is
+        // nobody any more.
+        let is_there = |user: &str, kind: &str| match kind {
+            "simple" => has(Method::Simple),
+            "kerberos" => has(Method::Kerberos),
+            _ => has(Method::Basic) && self.accounts().knows(user),
+        };
+        if let Some((user, _)) =
+            signed.filter(|(user, kind)| rules.methods.is_empty() || is_there(user, kind))
+        {
+            return Ok(known(user));
         }
         match named {
             Some(user) if has(Method::Simple) || rules.methods.is_empty() => {
-                Ok(fresh(user, "simple"))
+                Ok(fresh(&Told::of(&user, "simple")))
             }
             None if rules.methods.is_empty() || rules.allows_anonymous => Ok(Who::default()),
             _ => Err(self.challenge("Authentication required")),
         }
+    }
+
+    /// Whom a ticket of Kerberos proves, where one is sent and looked at.
+    fn negotiated(&self, header: &str, now_ms: i64) -> Result<Option<kerberos::Accepted>, Refusal> {
+        let Some(acceptor) = &self.rules.acceptor else { return Ok(None) };
+        let Some((scheme, token)) = header.split_once(' ') else { return Ok(None) };
+        if !scheme.eq_ignore_ascii_case(NEGOTIATE) {
+            return Ok(None);
+        }
+        let refused = |why: String| Refusal::new(403, None, format!("Kerberos: {why}"));
+        if header.len() > LONGEST_TICKET {
+            return Err(refused("the token is too long".to_owned()));
+        }
+        let token = STANDARD.decode(token.trim());
+        let token = token.map_err(|_| refused("the token is not base64".to_owned()))?;
+        acceptor.accept(&token, now_ms).map(Some).map_err(refused)
     }
 
     /// Whom a header `Authorization` proves.
@@ -313,6 +358,7 @@ impl Keeper {
             Method::Simple => "PseudoAuth",
             Method::Basic => "Basic realm=\"ankus\", charset=\"UTF-8\"",
             Method::Token => "Bearer",
+            Method::Kerberos => NEGOTIATE,
         };
         let challenges = self.rules.methods.iter().map(challenge).collect();
         Refusal { challenges, ..Refusal::new(401, None, message) }

@@ -147,7 +147,7 @@ async fn handle(
     let number = site.shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     let line = format!("{} {}", http.method(), http.uri().path());
     let line: String = line.chars().filter(|c| !c.is_control()).take(500).collect();
-    let (reply, cookie) = replied(&site, from, http).await;
+    let (reply, own) = replied(&site, from, http).await;
     let (status, length, mut response) = match reply {
         Reply::Answer(answer) => (answer.status, answer.body.len(), answer.response()),
         Reply::Events(request) => match pages::events(&site, request).await {
@@ -160,15 +160,20 @@ async fn handle(
     log(&format!("request={number} {line} status={status} bytes={length} ms={took}"));
     let headers = response.headers_mut();
     headers.insert("x-request-id", HeaderValue::from(number));
-    if let Some(Ok(cookie)) = cookie.map(HeaderValue::try_from) {
-        headers.append(header::SET_COOKIE, cookie);
+    for (name, value) in own {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.append(name, value);
+        }
     }
     response
 }
 
-/// What becomes of a request, with the cookie that its client is given.
-async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Reply, Option<String>) {
-    let status = |status| (Reply::Answer(Answer { status, ..Answer::done() }), None);
+/// Headers of an answer that have to do with who asks.
+type Own = Vec<(header::HeaderName, String)>;
+
+/// What becomes of a request, with the cookie that its client is given, and what proves this server to it.
+async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Reply, Own) {
+    let status = |status| (Reply::Answer(Answer { status, ..Answer::done() }), Own::new());
     let (parts, body) = http.into_parts();
     let parts = Arc::new(parts);
     let (there, asks) = (site.clone(), parts.clone());
@@ -176,11 +181,13 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
     let who = tokio::task::spawn_blocking(move || known(&there.shared, &asks, from)).await;
     let mut who = match who {
         Ok(Ok(who)) => who,
-        Ok(Err(answer)) => return (Reply::Answer(answer), None),
+        Ok(Err(answer)) => return (Reply::Answer(answer), Own::new()),
         // A panic is told where it happens, and is the end of one request only.
         Err(_) => return status(500),
     };
-    let cookie = who.cookie.take();
+    let cookie = who.cookie.take().map(|cookie| (header::SET_COOKIE, cookie));
+    let proof = who.proof.take().map(|proof| (header::WWW_AUTHENTICATE, proof));
+    let own: Own = cookie.into_iter().chain(proof).collect();
     let most = if parts.uri.path() == "/oozie/upload" { LARGEST_UPLOAD } else { LARGEST_BODY };
     let body = match tokio::time::timeout(BODY, to_bytes(body, most)).await {
         Ok(Ok(body)) => body.to_vec(),
@@ -192,7 +199,7 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
         let request = Request { who, body, ..read(&parts, site.scheme) };
         routed(&site, &parts, request)
     });
-    (done.await.unwrap_or_else(|_| status(500).0), cookie)
+    (done.await.unwrap_or_else(|_| status(500).0), own)
 }
 
 /// What a request says, its body left out.

@@ -45,6 +45,7 @@ mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;
 mod ide;
+mod kerberos;
 mod killed;
 mod layout;
 mod limits;

@@ -23,7 +23,7 @@ const EACH: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The jars of the client.
-fn jars() -> Option<PathBuf> {
+pub(crate) fn jars() -> Option<PathBuf> {
     let place = root().join("target/oozie-client");
     let lib = place.join("lib");
     if std::fs::read_dir(&lib).is_ok_and(|all| all.count() > 40) {

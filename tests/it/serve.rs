@@ -115,7 +115,7 @@ impl Drop for Server {
     }
 }
 
-fn apps() -> tempfile::TempDir {
+pub(crate) fn apps() -> tempfile::TempDir {
     folder(&[
         (".ankus/root/apps/tidy/workflow.xml", WORKFLOW),
         (".ankus/root/apps/broken/workflow.xml", BROKEN),
@@ -395,7 +395,10 @@ fn what_says_nothing_of_who_asks_is_refused_at_the_start() {
         (&["--auth", "token", "--accounts", "open.toml"], "chmod 600"),
         (&["--auth", "token", "--accounts", "absent.toml"], "cannot be read"),
         (&["--tls", "absent.pem", "absent.pem"], "TLS cannot be spoken"),
-        (&["--auth", "kerberos"], "invalid value"),
+        (&["--auth", "kerberos"], "needs --keytab"),
+        (&["--auth", "simple", "--keytab", "open.toml"], "counts only with --auth kerberos"),
+        (&["--auth", "kerberos", "--keytab", "open.toml"], "can be read"),
+        (&["--auth", "digest"], "invalid value"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);

@@ -5,6 +5,8 @@ use crate::{Exit, Failure, Shell};
 use ankus_access::accounts::{self, Accounts};
 use ankus_access::certificates::Certificates;
 use ankus_access::cookie::{Secret, VALID_MS};
+use ankus_access::kerberos::Acceptor;
+use ankus_access::keytab::Keytab;
 use ankus_access::{self as access, Keeper, Method, Rules};
 use ankus_procedure::private;
 use ankus_server::ServerConfig;
@@ -21,12 +23,19 @@ const SECRET: &str = "cookies.secret";
 #[derive(Debug, clap::Args)]
 pub(super) struct AccessArguments {
     /// How clients say who they are, with commas between several. `simple` believes `user.name`, as a server without Kerberos
-    /// does; `basic` asks for a password and `token` for a bearer token. Without it everybody on this machine is served.
+    /// does; `basic` asks for a password, `token` for a bearer token and `kerberos` for a ticket (SPNEGO). Without it everybody
+    /// on this machine is served.
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     auth: Vec<Auth>,
     /// Passwords, tokens, groups, administrators and proxy users (docs/web-services.md describes the file).
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
+    /// The keys of this service, for --auth kerberos: those of `HTTP/host@REALM`, as `kadmin ktadd` writes them.
+    #[arg(long, value_name = "FILE")]
+    keytab: Option<PathBuf>,
+    /// The principal of this service, where the keytab has keys of several and only one is meant.
+    #[arg(long, value_name = "HTTP/HOST@REALM", requires = "keytab")]
+    principal: Option<String>,
     /// Serve over TLS with this chain of certificates and this key, both as PEM.
     #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
     tls: Vec<PathBuf>,
@@ -50,6 +59,8 @@ enum Auth {
     Basic,
     /// By a bearer token.
     Token,
+    /// By a ticket of Kerberos.
+    Kerberos,
 }
 
 impl Auth {
@@ -58,6 +69,7 @@ impl Auth {
             Auth::Simple => Method::Simple,
             Auth::Basic => Method::Basic,
             Auth::Token => Method::Token,
+            Auth::Kerberos => Method::Kerberos,
         }
     }
 }
@@ -89,15 +101,34 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
 }
 
-/// The accounts in a file that only its owner may change.
-fn accounts_of(path: &Path) -> Result<Accounts, String> {
+/// Refuses a file for which others than its owner have one of these permissions.
+fn is_own(path: &Path, mode: u32, what: &str) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt as _;
     let shown = path.display();
-    let text = String::from_utf8(read(path)?).map_err(|_| format!("`{shown}` is not UTF-8"))?;
     let found = fs::metadata(path).map_err(|error| format!("`{shown}`: {error}"))?;
-    if found.permissions().mode() & 0o022 != 0 {
-        return Err(format!("`{shown}` can be changed by others than its owner; chmod 600 it"));
+    match found.permissions().mode() & mode {
+        0 => Ok(()),
+        _ => Err(format!("`{shown}` can be {what} by others than its owner; chmod 600 it")),
     }
+}
+
+/// The keys in a file that only its owner may read, or its group.
+fn keytab_of(path: &Path, principal: Option<&str>) -> Result<Keytab, String> {
+    let shown = path.display();
+    let bytes = read(path)?;
+    is_own(path, 0o037, "read or changed")?;
+    let keytab = Keytab::read(&bytes).and_then(|keytab| match principal {
+        Some(principal) => keytab.of(principal),
+        None => keytab.of_service("HTTP"),
+    });
+    keytab.map_err(|why| format!("`{shown}`: {why}"))
+}
+
+/// The accounts in a file that only its owner may change.
+fn accounts_of(path: &Path) -> Result<Accounts, String> {
+    let shown = path.display();
+    let text = String::from_utf8(read(path)?).map_err(|_| format!("`{shown}` is not UTF-8"))?;
+    is_own(path, 0o022, "changed")?;
     Accounts::read(&text).map_err(|why| format!("`{shown}`: {why}"))
 }
 
@@ -107,6 +138,9 @@ pub(super) struct Access {
     certificates: Option<Arc<Certificates>>,
     accounts: Option<Seen>,
     tls: Vec<Seen>,
+    acceptor: Option<Arc<Acceptor>>,
+    keytab: Option<Seen>,
+    principal: Option<String>,
 }
 
 impl AccessArguments {
@@ -143,7 +177,8 @@ impl AccessArguments {
         let chosen = (!methods.is_empty()).then_some(methods.as_slice());
         access::may_listen(listens, chosen).map_err(Failure::new)?;
         let proves = methods.iter().any(|method| *method != Method::Simple);
-        if proves && self.accounts.is_none() {
+        let of_file = [Method::Basic, Method::Token].iter().any(|it| methods.contains(it));
+        if of_file && self.accounts.is_none() {
             let failure = Failure::new("--auth basic and token need --accounts FILE");
             return Err(failure.help("docs/web-services.md describes the file").into());
         }
@@ -153,6 +188,7 @@ impl AccessArguments {
         }
         let accounts = self.accounts.as_deref().map(accounts_of).transpose();
         let accounts = accounts.map_err(Failure::new)?.unwrap_or_default();
+        let acceptor = self.acceptor(&methods)?;
         let certificates = match self.tls.as_slice() {
             [chain, key] => Some(
                 read(chain)
@@ -172,6 +208,7 @@ impl AccessArguments {
             secret: secret.map_err(Failure::new)?,
             valid_ms: VALID_MS,
             is_https: certificates.is_some(),
+            acceptor: acceptor.clone(),
             hosts: self.host.clone(),
         };
         Ok(Access {
@@ -179,7 +216,30 @@ impl AccessArguments {
             certificates,
             accounts: self.accounts.as_deref().map(Seen::new),
             tls: self.tls.iter().map(|path| Seen::new(path)).collect(),
+            acceptor,
+            keytab: self.keytab.as_deref().map(Seen::new),
+            principal: self.principal.clone(),
         })
+    }
+
+    /// Who knows whose tickets are right, where tickets are asked for.
+    fn acceptor(&self, methods: &[Method]) -> miette::Result<Option<Arc<Acceptor>>> {
+        match (methods.contains(&Method::Kerberos), &self.keytab) {
+            (false, None) => Ok(None),
+            (true, Some(path)) => {
+                let keytab = keytab_of(path, self.principal.as_deref()).map_err(Failure::new)?;
+                Ok(Some(Arc::new(Acceptor::new(keytab))))
+            }
+            (true, None) => {
+                let failure = Failure::new("--auth kerberos needs --keytab FILE");
+                let how = "kadmin makes one: addprinc -randkey HTTP/host, ktadd -k FILE HTTP/host";
+                Err(failure.help(how).into())
+            }
+            (false, Some(_)) => {
+                let failure = Failure::new("--keytab counts only with --auth kerberos");
+                Err(failure.help("add kerberos to --auth").into())
+            }
+        }
     }
 }
 
@@ -219,6 +279,17 @@ impl Access {
                     "the file of accounts was read again".to_owned()
                 }
                 Err(why) => format!("the accounts stay as they were: {why}"),
+            });
+        }
+        if let (Some(keytab), Some(acceptor)) = (&mut self.keytab, &self.acceptor)
+            && keytab.has_changed()
+        {
+            said.push(match keytab_of(&keytab.path, self.principal.as_deref()) {
+                Ok(renewed) => {
+                    acceptor.renew(renewed);
+                    "the keytab was read again".to_owned()
+                }
+                Err(why) => format!("the keytab stays as it was: {why}"),
             });
         }
         // All are asked, so that a pair that was changed at once is read once.

@@ -1,0 +1,242 @@
+//! `ankus serve --auth kerberos` with a real KDC (Debian's krb5-kdc, krb5-admin-server and krb5-user), `curl --negotiate` and the
+//! real `oozie` client. Without one of them, the test says that it is skipped.
+
+use crate::oozie_client::jars;
+use crate::serve::{Server, apps};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+/// A KDC of two realms that trust each other.
+struct Kdc {
+    child: Child,
+    folder: PathBuf,
+}
+
+/// What is not to be found on a path of `PATH`.
+fn missing(tools: &[&str]) -> Option<String> {
+    let places: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let is_there = |tool: &&&str| places.iter().any(|place| place.join(tool).exists());
+    tools.iter().find(|tool| !is_there(tool)).map(|tool| (*tool).to_owned())
+}
+
+impl Kdc {
+    fn start(folder: &Path) -> Kdc {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = port.local_addr().expect("an address").port();
+        let shown = folder.display();
+        let client = format!(
+            "[libdefaults]\n default_realm = ANKUS.TEST\n dns_lookup_kdc = false\n dns_lookup_realm = false\n rdns = false\n dns_canonicalize_hostname = false\n udp_preference_limit = 1\n[realms]\n ANKUS.TEST = {{\n  kdc = 127.0.0.1:{port}\n }}\n OTHER.TEST = {{\n  kdc = 127.0.0.1:{port}\n }}\n[domain_realm]\n localhost = ANKUS.TEST\n"
+        );
+        let realm = |name: &str| {
+            format!(
+                " {name} = {{\n  database_name = {shown}/{name}\n  key_stash_file = {shown}/{name}.stash\n  kdc_listen = 127.0.0.1:{port}\n  kdc_tcp_listen = 127.0.0.1:{port}\n }}\n"
+            )
+        };
+        let server = format!("[realms]\n{}{}", realm("ANKUS.TEST"), realm("OTHER.TEST"));
+        std::fs::write(folder.join("krb5.conf"), client).expect("writable");
+        std::fs::write(folder.join("kdc.conf"), server).expect("writable");
+        let run = |program: &str, arguments: &[&str]| said(&mut tool(folder, program, arguments));
+        for realm in ["ANKUS.TEST", "OTHER.TEST"] {
+            run("kdb5_util", &["create", "-s", "-r", realm, "-P", "x"]);
+            run(
+                "kadmin.local",
+                &["-r", realm, "-q", "addprinc -pw t krbtgt/ANKUS.TEST@OTHER.TEST"],
+            );
+        }
+        for add in ["-pw a alice", "-pw h hue", "-randkey HTTP/localhost", "-randkey HTTP/other"] {
+            run("kadmin.local", &["-q", &format!("addprinc {add}")]);
+        }
+        run("kadmin.local", &["-r", "OTHER.TEST", "-q", "addprinc -pw j joe"]);
+        let mut kdc = tool(folder, "krb5kdc", &["-n", "-r", "ANKUS.TEST", "-r", "OTHER.TEST"]);
+        let child = kdc.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        for _ in 0..100 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Kdc { child, folder: folder.to_owned() }
+    }
+
+    /// Writes new keys of a service to a keytab.
+    fn keytab(&self, service: &str, name: &str) {
+        let scratch = self.folder.join("scratch.keytab");
+        let query = format!("ktadd -k {} {service}", scratch.display());
+        said(&mut tool(&self.folder, "kadmin.local", &["-q", &query]));
+        std::fs::set_permissions(&scratch, std::fs::Permissions::from_mode(0o600)).expect("ours");
+        std::fs::rename(scratch, self.folder.join(name)).expect("ours");
+    }
+
+    /// Fetches a ticket into a cache of its own.
+    fn kinit(&self, principal: &str, password: &str) -> String {
+        use std::io::Write as _;
+        let cache = format!("{}/{principal}.cache", self.folder.display());
+        let mut kinit = tool(&self.folder, "kinit", &["-c", &cache, principal]);
+        let kinit = kinit.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let mut kinit = kinit.expect("it starts");
+        let mut asks = kinit.stdin.take().expect("piped");
+        asks.write_all(format!("{password}\n").as_bytes()).expect("it reads");
+        drop(asks);
+        assert!(kinit.wait().expect("it ends").success(), "kinit {principal}");
+        cache
+    }
+
+    /// What curl says with the tickets of a cache: what it sent and was answered, and its body.
+    fn curl(&self, server: &Server, cache: &str, path: &str, more: &[&str]) -> String {
+        let port = server.address.rsplit_once(':').expect("a port").1;
+        let url = format!("http://localhost:{port}/oozie/{path}");
+        let mut curl = tool(&self.folder, "curl", &["-sv", "--negotiate", "-u", ":"]);
+        curl.args(more).arg(url).env("KRB5CCNAME", cache);
+        said(&mut curl)
+    }
+}
+
+impl Drop for Kdc {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn tool(folder: &Path, program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    command.env("KRB5_CONFIG", folder.join("krb5.conf"));
+    command.env("KRB5_KDC_PROFILE", folder.join("kdc.conf"));
+    command
+}
+
+fn said(command: &mut Command) -> String {
+    let Output { stdout, stderr, .. } = command.output().expect("it starts");
+    format!("{}{}", String::from_utf8_lossy(&stderr), String::from_utf8_lossy(&stdout))
+}
+
+/// The real client with a ticket.
+fn oozie(kdc: &Kdc, server: &Server, cache: &str, arguments: &[&str]) -> Option<String> {
+    let jars = jars()?;
+    let port = server.address.rsplit_once(':').expect("a port").1;
+    let mut java = tool(&kdc.folder, "java", &["-cp"]);
+    java.arg(format!("{}/*", jars.display()));
+    java.arg(format!("-Djava.security.krb5.conf={}/krb5.conf", kdc.folder.display()));
+    java.arg(format!("-Duser.home={}", kdc.folder.display()));
+    java.args(["-Doozie.auth.token.cache=false", "org.apache.oozie.cli.OozieCLI"]);
+    java.args(arguments).args(["-auth", "KERBEROS"]);
+    java.env("OOZIE_URL", format!("http://localhost:{port}/oozie")).env("KRB5CCNAME", cache);
+    Some(said(&mut java))
+}
+
+fn has(text: &str, wanted: &str) {
+    assert!(text.contains(wanted), "{wanted}: {text}");
+}
+
+#[test]
+fn tickets_of_a_real_kdc_let_in_whom_they_name() {
+    let tools = ["krb5kdc", "kadmin.local", "kdb5_util", "kinit", "curl"];
+    if let Some(tool) = missing(&tools) {
+        println!("skipped: there is no {tool}");
+        return;
+    }
+    let folder = apps();
+    let kdc = Kdc::start(folder.path());
+    kdc.keytab("HTTP/localhost", "http.keytab");
+    let text = "admins = ['alice']\n[proxies]\nhue = { hosts = ['127.0.0.1'], users = ['bob'] }\n";
+    let accounts = folder.path().join("accounts.toml");
+    std::fs::write(&accounts, text).expect("writable");
+    std::fs::set_permissions(&accounts, std::fs::Permissions::from_mode(0o600)).expect("ours");
+    let how = ["--auth", "kerberos", "--keytab", "http.keytab", "--accounts", "accounts.toml"];
+    let server = Server::start(folder.path(), &how);
+    let nobody = server.ask("OPTIONS", "v2/jobs", "", "");
+    assert!(nobody.status.starts_with("401"), "{}", nobody.status);
+    has(&nobody.head, "www-authenticate: negotiate");
+    let named = server.ask("GET", "v2/jobs?user.name=alice", "", "");
+    assert!(named.status.starts_with("401"), "{}", named.status);
+
+    let alice = kdc.kinit("alice", "a");
+    let answer = kdc.curl(&server, &alice, "v1/admin/status", &[]);
+    has(&answer, "< HTTP/1.1 200");
+    has(&answer, "NORMAL");
+    has(&answer, "hadoop.auth=\"u=alice&p=alice@ANKUS.TEST&t=kerberos&e=");
+    // A token counts once; the cookie counts on.
+    let sent = answer.lines().find_map(|line| line.strip_prefix("> Authorization: "));
+    let again = format!("authorization: {}\r\n", sent.expect("a token").trim());
+    let again = server.ask("GET", "v1/admin/status", &again, "");
+    assert!(again.status.starts_with("403"), "{}", again.status);
+    has(&again.body, "Kerberos: the token was used before");
+    let cookie = answer.split("< set-cookie: ").nth(1).and_then(|rest| rest.split(';').next());
+    let cookie = format!("cookie: {}\r\n", cookie.expect("a cookie"));
+    assert_eq!(server.ask("GET", "v1/admin/status", &cookie, "").status, "200 OK");
+
+    // Whoever comes from another realm has a ticket, but no business here.
+    let joe = kdc.kinit("joe@OTHER.TEST", "j");
+    let other = kdc.curl(&server, &joe, "v1/admin/status", &[]);
+    has(&other, "< HTTP/1.1 403");
+    has(&other, "joe@OTHER.TEST is of another realm than this service, ANKUS.TEST");
+    stands_for_others(&kdc, &server, &alice);
+    keys_change(&kdc, &server);
+}
+
+/// Proxy users, and the real client.
+fn stands_for_others(kdc: &Kdc, server: &Server, alice: &str) {
+    let hue = kdc.kinit("hue", "h");
+    let for_bob = kdc.curl(server, &hue, "v1/jobs?doAs=bob", &[]);
+    has(&for_bob, "< HTTP/1.1 200");
+    let for_carol = kdc.curl(server, &hue, "v1/jobs?doAs=carol", &[]);
+    has(&for_carol, "User [hue] may not ask for [carol] from there");
+    has(&kdc.curl(server, alice, "v1/jobs?doAs=bob", &[]), "User [alice] not defined as proxyuser");
+    let Some(status) = oozie(kdc, server, alice, &["admin", "-status"]) else { return };
+    has(&status, "System mode: NORMAL");
+    let properties = "nameNode=hdfs://nn\noozie.wf.application.path=hdfs://nn/apps/tidy\n";
+    std::fs::write(kdc.folder.join("job.properties"), properties).expect("writable");
+    let submit = ["job", "-submit", "-config", "job.properties"];
+    let submit = [&submit[..], &["-doas", "bob"]].concat();
+    let made = oozie(kdc, server, &hue, &submit).expect("Java is there");
+    let id = made.split("job: ").nth(1).unwrap_or_else(|| panic!("{made}")).trim();
+    let shown = kdc.curl(server, alice, &format!("v1/job/{id}"), &[]);
+    has(&shown, "\"user\":\"bob\"");
+    // Hue itself is not its owner, bob is; alice is an administrator.
+    let kill = oozie(kdc, server, &hue, &["job", "-kill", id]).expect("Java is there");
+    has(&kill, "E0508");
+    let kill = oozie(kdc, server, &hue, &["job", "-kill", id, "-doas", "bob"]);
+    assert!(!kill.expect("Java is there").contains("Error"), "bob's job is killed");
+    server_says(kdc, server, alice, id, "KILLED");
+    let refused = oozie(kdc, server, alice, &["jobs", "-doas", "bob"]).expect("Java is there");
+    has(&refused, "E1400");
+    let audit = std::fs::read_to_string(kdc.folder.join(".ankus/audit.log")).expect("a log");
+    let killed = audit
+        .lines()
+        .find(|line| line.contains("OPERATION [kill]") && line.contains("STATUS [SUCCESS]"));
+    has(killed.unwrap_or_else(|| panic!("{audit}")), "USER [bob]");
+}
+
+fn server_says(kdc: &Kdc, server: &Server, cache: &str, id: &str, wanted: &str) {
+    for _ in 0..100 {
+        let shown = kdc.curl(server, cache, &format!("v1/job/{id}?show=status"), &[]);
+        if shown.contains(wanted) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{id} is not {wanted}");
+}
+
+/// Other keys of the service than the server has, until it has them.
+fn keys_change(kdc: &Kdc, server: &Server) {
+    kdc.keytab("HTTP/localhost", "renewed.keytab");
+    let alice = kdc.kinit("alice", "a");
+    let refused = kdc.curl(server, &alice, "v1/admin/status", &[]);
+    has(&refused, "< HTTP/1.1 403");
+    has(&refused, "cannot be read with the keys of the keytab (2 of kind 18, 2 of kind 17)");
+    let keytab = kdc.folder.join("http.keytab");
+    std::fs::rename(kdc.folder.join("renewed.keytab"), keytab).expect("ours");
+    for _ in 0..100 {
+        if kdc.curl(server, &alice, "v1/admin/status", &[]).contains("< HTTP/1.1 200") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the keytab was not read again");
+}
