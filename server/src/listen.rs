@@ -83,6 +83,8 @@ async fn connection<I: Read + Write + Unpin + Send + 'static>(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(LONGEST_HEAD)
+        // Oozie's client looks for its cookie under `Set-Cookie`, and nowhere else.
+        .title_case_headers(true)
         .serve_connection(io, service);
     // A client that goes away, or that speaks no HTTP, has been told what could be told.
     let _ = watcher.watch(served).await;

@@ -344,7 +344,7 @@ fn raw_cookie(server: &Server, headers: &str) -> String {
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("it answers");
-    let line = text.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let line = text.lines().find_map(|line| line.strip_prefix("Set-Cookie: "));
     line.and_then(|line| line.split(';').next()).expect("a cookie").to_owned()
 }
 
