@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 36] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 42] = [
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
@@ -55,6 +55,12 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 36] = [
     ("malformed-class-name", "", "element-text-whitespace", Within("class")),
     ("unknown-element", "", "error-swallowed", Within("action")),
     ("unknown-element", "`data-", "unknown-data-event", Whole),
+    ("unknown-element", "`data-", "input-logic-reference", Whole),
+    ("typographic-characters", "", "misspelt-spark-option", Within("spark-opts")),
+    ("missing-element", "`property` needs", "subworkflow-parameters-missing", Whole),
+    ("missing-element", "`property` needs", "workflow-parameters-missing", Whole),
+    ("xml-not-well-formed", "", "misspelt-sqoop-option", Within("sqoop")),
+    ("misspelt-sqoop-option", "has no value", "sqoop-query-without-conditions", Within("sqoop")),
     ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),
     ("duplicate-single-element", "`start`", "unreachable-node", Whole),
 ];
@@ -129,10 +135,17 @@ fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         .filter(|finding| finding.kind.name == "property-unresolved-reference" && is_on(finding))
         .filter_map(|finding| Some(format!("${{{}}}", finding.subject.as_ref()?)))
         .collect();
+    let is_open = |finding: &Diagnostic| {
+        finding.kind.name == "property-unresolved-reference"
+            && finding.message.contains("is never closed")
+            && is_on(finding)
+    };
+    let open = found.iter().any(is_open);
     found.retain(|finding| {
+        let told = || names.iter().any(|name| finding.message.contains(name));
         !(finding.kind.name == "submission-refused"
             && finding.message.contains("E1002")
-            && names.iter().any(|name| finding.message.contains(name)))
+            && (open && finding.message.contains("${") || told()))
     });
 }
 
@@ -143,6 +156,15 @@ fn of_unknown(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         .filter(|finding| finding.kind.name == "unknown-element" && is_on(finding))
         .map(|finding| finding.span)
         .collect();
+    // What belongs to no attribute hides how the tag ends.
+    let stray = |finding: &Diagnostic| {
+        finding.kind.name == xml::NOT_WELL_FORMED.name
+            && finding.message.ends_with("belongs to no attribute")
+            && is_on(finding)
+    };
+    if found.iter().any(stray) {
+        found.retain(|finding| !xml::closes_nothing(&finding.message));
+    }
     // Its attributes stand behind its name.
     let near = |span: Span| {
         unknown.iter().any(|name| {

@@ -181,6 +181,15 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
     {
         return None;
     }
+    // What people call the folders of a job.
+    let folder = match bare {
+        "mapred.input.path" | "mapred.input.folder" => Some("mapred.input.dir"),
+        "mapred.output.path" | "mapred.output.folder" => Some("mapred.output.dir"),
+        _ => None,
+    };
+    if folder.is_some() {
+        return folder;
+    }
     const MOST: usize = 2;
     let (own, own_letters) = (digits(bare), letters(bare.chars()));
     let end = BY_LENGTH.len();

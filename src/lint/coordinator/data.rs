@@ -651,6 +651,9 @@ fn suspects(pattern: &str) -> Vec<(&'static str, &'static str)> {
     if pattern.contains("yyyyy") {
         found.push(("yyyyy", "a year has four letters: this one gets a zero in front"));
     }
+    if ["Y", "YY"].contains(&pattern.trim_matches(['\'', '"'])) {
+        found.push(("Y", "`Y` is the year of the week, `y` that of the day"));
+    }
     if pattern.contains("YYYY") {
         found.push(("YYYY", "`YYYY` is the year of the week, `yyyy` that of the day"));
     }

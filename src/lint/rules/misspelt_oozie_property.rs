@@ -23,7 +23,19 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn nearest(name: &str) -> Option<Cow<'static, str>> {
-    of_sharelib(name).map(Cow::Owned).or_else(|| nearest_known(name).map(Cow::Borrowed))
+    of_sharelib(name)
+        .or_else(|| of_launcher(name))
+        .map(Cow::Owned)
+        .or_else(|| nearest_known(name).map(Cow::Borrowed))
+}
+
+/// What is for the launcher of an action, under a prefix with a slip.
+fn of_launcher(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("oozie.")?;
+    let (prefix, property) = rest.split_once('.')?;
+    let is_slip = prefix != "launcher" && within(prefix, "launcher", 2).is_some();
+    let of_hadoop = ["mapred.", "mapreduce.", "yarn."].iter().any(|of| property.starts_with(of));
+    (is_slip && of_hadoop).then(|| format!("oozie.launcher.{property}"))
 }
 
 /// The name behind `oozie.action.sharelib.for.` is that of an action, and any.

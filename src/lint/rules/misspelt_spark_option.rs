@@ -1,6 +1,6 @@
 //! Options of Spark with a slip.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::masked;
 use crate::lint::{Facts, Rule};
 
@@ -114,6 +114,11 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
         && name.len() > 6
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     let set = ["--conf", "-c"].contains(&option);
+    let family = name.split('.').next().unwrap_or_default();
+    if set && name.contains('.') && family != "spark" && within(family, "spark", 2).is_some() {
+        let message = format!("Spark ignores `{name}`: its settings begin with `spark.`");
+        return Some((name.len(), message));
+    }
     if is_setting && set && !word.contains('=') {
         let message = format!("`{name}` is given no value: it is written as `{name}=value`");
         return Some((name.len(), message));

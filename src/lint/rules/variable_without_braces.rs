@@ -180,10 +180,12 @@ fn forgotten(
         }
         // A function without the braces.
         let is_function = ["wf:", "coord:"].iter().any(|prefix| rest.starts_with(prefix));
-        if let Some(length) = rest.find("()").filter(|_| sign == "$" && is_function) {
+        if let Some(length) = rest.find("()").filter(|_| is_function) {
             let letters = |c: char| c.is_ascii_alphanumeric() || c == ':';
-            if rest[..length].chars().all(letters) {
-                return Some((at..at + 1 + length + 2, rest[..length + 2].to_owned()));
+            let closed = sign == "$" || rest[length + 2..].starts_with('}');
+            if closed && rest[..length].chars().all(letters) {
+                let end = at + 1 + length + 2 + usize::from(sign == "{");
+                return Some((at..end, rest[..length + 2].to_owned()));
             }
         }
         let name: String = rest[skipped..].chars().take_while(|c| letter(*c)).collect();
