@@ -16,6 +16,7 @@
 //! shows how time and memory of a check grow. `cargo xtask damage FOLDER [--step BYTES]` cuts definitions everywhere, deletes
 //! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
 //! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
+//! `cargo xtask bench-converters [--most N]` converts workflows with `ankus convert` and with o2a, and has Airflow import both.
 //! `cargo xtask panel [FOLDER] [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings to be judged by people.
 //! `cargo xtask replay [--folder FOLDER] [--scenarios N]` plays scenarios of the corpus here and in real Airflow.
 //! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
@@ -27,6 +28,7 @@
 )]
 
 mod attack;
+mod converters;
 mod crates;
 mod damage;
 mod durable;
@@ -65,6 +67,9 @@ fn main() -> ExitCode {
         Some("floors") => floors(&root()),
         Some("crates") => told(crates::run(&root())),
         Some("bench-peers") => peers::run(&root()),
+        Some("bench-converters") => {
+            told(converters::run(&root(), option("--most").unwrap_or(1_000_000)))
+        }
         Some("replay") => {
             let folder = text("--folder");
             told(replay::run(&root(), folder.as_deref(), option("--scenarios").unwrap_or(100)))
@@ -174,7 +179,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask gen [--check] | floors | bench-peers | bench-durable | simulate [--seeds N] [--first N] \
+                "usage: cargo xtask gen [--check] | floors | bench-peers | bench-converters [--most N] | bench-durable | simulate [--seeds N] [--first N] \
                  | operators [--seeds N | --scripts N | --pairs N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N | --crowd N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | panel [FOLDER] | mutate [COUNT [SEED]]"
             );

@@ -117,7 +117,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
 }
 
 /// Files whose first element is a workflow.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut todo = vec![folder.to_owned()];
     while let Some(folder) = todo.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
