@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 42] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 45] = [
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
@@ -56,6 +56,9 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 42] = [
     ("unknown-element", "", "error-swallowed", Within("action")),
     ("unknown-element", "`data-", "unknown-data-event", Whole),
     ("unknown-element", "`data-", "input-logic-reference", Whole),
+    ("xml-not-well-formed", "belongs to no attribute", "missing-attribute", Whole),
+    ("xml-not-well-formed", "belongs to no attribute", "invalid-node-name", Whole),
+    ("end-inside-fork", "", "failure-reported-as-success", Within("action")),
     ("typographic-characters", "", "misspelt-spark-option", Within("spark-opts")),
     ("missing-element", "`property` needs", "subworkflow-parameters-missing", Whole),
     ("missing-element", "`property` needs", "workflow-parameters-missing", Whole),

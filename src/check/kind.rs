@@ -51,7 +51,11 @@ fn by_end(text: &str) -> Option<FileKind> {
     ];
     let text = text.trim_end();
     let (_, start, kind) = kinds.into_iter().find(|(end, ..)| text.ends_with(end))?;
-    text.contains(start).then_some(kind)
+    let before = text[..text.find(start)?].trim_start_matches('\u{feff}').trim();
+    // What a generator reads stands in front of its template; a slip is a letter or two, or a comment that goes on.
+    let is_slip = before.len() < 3 || before.starts_with("<!--") || before.starts_with("<?");
+    let of_template = ["{{", "{%", "<%", "<#", "#set", "#if", "#foreach"];
+    (is_slip && !of_template.iter().any(|sign| before.contains(sign))).then_some(kind)
 }
 
 fn by_start(text: &str) -> Option<FileKind> {
@@ -117,6 +121,8 @@ mod tests {
         check("<!-- never ends", None);
         check("<!-- never ends ->\n<bundle-app>\n</bundle-app>\n", Some(FileKind::Bundle));
         check("x <workflow-app name='x'></workflow-app>", Some(FileKind::Workflow));
+        check("#set($x = 1)\n<workflow-app name='x'></workflow-app>", None);
+        check("<!-- a --><#if x>\n<workflow-app name='x'></workflow-app>", None);
         check("<!-- <workflow-app></workflow-app> -->", None);
     }
 }

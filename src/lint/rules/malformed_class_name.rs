@@ -34,6 +34,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             "arguments belong into `arg` elements"
         } else if [".class", ".java", ".jar", ".py"].iter().any(|end| name.ends_with(end)) {
             "a file is none"
+        } else if name.contains(['(', ')', '"', '\'', ';', ',']) {
+            "it has letters, digits and dots alone"
         } else if name.split('.').any(|part| part.is_empty()) {
             "a part between two dots is missing"
         } else {
