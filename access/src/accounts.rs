@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! admins = ["ann"]
+//! admin-groups = ["operators"]
 //!
 //! [users]
 //! ann = "$argon2id$v=19$m=19456,t=2,p=1$…"
@@ -33,6 +34,9 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZSBzYWx0IG9mIG91cnM$1bG
 pub struct Accounts {
     /// Who may change the jobs of others, and the server.
     pub admins: Vec<String>,
+    /// Groups whose members may do the same.
+    #[serde(rename = "admin-groups")]
+    pub admin_groups: Vec<String>,
     /// Hashes of passwords by user.
     users: BTreeMap<String, String>,
     /// Bearer tokens by name.

@@ -79,6 +79,8 @@ pub struct Rules {
     pub is_https: bool,
     /// Who knows whose tickets of Kerberos are right.
     pub acceptor: Option<Arc<Acceptor>>,
+    /// The groups of a user as the operating system knows them, for users whom the file of accounts has in no group.
+    pub groups_of: fn(&str) -> Vec<String>,
     /// Names by which a server that believes everybody is reached, beside those of this machine: those of a proxy before it.
     pub hosts: Vec<String>,
 }
@@ -169,6 +171,15 @@ impl Keeper {
         self.accounts.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The groups of a user: those of the file where it has any, else those of the operating system.
+    fn groups_of(&self, user: &str) -> Vec<String> {
+        let groups = self.accounts().groups_of(user);
+        match groups.is_empty() {
+            true => (self.rules.groups_of)(user),
+            false => groups,
+        }
+    }
+
     /// Who asks.
     ///
     /// # Errors
@@ -195,7 +206,7 @@ impl Keeper {
             return Err(Refusal::new(401, Some("E1400"), "doAs failed: nobody asks for another"));
         };
         let accounts = self.accounts();
-        let groups = accounts.groups_of(&other);
+        let groups = self.groups_of(&other);
         if !accounts.may_stand_for(&user, &other, &groups, asked.from) {
             let message = match accounts.is_proxy(&user) {
                 true => format!("User [{user}] may not ask for [{other}] from there"),
@@ -378,7 +389,7 @@ impl Keeper {
             Refusal::new(401, Some("E0508"), message)
         };
         let Some(user) = who.user.as_deref() else { return Err(refused("?")) };
-        let groups = self.accounts().groups_of(user);
+        let groups = self.groups_of(user);
         let is_listed = job.list.is_some_and(|list| {
             let mut names = list.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
             names.any(|name| name == "*" || name == user || groups.iter().any(|it| it == name))
@@ -404,7 +415,13 @@ impl Keeper {
     }
 
     fn is_admin(&self, user: &str) -> bool {
-        self.accounts().admins.iter().any(|admin| admin == user)
+        let accounts = self.accounts();
+        let is_of = || {
+            let groups = self.groups_of(user);
+            accounts.admin_groups.iter().any(|group| groups.contains(group))
+        };
+        accounts.admins.iter().any(|admin| admin == user)
+            || (!accounts.admin_groups.is_empty() && is_of())
     }
 }
 

@@ -7,13 +7,21 @@ const NOW: i64 = 1_700_000_000_000;
 /// What a request has: method, headers, parameters.
 type Said<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)]);
 
+/// What the operating system says: uma is an operator, and says that ann is one too, whom the file has in another group.
+fn groups_of(user: &str) -> Vec<String> {
+    match user {
+        "uma" | "ann" => vec!["operators".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
 fn keeper(methods: &[Method], allows_anonymous: bool) -> (Keeper, String) {
     let (token, sum) = accounts::new_token().expect("randomness");
     let (old, old_sum) = accounts::new_token().expect("randomness");
     assert_ne!(token, old);
     let hash = accounts::hash_of_password("s3cret:x").expect("randomness");
     let text = format!(
-        "admins = [\"root\"]\n[users]\nann = '{hash}'\n[tokens]\nci = {{ user = 'etl', sha256 = '{sum}' }}\n\
+        "admins = [\"root\"]\nadmin-groups = [\"operators\"]\n[users]\nann = '{hash}'\n[tokens]\nci = {{ user = 'etl', sha256 = '{sum}' }}\n\
          old = {{ user = 'etl', sha256 = '{old_sum}', expires = '2023-01-01T00:00:00Z' }}\n[groups]\nstaff = ['ann', 'bob']\n\
          [proxies]\nhue = {{ hosts = ['10.0.0.5'], groups = ['staff'] }}\n"
     );
@@ -30,6 +38,7 @@ fn keeper(methods: &[Method], allows_anonymous: bool) -> (Keeper, String) {
         is_https: false,
         hosts,
         acceptor: None,
+        groups_of,
     };
     (Keeper::new(rules, accounts), token)
 }
@@ -204,6 +213,12 @@ fn jobs_are_changed_by_those_who_may() {
     let who = |user: &str| Who { user: Some(user.to_owned()), ..Who::default() };
     let job = Owned { id: "1-W", user: "etl", list: None };
     let listed = Owned { list: Some("carol, staff"), ..job };
+    // The file knows groups of ann, so what the system says of her counts no more.
+    closed.may_change(&who("uma"), &job).expect("she is of a group of administrators");
+    assert!(closed.may_administer(&who("uma")).is_ok());
+    assert!(closed.may_administer(&who("ann")).is_err());
+    let of_system = Owned { list: Some("operators"), ..job };
+    assert!(closed.may_change(&who("ann"), &of_system).is_err());
     for (name, may, may_listed) in [
         ("etl", true, true),
         ("root", true, true),

@@ -124,6 +124,13 @@ fn keytab_of(path: &Path, principal: Option<&str>) -> Result<Keytab, String> {
     keytab.map_err(|why| format!("`{shown}`: {why}"))
 }
 
+/// The groups of a user of this machine.
+fn groups_of(user: &str) -> Vec<String> {
+    let Some(found) = uzers::get_user_by_name(user) else { return Vec::new() };
+    let groups = uzers::get_user_groups(user, found.primary_group_id()).unwrap_or_default();
+    groups.iter().map(|group| group.name().to_string_lossy().into_owned()).collect()
+}
+
 /// The accounts in a file that only its owner may change.
 fn accounts_of(path: &Path) -> Result<Accounts, String> {
     let shown = path.display();
@@ -209,6 +216,7 @@ impl AccessArguments {
             valid_ms: VALID_MS,
             is_https: certificates.is_some(),
             acceptor: acceptor.clone(),
+            groups_of,
             hosts: self.host.clone(),
         };
         Ok(Access {
