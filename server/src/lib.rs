@@ -80,6 +80,32 @@ pub(crate) struct Shared {
     mode: Mutex<&'static str>,
     /// How many requests there were.
     requests: AtomicU64,
+    pub(crate) figures: Figures,
+}
+
+/// What is counted since the server began.
+pub(crate) struct Figures {
+    /// When it began, in seconds since 1970.
+    pub(crate) began: u64,
+    /// Answers by the first digit of their status.
+    pub(crate) answers: [AtomicU64; 6],
+    /// How long they took in all, in microseconds.
+    pub(crate) took_us: AtomicU64,
+}
+
+impl Figures {
+    fn new() -> Figures {
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        Figures { began, answers: Default::default(), took_us: AtomicU64::new(0) }
+    }
+
+    fn count(&self, status: u16, took: Duration) {
+        if let Some(answers) = self.answers.get(usize::from(status / 100)) {
+            answers.fetch_add(1, Ordering::Relaxed);
+        }
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.took_us.fetch_add(took, Ordering::Relaxed);
+    }
 }
 
 impl Shared {
@@ -115,7 +141,9 @@ pub async fn serve(
 ) {
     let Options { backend, pages, keeper, tls, log, has_prometheus } = options;
     let mode = Mutex::new("NORMAL");
-    let shared = Shared { backend, keeper, log, has_prometheus, mode, requests: AtomicU64::new(0) };
+    let requests = AtomicU64::new(0);
+    let figures = Figures::new();
+    let shared = Shared { backend, keeper, log, has_prometheus, mode, requests, figures };
     let shared = Arc::new(shared);
     let console = Arc::new(Console::new(Box::new(pages::Within(shared.clone())), pages));
     let (end, stops) = watch::channel(false);
@@ -155,7 +183,9 @@ async fn handle(
             Err(answer) => (answer.status, answer.body.len(), answer.response()),
         },
     };
-    let took = began.elapsed().as_millis();
+    let took = began.elapsed();
+    site.shared.figures.count(status, took);
+    let took = took.as_millis();
     let log = &site.shared.log;
     log(&format!("request={number} {line} status={status} bytes={length} ms={took}"));
     let headers = response.headers_mut();

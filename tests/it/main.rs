@@ -78,6 +78,7 @@ mod tidy;
 mod timeline;
 mod traces;
 mod verdicts;
+mod wishes;
 mod ws_api;
 
 #[path = "../oracle.rs"]

@@ -4,8 +4,8 @@ use crate::Shared;
 use crate::answer::{Answer, Fault};
 use crate::backend::Purge;
 use crate::request::Request;
+use crate::web::prometheus;
 use ankus_engine::driver::list::{self, Kind};
-use ankus_engine::driver::view;
 use ankus_procedure::store::Reader;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             metrics(&*shared.backend.reader()?)?
         }
         ("GET", "prometheus") if shared.has_prometheus => {
-            let text = prometheus(&*shared.backend.reader()?)?;
+            let text = prometheus::text(shared)?;
             return Ok(Answer::of("text/plain; version=0.0.4; charset=utf-8", text));
         }
         ("GET", "queue-dump") => json!({"queueDump": [], "uniqueMapDump": []}),
@@ -180,29 +180,6 @@ fn metrics(reader: &dyn Reader) -> Result<Value, Fault> {
     Ok(json!({
         "version": "3.0.0", "gauges": gauges, "counters": {}, "histograms": {}, "meters": {}, "timers": {},
     }))
-}
-
-/// The same for Prometheus, in its text format.
-fn prometheus(reader: &dyn Reader) -> Result<String, Fault> {
-    let mut text = String::from("# HELP ankus_jobs Jobs in the store.\n# TYPE ankus_jobs gauge\n");
-    for (kind, status, count) in list::counts(reader)? {
-        let kind = kind.name();
-        text.push_str(&format!("ankus_jobs{{kind=\"{kind}\",status=\"{status}\"}} {count}\n"));
-    }
-    text.push_str("# HELP ankus_last_success_seconds When a workflow of this name last succeeded, in seconds since 1970.\n# TYPE ankus_last_success_seconds gauge\n");
-    let mut last: BTreeMap<String, i64> = BTreeMap::new();
-    for record in view::records(reader)? {
-        let job = record.job;
-        if let (true, Some(ended)) = (job.status.name() == "SUCCEEDED", job.ended) {
-            let latest = last.entry(job.name).or_default();
-            *latest = (*latest).max(ended / 1_000);
-        }
-    }
-    for (name, seconds) in last {
-        let name = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        text.push_str(&format!("ankus_last_success_seconds{{app=\"{name}\"}} {seconds}\n"));
-    }
-    Ok(text)
 }
 
 fn zones() -> Vec<Value> {

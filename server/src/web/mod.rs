@@ -8,6 +8,7 @@ mod command;
 mod filter;
 mod job;
 mod jobs;
+mod prometheus;
 mod sla;
 mod validate;
 
