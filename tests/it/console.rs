@@ -97,7 +97,7 @@ fn pages_show_jobs_and_load_nothing_from_elsewhere() {
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("it answers");
-    assert!(text.contains("location: oozie/\r\n"), "{text}");
+    assert!(text.contains("Location: oozie/\r\n"), "{text}");
 }
 
 #[test]
