@@ -19,7 +19,9 @@ use ankus::syntax::properties::Submission as Properties;
 use ankus_engine::driver::bundle::SubmitBundle;
 use ankus_engine::driver::coordinator::{Message, SubmitCoordinator};
 use ankus_engine::driver::object::Mask;
-use ankus_engine::driver::{self, Submit, audit, bundle, coordinator as kept, purge, view};
+use ankus_engine::driver::{
+    self, Submit, audit, bundle, coordinator as kept, definitions, purge, view,
+};
 use ankus_engine::host::files::{FileSystems, FileUri, LibraryPart, library_parts};
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
@@ -269,6 +271,31 @@ impl Served {
         Ok(loaded.input().source.text.to_string())
     }
 
+    /// The text of a definition on this machine.
+    fn text_of(&self, file: &Path) -> Result<String, Fault> {
+        let project = self.project()?;
+        let given = Given { no_properties: true, ..Given::default() };
+        let ours = |report: miette::Report| failed(&report);
+        let found = project.find(file, &given).map_err(ours)?;
+        let loaded = project.load(&found, &given, None).map_err(ours)?;
+        Ok(loaded.input().source.text.to_string())
+    }
+
+    /// Keeps the definition with which a job runs.
+    fn keep(&self, id: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            // The job is in the store: that its text is not cannot undo that, and it is read at its path then.
+            let _ = definitions::keep(&self.store.store, id, text);
+        }
+    }
+
+    /// Keeps the definition at the path of a job, which it has read again.
+    fn keep_what_lies(&self, id: &str) {
+        let reader = self.reader().ok();
+        let file = reader.and_then(|reader| self.definition_file(&*reader, id).ok());
+        self.keep(id, file.and_then(|file| self.text_of(&file).ok()).as_deref());
+    }
+
     /// The file of the definition of a job.
     fn definition_file(&self, reader: &dyn Reader, id: &str) -> miette::Result<PathBuf> {
         if view::record(reader, id).map_err(store::failure)?.is_some() {
@@ -333,6 +360,10 @@ impl Backend for Served {
         };
         let define = configuration.iter().map(|(name, value)| (name.clone(), value.clone()));
         let given = Given { files: Vec::new(), define: define.collect(), no_properties: true };
+        let text = match how {
+            Submission::DryRun => None,
+            Submission::Start | Submission::Hold => Some(self.text_of(&path)?),
+        };
         let id = match at {
             0 => match self.workflow(&path, &given, how)? {
                 Some(submit) => self.runner().submit(submit).map_err(refused)?,
@@ -342,6 +373,7 @@ impl Backend for Served {
         };
         if how != Submission::DryRun {
             fetched.keep().map_err(|report| failed(&report))?;
+            self.keep(&id, text.as_deref());
             self.runner().activate(&id).map_err(refused)?;
         }
         Ok(id)
@@ -362,7 +394,9 @@ impl Backend for Served {
         id: &str,
         configuration: &BTreeMap<String, String>,
     ) -> Result<(), Fault> {
-        self.runner().on_behalf(by).rerun(id, configuration).map_err(refused)
+        self.runner().on_behalf(by).rerun(id, configuration).map_err(refused)?;
+        self.keep_what_lies(id);
+        Ok(())
     }
 
     fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault> {
@@ -391,13 +425,12 @@ impl Backend for Served {
 
     fn definition(&self, id: &str) -> Result<String, Fault> {
         let reader = self.reader()?;
+        let kept = definitions::kept(&self.store.store, id);
+        if let Some(text) = kept.map_err(|error| Fault::internal(error.to_string()))? {
+            return Ok(text);
+        }
         let file = self.definition_file(&*reader, id).map_err(|report| failed(&report))?;
-        let project = self.project()?;
-        let given = Given { no_properties: true, ..Given::default() };
-        let ours = |report: miette::Report| failed(&report);
-        let found = project.find(&file, &given).map_err(ours)?;
-        let loaded = project.load(&found, &given, None).map_err(ours)?;
-        Ok(loaded.input().source.text.to_string())
+        self.text_of(&file)
     }
 
     fn log(

@@ -150,6 +150,13 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     assert_eq!(action["status"], "OK");
     let definition = server.ask("GET", &format!("v2/job/{id}?show=definition"), "", "");
     assert_eq!(definition.body, WORKFLOW);
+    // What it ran stays, whatever lies at its path by now, until it runs that.
+    let edited = WORKFLOW.replace("<start", "<!-- edited -->\n<start");
+    assert_ne!(edited, WORKFLOW);
+    let place = folder.path().join(".ankus/root/apps/tidy/workflow.xml");
+    std::fs::write(&place, &edited).expect("writable");
+    let shown = || server.ask("GET", &format!("v2/job/{id}?show=definition"), "", "").body;
+    assert_eq!(shown(), WORKFLOW);
     let log = server.ask("GET", &format!("v2/job/{id}?show=log"), "", "");
     assert!(log.body.contains("the job is SUCCEEDED"), "{}", log.body);
     let picture = server.ask("GET", &format!("v1/job/{id}?show=graph&format=svg"), "", "");
@@ -162,6 +169,7 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     assert_eq!(again.status, "200 OK", "{}", again.head);
     server.waits(&id, "SUCCEEDED");
     assert_eq!(server.json(&format!("v2/job/{id}"))["run"], 1);
+    assert_eq!(shown(), edited);
     let dry = server.submit("v2/jobs?action=dryrun", "tidy");
     assert_eq!(dry.body, r#"{"id":"OK"}"#);
     assert_eq!(server.json("v2/jobs")["total"], 1);

@@ -53,6 +53,7 @@ impl Served {
         if !how.is_dry {
             let message = Message::Update(Box::new(new));
             self.coordinator(by, id, message)?;
+            self.keep_what_lies(id);
         }
         Ok(told)
     }

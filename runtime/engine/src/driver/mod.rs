@@ -11,6 +11,7 @@ pub mod bundle;
 mod call;
 mod commands;
 pub mod coordinator;
+pub mod definitions;
 pub mod filter;
 mod job;
 mod keep;

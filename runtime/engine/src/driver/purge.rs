@@ -5,14 +5,14 @@
 //! again.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::keep::{encode, prefix, spaces};
-use super::{Error, Shared, bundle, coordinator, view};
+use super::{Error, Shared, bundle, coordinator, definitions, view};
 use ankus_procedure::store::Reader;
 use ankus_procedure::{Context, Failure, Procedure, Step};
 
@@ -176,6 +176,17 @@ impl Purge {
 const FRESH: Duration = Duration::from_secs(3600);
 
 impl Purge {
+    /// The folder of the store.
+    fn store(&self) -> &Path {
+        self.shared.folder.parent().unwrap_or(Path::new(""))
+    }
+
+    fn forget_definition(&self, id: &str) -> Result<(), Failure> {
+        definitions::forget(self.store(), id).map_err(|error| {
+            Failure::new("purge", "disk", format!("the definition of {id}: {error}"))
+        })
+    }
+
     /// Deletes the applications that were brought into the store for jobs that are gone.
     #[expect(clippy::disallowed_methods, reason = "what lies in the store, the disk says")]
     fn forget_applications(&self) -> Result<(), Failure> {
@@ -235,6 +246,7 @@ impl Procedure for Purge {
                     return Err(Failure::new("purge", "disk", why));
                 }
             }
+            self.forget_definition(id)?;
             let below = [spaces::ROW, spaces::EVENT, spaces::NOTIFICATION, spaces::EXPECTATION];
             self.delete(id, &below, &[spaces::CONF, spaces::JOB], context)?;
         }
@@ -244,16 +256,20 @@ impl Procedure for Purge {
         }
         // One at a time: a coordinator may have very many actions.
         if let Some(id) = self.saved.coordinators.pop() {
+            self.forget_definition(&id)?;
             let (below, own) = coordinator::SPACES;
             self.delete(&id, below, own, context)?;
             return Ok(Step::More);
         }
         if let Some(id) = self.saved.bundles.pop() {
+            self.forget_definition(&id)?;
             let (below, own) = bundle::SPACES;
             self.delete(&id, below, own, context)?;
             return Ok(Step::More);
         }
         self.forget_applications()?;
+        let disk = |error: std::io::Error| Failure::new("purge", "disk", error.to_string());
+        definitions::tidy(self.store()).map_err(disk)?;
         Ok(Step::Done)
     }
 
