@@ -122,13 +122,24 @@ fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// Where two nodes have one name, or a fork has one path, what the graph makes of it is no other fault.
+/// Where two nodes have one name, or a fork has one path, what the graph makes of it is no other fault. That a path leads to the end inside a
+/// fork is one, unless it is about that name.
 fn of_ways(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
-    const CAUSES: [&str; 2] = ["duplicate-node-name", "fork-single-path"];
-    let cause = |finding: &Diagnostic| CAUSES.contains(&finding.kind.name) && is_on(finding);
-    if found.iter().any(cause) {
-        found.retain(|finding| !FORKS.contains(&finding.kind.name));
+    let names = |rule: &str| -> Vec<String> {
+        let causes = found.iter().filter(|finding| finding.kind.name == rule && is_on(finding));
+        let quoted = causes.flat_map(|finding| finding.message.split('`').skip(1).step_by(2));
+        quoted.map(|name| format!("`{name}`")).collect()
+    };
+    let (twice, single) = (names("duplicate-node-name"), names("fork-single-path"));
+    if twice.is_empty() && single.is_empty() {
+        return;
     }
+    found.retain(|finding| {
+        let is_about = |name: &String| finding.message.contains(name);
+        let is_other =
+            finding.kind.name == "end-inside-fork" && !twice.iter().chain(&single).any(is_about);
+        is_other || !FORKS.contains(&finding.kind.name)
+    });
 }
 
 /// What a server cannot find for a name that no property has is told by the name.
