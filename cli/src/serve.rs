@@ -5,6 +5,7 @@ mod dry_run;
 mod pages;
 mod readers;
 mod texts;
+mod traces;
 mod update;
 
 use super::coordinator::{self, Job};
@@ -75,6 +76,8 @@ pub(super) struct Arguments {
     root: Option<PathBuf>,
     #[command(flatten)]
     access: access::AccessArguments,
+    #[command(flatten)]
+    traces: traces::TraceArguments,
 }
 
 /// What serves: the store, and what its jobs are submitted with.
@@ -607,6 +610,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
     needs::has_sandbox(&needs)?;
     let mut runner = Runner::open(store, needs, needs::limits(&settings))?;
+    let endings = arguments.traces.listen(&runner);
     runner.activate_all(false).map_err(store::failure)?;
     let served = Arc::new(Served {
         store: store.clone(),
@@ -631,6 +635,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let shown = store.store.display();
     shell.say(format!("serving the jobs of `{shown}` on {scheme}://{address}/oozie"));
     let (tell, told) = std::sync::mpsc::channel::<String>();
+    let exporter = arguments.traces.open(served.clone(), endings, tell.clone())?;
     let options = ankus_server::Options {
         backend: served.clone(),
         pages: Box::new(pages::Site(served.clone())),
@@ -680,6 +685,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     }
     runtime.shutdown_timeout(Duration::from_secs(1));
+    if let Some(exporter) = exporter {
+        exporter.end();
+        told.try_iter().for_each(|line| shell.say(line));
+    }
     shell.say("what runs goes on; `ankus serve` and `ankus up` take it up");
     Ok(Exit::Success)
 }

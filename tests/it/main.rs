@@ -74,6 +74,7 @@ mod site;
 mod stores;
 mod storms;
 mod strangers;
+mod telemetry;
 mod tidy;
 mod timeline;
 mod traces;

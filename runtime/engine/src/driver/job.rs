@@ -406,7 +406,12 @@ impl Job {
                     context.spawn(New::of(notify::KIND, body).unattended());
                     shared.notifier.expect();
                 }
-                Effect::Ended => {}
+                Effect::Ended => {
+                    if let Some(endings) = shared.endings.get() {
+                        // Nobody who falls behind holds a job up.
+                        let _ = endings.try_send(id.clone());
+                    }
+                }
             }
         }
         if !loaded.run.expectations.is_empty() {

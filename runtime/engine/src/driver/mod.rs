@@ -24,6 +24,7 @@ mod open;
 pub mod places;
 pub mod purge;
 mod remote;
+pub mod spans;
 mod steady;
 pub mod view;
 mod watch;
@@ -32,6 +33,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -190,6 +192,8 @@ pub(crate) struct Shared {
     /// Actions of coordinators that began once more, with the procedures of their workflows, which may not be in the store yet.
     begun: Mutex<HashMap<String, Option<ProcedureId>>>,
     notifier: Arc<notify::Notifier>,
+    /// Who is told which workflows end.
+    endings: OnceLock<SyncSender<String>>,
     /// Wakes coordinators when data come.
     watch: watch::Watch,
     /// The next number of a job, and the moment the store was made.
@@ -457,6 +461,7 @@ impl Driver {
             commands: Mutex::default(),
             begun: Mutex::default(),
             notifier: Arc::default(),
+            endings: OnceLock::new(),
             watch: watch::Watch::default(),
             counter: AtomicU64::new(number.unwrap_or(0)),
             stamp,
@@ -568,6 +573,13 @@ impl Driver {
             Some(failure) => Err(Error::State(failure.to_string())),
             None => Ok(gone),
         }
+    }
+
+    /// The ids of workflows that end from now on, each shortly before that shows in the store; none where somebody has asked
+    /// before. Whoever does not keep up loses some: at most `most` wait.
+    pub fn endings(&self, most: usize) -> Option<Receiver<String>> {
+        let (tell, told) = sync_channel(most);
+        self.shared.endings.set(tell).ok().map(|()| told)
     }
 
     /// Waits until every notification that is due has been tried, at most so long. What failed is tried again meanwhile, sooner

@@ -1,0 +1,294 @@
+//! Traces of ended workflows, sent to an OpenTelemetry collector: OTLP over HTTP, in its JSON form.
+//!
+//! A thread of its own is told which workflows end, reads them from the store and sends their spans. A collector that does not
+//! answer delays no job: spans wait for it, up to a number, and what is lost then is reported. The form is simple and fixed by
+//! its specification (OTLP 1.x), so it is written here; the SDK would bring an executor and a second HTTP client.
+
+use super::Served;
+use crate::Failure;
+use crate::runner::Runner;
+use crate::store::Masked;
+use ankus_engine::driver::spans::{self, Span, Value as Of};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// So many workflows wait for a collector that does not answer.
+const MOST: usize = 10_000;
+/// So many are sent at once.
+const BATCH: usize = 100;
+/// How often what has ended is sent.
+const EVERY: Duration = Duration::from_millis(500);
+/// The longest pause after the collector has not taken something.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How long a collector may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a workflow is looked at again whose end does not show yet.
+const LOOKS: u32 = 20;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct TraceArguments {
+    /// Send a trace of each workflow that ends to this OpenTelemetry collector (OTLP over HTTP, such as http://localhost:4318).
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    traces: Option<String>,
+    /// Headers for the collector, as `name=value` with commas between several.
+    #[arg(
+        long,
+        value_name = "HEADERS",
+        env = "OTEL_EXPORTER_OTLP_HEADERS",
+        hide_env_values = true
+    )]
+    traces_headers: Option<String>,
+    /// The name of this server in its traces.
+    #[arg(long, value_name = "NAME", env = "OTEL_SERVICE_NAME", default_value = "ankus")]
+    traces_service: String,
+}
+
+/// Where spans go.
+struct Collector {
+    url: String,
+    headers: Vec<(String, String)>,
+    service: String,
+    agent: ureq::Agent,
+}
+
+impl TraceArguments {
+    /// The collector that they name.
+    fn collector(&self) -> miette::Result<Option<Collector>> {
+        let Some(url) = self.traces.as_deref().map(str::trim).filter(|url| !url.is_empty()) else {
+            return Ok(None);
+        };
+        let refuse = |why: String| Failure::new(why).help("such as http://localhost:4318");
+        let is_http = url.starts_with("http://") || url.starts_with("https://");
+        if !is_http || url.parse::<ureq::http::Uri>().map_or(true, |it| it.host().is_none()) {
+            return Err(refuse(format!("`{url}` is not the URL of a collector")).into());
+        }
+        let url = url.trim_end_matches('/');
+        let url = match url.ends_with("/v1/traces") {
+            true => url.to_owned(),
+            false => format!("{url}/v1/traces"),
+        };
+        let mut headers = Vec::new();
+        let given = self.traces_headers.as_deref().unwrap_or_default();
+        for pair in given.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let Some((name, value)) = pair.split_once('=') else {
+                let why = "a header for the collector is not written as `name=value`";
+                return Err(Failure::new(why).into());
+            };
+            headers.push((name.trim().to_owned(), value.trim().to_owned()));
+        }
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build();
+        let service = self.traces_service.clone();
+        Ok(Some(Collector { url, headers, service, agent: agent.into() }))
+    }
+
+    /// Listens for what ends, if a collector is named: before anything runs, so that nothing is missed.
+    pub(super) fn listen(&self, runner: &Runner) -> Option<Receiver<String>> {
+        self.traces.as_ref().and(runner.driver()).and_then(|driver| driver.endings(MOST))
+    }
+
+    /// Begins to send what was listened for, if a collector is named. `say` is told of what is lost.
+    ///
+    /// # Errors
+    /// Where what names the collector cannot be understood, or no thread can be had.
+    pub(super) fn open(
+        &self,
+        served: Arc<Served>,
+        told: Option<Receiver<String>>,
+        say: Sender<String>,
+    ) -> miette::Result<Option<Exporter>> {
+        let Some(collector) = self.collector()? else { return Ok(None) };
+        let (stop, stops) = channel();
+        let mut sending = Sending { served, collector, say, told, due: VecDeque::new(), lost: 0 };
+        let thread = std::thread::Builder::new().name("traces".to_owned());
+        let thread = thread.spawn(move || sending.run(&stops)).map_err(|why| {
+            Failure::new(format!("there is no room for the thread that sends traces: {why}"))
+        })?;
+        Ok(Some(Exporter { stop, thread }))
+    }
+}
+
+/// A thread that sends.
+pub(super) struct Exporter {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Exporter {
+    /// Sends what is there, tries that once, and ends.
+    pub(super) fn end(self) {
+        drop(self.stop);
+        // A thread that has panicked has said so.
+        let _ = self.thread.join();
+    }
+}
+
+/// The thread that sends.
+struct Sending {
+    served: Arc<Served>,
+    collector: Collector,
+    say: Sender<String>,
+    told: Option<Receiver<String>>,
+    /// Workflows that have ended, and how often each was looked at.
+    due: VecDeque<(String, u32)>,
+    /// How many were lost that nobody has been told of.
+    lost: usize,
+}
+
+impl Sending {
+    fn say(&self, text: String) {
+        // Nobody listens any more when we are about to end.
+        let _ = self.say.send(text);
+    }
+
+    fn run(&mut self, stops: &Receiver<()>) {
+        let mut pause = EVERY;
+        let mut failed = false;
+        loop {
+            let is_last = stops.recv_timeout(pause) != Err(RecvTimeoutError::Timeout);
+            self.hear();
+            match self.send() {
+                Ok(()) => {
+                    if std::mem::take(&mut failed) {
+                        self.say(format!("traces: {} answers again", self.collector.url));
+                    }
+                    pause = EVERY;
+                }
+                Err(why) => {
+                    if !std::mem::replace(&mut failed, true) {
+                        let url = &self.collector.url;
+                        self.say(format!("traces: {url} does not take them: {why}"));
+                    }
+                    pause = (pause * 2).min(LONGEST);
+                }
+            }
+            if self.lost > 0 && !failed {
+                let lost = std::mem::take(&mut self.lost);
+                self.say(format!("traces: those of {lost} workflows were lost"));
+            }
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Takes over what has ended since.
+    fn hear(&mut self) {
+        // Whoever runs the store may have changed, and may be us now.
+        let runner = self.served.runner.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = runner.driver().and_then(|driver| driver.endings(MOST));
+        drop(runner);
+        if new.is_some() {
+            self.told = new;
+        }
+        let Some(told) = &self.told else { return };
+        self.due.extend(told.try_iter().map(|id| (id, 0)));
+        while self.due.len() > MOST {
+            self.due.pop_front();
+            self.lost += 1;
+        }
+    }
+
+    /// Sends all that is due; what does not show yet stays due.
+    fn send(&mut self) -> Result<(), String> {
+        let mut early = Vec::new();
+        while !self.due.is_empty() {
+            let batch: Vec<(String, u32)> = self.due.iter().take(BATCH).cloned().collect();
+            let mut all = Vec::new();
+            for (id, looks) in &batch {
+                match self.spans(id)? {
+                    Some(spans) if spans.is_empty() && *looks < LOOKS => {
+                        early.push((id.clone(), looks + 1));
+                    }
+                    Some(spans) if !spans.is_empty() => all.extend(spans),
+                    // It cannot be read, or was run again or purged before it was looked at.
+                    _ => self.lost += 1,
+                }
+            }
+            if !all.is_empty() {
+                self.collector.post(&all)?;
+            }
+            self.due.drain(..batch.len());
+        }
+        self.due.extend(early);
+        Ok(())
+    }
+
+    /// The spans of a workflow; none where they cannot be had, now or later.
+    fn spans(&self, id: &str) -> Result<Option<Vec<Span>>, String> {
+        let reader = self.served.readers.one().map_err(|report| report.to_string())?;
+        let settings = &self.served.settings;
+        let spans = spans::spans(&*reader, id, |run| Masked::new(settings, run));
+        match spans {
+            Err(ankus_engine::driver::Error::Store(ankus_procedure::store::Error::Damaged(
+                what,
+            ))) => {
+                self.say(format!("traces: none of {id}: {what} is damaged"));
+                Ok(None)
+            }
+            spans => spans.map(Some).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+impl Collector {
+    fn post(&self, spans: &[Span]) -> Result<(), String> {
+        let body = json!({"resourceSpans": [{
+            "resource": {"attributes": [
+                attribute("service.name", &self.service),
+                attribute("service.version", env!("CARGO_PKG_VERSION")),
+            ]},
+            "scopeSpans": [{
+                "scope": {"name": "ankus", "version": env!("CARGO_PKG_VERSION")},
+                "spans": spans.iter().map(written).collect::<Vec<_>>(),
+            }],
+        }]});
+        let mut request = self.agent.post(&self.url).content_type("application/json");
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let answer = request.send(body.to_string()).map_err(|error| error.to_string())?;
+        match answer.status().as_u16() {
+            200..300 => Ok(()),
+            status => Err(format!("it answers {status}")),
+        }
+    }
+}
+
+fn attribute(key: &str, text: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": text}})
+}
+
+/// A span as OTLP writes it: ids in hexadecimal, 64-bit numbers as texts.
+fn written(span: &Span) -> Value {
+    let nanos = |ms: i64| (i128::from(ms) * 1_000_000).to_string();
+    let attributes = span.attributes.iter().map(|(key, value)| match value {
+        Of::Text(text) => attribute(key, text),
+        Of::Number(number) => json!({"key": key, "value": {"intValue": number.to_string()}}),
+    });
+    let status = match &span.fault {
+        Some(fault) => json!({"code": 2, "message": fault}),
+        None => json!({"code": 1}),
+    };
+    let mut written = json!({
+        "traceId": format!("{:032x}", span.trace),
+        "spanId": format!("{:016x}", span.id),
+        "name": span.name,
+        "kind": 1,
+        "startTimeUnixNano": nanos(span.started),
+        "endTimeUnixNano": nanos(span.ended),
+        "attributes": attributes.collect::<Vec<_>>(),
+        "status": status,
+    });
+    if let Some(parent) = span.parent {
+        written["parentSpanId"] = format!("{parent:016x}").into();
+    }
+    written
+}

@@ -1,0 +1,269 @@
+//! Ended workflows as spans of a trace: the job, its actions, and the attempts of an action that was retried.
+//!
+//! In: the store. Out: [`Span`]s, which an exporter writes in the form that its collector reads. Ids are derived from those of
+//! jobs, so that whoever tells of a job again tells the same. A job that nothing above it started begins a trace, and so does
+//! each of its reruns; a sub-workflow belongs to the trace of its caller, below the action that started it.
+
+use super::object::Mask;
+use super::{Error, JobRecord, view};
+use ankus_lang::machine::{JobStatus, Row, Run, Status};
+use ankus_lang::plan::{Plan, Work};
+use ankus_procedure::store::Reader;
+
+/// So many parents are looked through for the job that began a trace: no sub-workflow lies deeper.
+const DEEPEST: usize = 200;
+
+/// What took its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The trace that it belongs to.
+    pub trace: u128,
+    /// Its id.
+    pub id: u64,
+    /// The span that it is part of; none for the first of a trace.
+    pub parent: Option<u64>,
+    /// The name of the application or of the action.
+    pub name: String,
+    /// When it began, in milliseconds since 1970.
+    pub started: i64,
+    /// When it ended.
+    pub ended: i64,
+    /// Why it did not end well.
+    pub fault: Option<String>,
+    /// What else is known of it, secrets masked.
+    pub attributes: Vec<(&'static str, Value)>,
+}
+
+/// A value of an attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A text.
+    Text(String),
+    /// A number.
+    Number(i64),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+/// FNV-1a of 128 bits: the same in every release, which the standard library does not promise of its own.
+fn fnv(bytes: impl Iterator<Item = u8>) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    bytes.fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
+fn hash(parts: &[&str]) -> u128 {
+    // No part has the byte that ends it.
+    fnv(parts.iter().flat_map(|part| part.bytes().chain([0])))
+}
+
+/// The id of what these name.
+fn id(parts: &[&str]) -> u64 {
+    let hash = hash(parts);
+    let folded = (hash >> 64) as u64 ^ hash as u64;
+    // An id of zeros is none.
+    folded.max(1)
+}
+
+/// The spans of a workflow that has ended, its own first; none while it has not. `mask` hides the secrets of a job with the
+/// properties it is given.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn spans<M: Mask>(
+    reader: &dyn Reader,
+    job: &str,
+    mask: impl FnOnce(&Run) -> M,
+) -> Result<Vec<Span>, Error> {
+    let Some(record) = view::record(reader, job)? else { return Ok(Vec::new()) };
+    let Some(ended) = record.job.ended.filter(|_| record.job.status.is_end()) else {
+        return Ok(Vec::new());
+    };
+    let run = view::run(reader, &record)?;
+    let plan = view::plan(reader, &record)?;
+    let mask = mask(&run);
+    let (trace, parent) = above(reader, &record)?;
+    let told = Told { run: &run, plan: &plan, mask: &mask, trace, ended };
+    let mut spans = vec![told.job(parent)];
+    for (node, row) in run.in_order() {
+        if let Work::Action(action) = &plan.node(node).work
+            // What a rerun passed over was done in the run before.
+            && row.entered
+        {
+            spans.push(told.action(&plan.node(node).name, &action.kind, row));
+            spans.extend(told.attempts(&plan.node(node).name, row));
+        }
+    }
+    Ok(spans)
+}
+
+/// The trace of a job, and the action of its parent that started it.
+fn above(reader: &dyn Reader, record: &JobRecord) -> Result<(u128, Option<u64>), Error> {
+    let mut parent = None;
+    let mut top = record.clone();
+    for depth in 0..DEEPEST {
+        // The action of a coordinator is not a workflow, and begins a trace with each workflow.
+        let Some(caller) = top.job.parent_id.as_deref() else { break };
+        let Some(caller) = view::record(reader, caller)? else { break };
+        if depth == 0 {
+            let run = view::run(reader, &caller)?;
+            let is_it = |row: &Row| row.external.id() == Some(top.job.id.as_str());
+            let node = run.rows.iter().find(|(_, row)| is_it(row)).map(|(node, _)| node);
+            let plan = view::plan(reader, &caller)?;
+            parent = node.map(|node| action_id(&run, &plan.node(node).name));
+        }
+        top = caller;
+    }
+    Ok((hash(&["trace", &top.job.id, &top.job.run.to_string()]), parent))
+}
+
+fn action_id(run: &Run, name: &str) -> u64 {
+    id(&["action", &run.job.id, &run.job.run.to_string(), name])
+}
+
+/// A job that is told of.
+struct Told<'a> {
+    run: &'a Run,
+    plan: &'a Plan,
+    mask: &'a dyn Mask,
+    trace: u128,
+    ended: i64,
+}
+
+impl Told<'_> {
+    fn own_id(&self) -> u64 {
+        id(&["job", &self.run.job.id, &self.run.job.run.to_string()])
+    }
+
+    fn job(&self, parent: Option<u64>) -> Span {
+        let job = &self.run.job;
+        let mut attributes = vec![
+            ("oozie.job.id", Value::from(job.id.as_str())),
+            ("oozie.job.name", job.name.as_str().into()),
+            ("oozie.job.path", Value::Text(self.mask.text(&job.app_path))),
+            ("oozie.job.user", job.user.as_str().into()),
+            ("oozie.job.run", job.run.into()),
+            ("oozie.job.status", job.status.name().into()),
+        ];
+        if let Some(parent) = &job.parent_id {
+            attributes.push(("oozie.job.parent", parent.as_str().into()));
+        }
+        let cause = job.last_error.and_then(|node| Some((node, self.run.rows.get(&node)?)));
+        let fault = (job.status != JobStatus::Succeeded).then(|| match cause {
+            Some((node, row)) => {
+                let name = &self.plan.node(node).name;
+                format!("{}: `{name}`: {}", job.status.name(), self.fault(row))
+            }
+            None => job.status.name().to_owned(),
+        });
+        Span {
+            trace: self.trace,
+            id: self.own_id(),
+            parent,
+            name: job.name.clone(),
+            started: job.started.unwrap_or(job.created).min(self.ended),
+            ended: self.ended,
+            fault,
+            attributes,
+        }
+    }
+
+    fn fault(&self, row: &Row) -> String {
+        let code = row.error.code.as_deref().unwrap_or(row.status.name());
+        match row.error.message.as_deref().map(|message| self.mask.text(message)) {
+            Some(message) if message.starts_with(code) => message,
+            Some(message) => format!("{code}: {message}"),
+            None => code.to_owned(),
+        }
+    }
+
+    fn action(&self, name: &str, kind: &str, row: &Row) -> Span {
+        let mut attributes = vec![
+            ("oozie.job.id", Value::from(self.run.job.id.as_str())),
+            ("oozie.action.name", name.into()),
+            ("oozie.action.type", kind.into()),
+            ("oozie.action.status", row.status.name().into()),
+            ("oozie.action.retries", (row.user_retry_count + row.all_retries).into()),
+        ];
+        let more = [
+            ("oozie.action.external_id", row.external.id()),
+            ("oozie.action.external_status", row.external.status.as_deref()),
+            ("oozie.action.transition", row.transition.as_deref()),
+            ("error.type", row.error.code.as_deref()),
+        ];
+        attributes
+            .extend(more.into_iter().filter_map(|(name, value)| Some((name, Value::from(value?)))));
+        let ended = row.ended.unwrap_or(self.ended);
+        // The first of several attempts is where the action began.
+        let first = row.attempts.first().map(|(started, _)| *started);
+        let started = first.or(row.started).unwrap_or(row.created);
+        Span {
+            trace: self.trace,
+            id: action_id(self.run, name),
+            parent: Some(self.own_id()),
+            name: name.to_owned(),
+            started: started.min(ended),
+            ended,
+            fault: (row.status != Status::Ok).then(|| self.fault(row)),
+            attributes,
+        }
+    }
+
+    /// Each attempt of an action that was retried, the last included.
+    fn attempts(&self, name: &str, row: &Row) -> Vec<Span> {
+        if row.attempts.is_empty() {
+            return Vec::new();
+        }
+        let last = (row.started.unwrap_or(row.created), row.ended);
+        let all: Vec<_> = row.attempts.iter().copied().chain([last]).collect();
+        let attempt = |(at, (started, ended)): (usize, &(i64, Option<i64>))| {
+            let number = at + 1;
+            let is_last = number == all.len();
+            // What has no end of its own ended when the next one began.
+            let next = all.get(number).map_or(self.ended, |(next, _)| *next);
+            let ended = ended.unwrap_or(next);
+            let fault = match is_last {
+                true => (row.status != Status::Ok).then(|| self.fault(row)),
+                false => Some(Status::UserRetry.name().to_owned()),
+            };
+            let run = self.run.job.run.to_string();
+            Span {
+                trace: self.trace,
+                id: id(&["attempt", &self.run.job.id, &run, name, &number.to_string()]),
+                parent: Some(action_id(self.run, name)),
+                name: format!("{name} attempt {number}"),
+                started: (*started).min(ended),
+                ended,
+                fault,
+                attributes: vec![
+                    ("oozie.action.name", name.into()),
+                    ("oozie.action.attempt", Value::Number(number as i64)),
+                ],
+            }
+        };
+        all.iter().enumerate().map(attempt).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_every_release() {
+        // The published value for this text.
+        assert_eq!(fnv("a".bytes()), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
+        assert_ne!(hash(&["a", "b"]), hash(&["ab"]));
+        assert_ne!(id(&["action", "1", "0", "a"]), id(&["action", "1", "0", "b"]));
+    }
+}
