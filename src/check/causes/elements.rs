@@ -1,0 +1,585 @@
+//! Followers that are told by the elements in which they stand.
+
+use super::expressions::{decisions, in_expressions, of_one_way};
+use super::markup::of_tags;
+use super::{Apart, IsOn, NEAR, inside, is};
+use crate::diag::Diagnostic;
+use crate::schema;
+use crate::source::Span;
+use crate::syntax::xml::{self, Element, Tree};
+use std::collections::{HashMap, HashSet};
+
+/// What rules miss in an action whose parts the schema has looked at as well.
+pub(super) const NEEDS: [&str; 7] = [
+    "name-node-missing",
+    "resource-manager-missing",
+    "parameter-name-empty",
+    "mapreduce-output-missing",
+    "distcp-missing-endpoints",
+    "script-parameter-missing",
+    "credential-incomplete",
+];
+
+/// Attributes that are taken for one another where a way leads somewhere.
+const LEADS: [&str; 5] = ["to", "start", "name", "node", "target"];
+
+/// The definition whose findings are looked through.
+struct Here<'a> {
+    tree: &'a Tree,
+    root: Element<'a>,
+    text: &'a str,
+    is_on: IsOn<'a>,
+}
+
+impl<'a> Here<'a> {
+    fn actions(&self) -> impl Iterator<Item = Element<'a>> {
+        self.root.elements().filter(|child| child.name() == "action")
+    }
+
+    /// Where the schema misses something.
+    fn missed(&self, found: &[Diagnostic]) -> Vec<Span> {
+        found
+            .iter()
+            .filter(|finding| {
+                let explains = ["missing-element", "unknown-element", "action-without-body"];
+                explains.contains(&finding.kind.name) && (self.is_on)(finding)
+            })
+            .map(|finding| finding.span)
+            .collect()
+    }
+
+    /// Where the text is not well-formed.
+    fn broken(&self, found: &[Diagnostic]) -> HashSet<Span> {
+        found
+            .iter()
+            .filter(|f| is(f, xml::NOT_WELL_FORMED.name) && (self.is_on)(f))
+            .map(|finding| finding.span)
+            .collect()
+    }
+}
+
+/// Takes away what one cause explains.
+type Step = fn(&Here<'_>, &mut Vec<Diagnostic>);
+
+/// In this order: what a step takes away explains nothing to the next.
+const STEPS: &[Step] = &[
+    without_an_end,
+    text_for_an_attribute,
+    attributes_under_other_names,
+    in_globals,
+    second_properties,
+    second_datasets,
+    without_a_frequency,
+    misspelt_outputs,
+    variables_without_braces,
+    undeclared_prefixes,
+    behind_ways_to_nowhere,
+    misspelt_ways,
+    misspelt_share_library,
+    misnamed_in_properties,
+    told_in_properties,
+    misspelt_paths,
+    exchanged_ways,
+    missed_by_the_schema,
+    decisions_without_a_way,
+    no_expressions,
+    torn_expressions,
+    nodes_without_names,
+    decisions_of_one_way,
+    typographic_signs,
+    newer_names,
+    ways_astray,
+    names_that_stand_twice,
+];
+
+/// Takes away what follows from other findings in the same element.
+pub(in crate::check) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let Some(root) = tree.root() else { return };
+    stored(root, is_on, found);
+    of_tags(tree, is_on, found);
+    in_expressions(tree, is_on, found);
+    let here = Here { tree, root, text: tree.text(), is_on };
+    for step in STEPS {
+        step(&here, found);
+    }
+    decisions(root, is_on, found);
+}
+
+/// A coordinator as a server keeps it, with what it adds to the definition that was submitted: that is all that is wrong
+/// with it.
+fn stored(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let added = ["freq_timeunit", "end_of_duration"];
+    if root.name() != "coordinator-app" || added.iter().any(|name| root.attribute(name).is_none()) {
+        return;
+    }
+    let told = |finding: &Diagnostic| {
+        is(finding, "unknown-attribute") && added.iter().any(|name| finding.message.contains(name))
+    };
+    let Some(at) = found.iter().position(|finding| told(finding) && is_on(finding)) else { return };
+    let mut kept = found.swap_remove(at);
+    kept.help = Some(
+        "a server adds this when it stores a coordinator: check the definition that was submitted"
+            .to_owned(),
+    );
+    found.retain(|finding| {
+        let of_schema = schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind));
+        !of_schema && !is(finding, "date-format") && !is(finding, "submission-refused")
+    });
+    found.push(kept);
+}
+
+/// Whether a name has the letters of another one in their order, the first at the beginning: `grp`, for `group`.
+fn is_short_for(short: &str, name: &str) -> bool {
+    let mut letters = name.chars();
+    short.len() > 1
+        && short.chars().next() == name.chars().next()
+        && short.chars().all(|letter| letters.any(|other| other == letter))
+}
+
+/// Where the end is missing, the ways to it lead nowhere.
+fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let endless = |f: &Diagnostic| is(f, "missing-element") && f.message.ends_with("needs `end`");
+    if found.iter().any(|finding| endless(finding) && is_on(finding)) {
+        let lost = |f: &Diagnostic| is(f, "unresolved-transition");
+        let names: HashSet<String> =
+            found.iter().filter(|f| lost(f)).map(|f| f.message.clone()).collect();
+        if names.len() == 1 {
+            found.retain(|finding| !lost(finding));
+        }
+    }
+}
+
+/// What stands in an element without the attribute for it was meant for that attribute.
+fn text_for_an_attribute(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (text, is_on) = (here.text, here.is_on);
+    let lacking: HashSet<usize> = found
+        .iter()
+        .filter(|finding| is(finding, "missing-attribute") && is_on(finding))
+        .map(|finding| finding.span.end as usize)
+        .collect();
+    if !lacking.is_empty() {
+        // Right behind a tag that ends with the name of its element.
+        let begins = |span: Span| {
+            let from = text.floor_char_boundary((span.start as usize).saturating_sub(NEAR));
+            let tag = text[from..span.start as usize].trim_end().strip_suffix('>');
+            tag.is_some_and(|tag| lacking.contains(&(from + tag.trim_end().len())))
+        };
+        found.retain(|finding| !(is(finding, "unexpected-text") && begins(finding.span)));
+    }
+}
+
+/// Of what is unknown in a tag, and what is missing there, the one is the other's name.
+fn attributes_under_other_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (text, is_on) = (here.text, here.is_on);
+    let tag = |finding: &Diagnostic| {
+        let from = text.floor_char_boundary((finding.span.start as usize).saturating_sub(NEAR));
+        Some(from + text[from..finding.span.start as usize].rfind('<')?)
+    };
+    let mut odd: HashMap<usize, usize> = HashMap::new();
+    let unknown = |f: &Diagnostic| is(f, "unknown-attribute") && is_on(f);
+    for at in found.iter().filter(|finding| unknown(finding)).filter_map(tag) {
+        *odd.entry(at).or_default() += 1;
+    }
+    if !odd.is_empty() {
+        let one = |f: &Diagnostic| f.message.matches('`').count() == 4;
+        let missing: HashMap<usize, String> = found
+            .iter()
+            .filter(|finding| is(finding, "missing-attribute") && one(finding) && is_on(finding))
+            .filter_map(|f| Some((tag(f)?, f.message.split('`').nth(3)?.to_owned())))
+            .filter(|(at, _)| odd.get(at) == Some(&1))
+            .filter(|(at, name)| {
+                let odd = found.iter().find(|f| unknown(f) && tag(f) == Some(*at));
+                // One that is nearly another attribute is not this one.
+                let lone = odd.is_some_and(|f| f.fixes.is_empty());
+                let odd = odd.and_then(|f| text.get(f.span.range()));
+                odd.is_some_and(|odd| {
+                    let leads = LEADS.contains(&odd) && LEADS.contains(&name.as_str());
+                    lone || leads || is_short_for(odd, name) || is_short_for(name, odd)
+                })
+            })
+            .collect();
+        for finding in found.iter_mut().filter(|finding| unknown(finding)) {
+            let name = tag(finding).and_then(|at| missing.get(&at));
+            if let Some(name) = name.filter(|_| finding.fixes.is_empty()) {
+                finding.help = Some(format!("did you mean `{name}`?"));
+            }
+        }
+        found.retain(|finding| {
+            let told = || tag(finding).is_some_and(|at| missing.contains_key(&at));
+            !(is(finding, "missing-attribute") && one(finding) && told())
+        });
+    }
+}
+
+/// What is unknown in `global` was meant to be what actions miss.
+fn in_globals(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (root, is_on) = (here.root, here.is_on);
+    let global = root.child("global").map(|global| global.span());
+    let is_odd = |f: &Diagnostic| {
+        is(f, "unknown-element") && global.is_some_and(|global| inside(global, f.span))
+    };
+    if found.iter().any(|finding| is_odd(finding) && is_on(finding)) {
+        found.retain(|finding| {
+            !["name-node-missing", "resource-manager-missing"].contains(&finding.kind.name)
+        });
+    }
+}
+
+/// Of two properties of one name, the second was meant to be the one that is missing.
+fn second_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let only = |name: &str| -> Option<usize> {
+        let mut places = (0..found.len()).filter(|at| is(&found[*at], name));
+        places.next().filter(|_| places.next().is_none())
+    };
+    let missing = only("workflow-parameters-missing").or(only("subworkflow-parameters-missing"));
+    if let (Some(missing), Some(twice)) = (missing, only("duplicate-configuration-property"))
+        && is_on(&found[missing])
+        && is_on(&found[twice])
+        && found[missing].message.contains(", and is not given it")
+    {
+        let name = found[twice].message.split('`').nth(1).unwrap_or_default().to_owned();
+        let (place, asked) = (found[twice].span, found[missing].span);
+        let finding = &mut found[missing];
+        finding.message.push_str(&format!(", and this is the second `{name}`"));
+        *finding = finding.clone().note(asked, "it is started here");
+        finding.span = place;
+        found.remove(twice);
+    }
+}
+
+/// Of two datasets of one name, the second was meant to be the one that is missed.
+fn second_datasets(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let places = |name: &str| -> Vec<usize> {
+        let of = |at: &usize| is(&found[*at], name) && found[*at].file.is_none();
+        (0..found.len()).filter(of).collect()
+    };
+    if let ([missed], [second]) =
+        (places("undefined-dataset").as_slice(), places("duplicate-dataset").as_slice())
+        && is_on(&found[*missed])
+    {
+        let (missed, second) = (*missed, *second);
+        let name = found[second].message.split('`').nth(1).unwrap_or_default().to_owned();
+        let (place, used) = (found[second].span, found[missed].span);
+        let finding = &mut found[missed];
+        finding.message.push_str(&format!(", and this is the second called `{name}`"));
+        *finding = finding.clone().note(used, "it is used here");
+        finding.span = place;
+        finding.fixes.clear();
+        found.remove(second);
+    }
+}
+
+/// Without a frequency nobody knows what tells instances apart.
+fn without_a_frequency(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    if found.iter().any(|f| is(f, "el-non-positive-period") && is_on(f)) {
+        found.retain(|finding| !is(finding, "uri-template-too-coarse"));
+    }
+}
+
+/// The output is there, under a name with a slip.
+fn misspelt_outputs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (root, is_on) = (here.root, here.is_on);
+    let slips: Vec<Span> = found
+        .iter()
+        .filter(|f| is(f, "misspelt-hadoop-property") && is_on(f))
+        .filter(|f| f.help.as_deref().is_some_and(|help| help.contains("output")))
+        .map(|finding| finding.span)
+        .collect();
+    if !slips.is_empty() {
+        let actions = root.elements().filter(|child| child.name() == "action");
+        let hit = Apart::of_elements(actions).around_any(&slips);
+        found.retain(|finding| {
+            !(is(finding, "mapreduce-output-missing") && hit.around(finding.span).is_some())
+        });
+    }
+}
+
+/// A path that is relative because its variable lacks the braces.
+fn variables_without_braces(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let bare: HashMap<u32, Diagnostic> = found
+        .iter()
+        .filter(|finding| is(finding, "variable-without-braces") && is_on(finding))
+        .map(|finding| (finding.span.start, finding.clone()))
+        .collect();
+    if !bare.is_empty() {
+        let mut explained = HashSet::new();
+        for finding in found.iter_mut().filter(|f| f.file.is_none() && is_on(f)) {
+            let paths = ["fs-path-relative", "fs-path-without-scheme"];
+            let Some(cause) = bare.get(&finding.span.start) else { continue };
+            if paths.contains(&finding.kind.name) {
+                explained.insert(finding.span.start);
+                finding.help.clone_from(&cause.help);
+                finding.fixes.clone_from(&cause.fixes);
+            }
+        }
+        found.retain(|finding| {
+            !(is(finding, "variable-without-braces") && explained.contains(&finding.span.start))
+        });
+    }
+}
+
+/// A prefix that nobody declares makes its elements unknown.
+fn undeclared_prefixes(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let undeclared: HashSet<u32> = found
+        .iter()
+        .filter(|f| is(f, xml::NOT_WELL_FORMED.name) && f.message.ends_with("is not declared"))
+        .map(|finding| finding.span.start)
+        .collect();
+    found.retain(|finding| {
+        !(is(finding, "unknown-element") && undeclared.contains(&finding.span.start))
+    });
+}
+
+/// What is missing behind a way that leads nowhere was meant to be led to.
+fn behind_ways_to_nowhere(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    if found.iter().any(|finding| is(finding, "unresolved-transition") && is_on(finding)) {
+        found.retain(|finding| !is(finding, "unreachable-node"));
+    }
+}
+
+/// A way out whose name has the wrong case is no body of its action, and not missing.
+fn misspelt_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_misspelt = |action: &Element<'_>| {
+        action.elements().any(|child| {
+            let lower = child.name().to_ascii_lowercase();
+            lower != child.name() && matches!(lower.as_str(), "ok" | "error")
+        })
+    };
+    let misspelt = Apart::of_elements(here.actions().filter(is_misspelt));
+    if !misspelt.0.is_empty() {
+        found.retain(|finding| {
+            let hit = misspelt.around(finding.span).is_some();
+            let follows = ["missing-element", "duplicate-single-element", "action-with-two-bodies"];
+            !(hit && follows.contains(&finding.kind.name))
+        });
+    }
+}
+
+/// Who has misspelt the property has not forgotten it.
+fn misspelt_share_library(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let libpath = |finding: &Diagnostic| {
+        is(finding, "misspelt-oozie-property")
+            && finding.help.as_ref().is_some_and(|help| help.contains("oozie.use.system.libpath"))
+    };
+    if found.iter().any(libpath) {
+        found.retain(|finding| !is(finding, "system-libpath-off"));
+    }
+}
+
+/// What a definition misses because of a slip in its properties is told there.
+fn misnamed_in_properties(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let misnamed: HashSet<String> = found
+        .iter()
+        .filter(|finding| is(finding, "undefined-variable") && finding.file.is_some())
+        .filter_map(|finding| finding.message.split('`').nth(3).map(str::to_owned))
+        .collect();
+    found.retain(|finding| {
+        let name = finding.message.split('`').nth(1).unwrap_or_default();
+        !(is(finding, "property-unresolved-reference") && misnamed.contains(name))
+    });
+}
+
+/// What properties name in a value of their own is told where they do.
+fn told_in_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let unresolved: HashSet<(String, String)> = found
+        .iter()
+        .filter(|finding| is(finding, "property-unresolved-reference") && is_on(finding))
+        .filter_map(|finding| {
+            let name = finding.message.split('`').nth(1)?;
+            Some((finding.file.clone()?, name.to_owned()))
+        })
+        .collect();
+    let told = |finding: &Diagnostic| {
+        let mut words = finding.message.split('`').skip(1).step_by(2).map(str::to_owned);
+        match (words.next(), words.next()) {
+            (Some(file), Some(name)) => unresolved.contains(&(file, name)),
+            (Some(name), None) => {
+                finding.file.is_none() && unresolved.iter().any(|(_, told)| *told == name)
+            }
+            _ => false,
+        }
+    };
+    found.retain(|finding| !(is(finding, "undefined-variable") && told(finding)));
+}
+
+/// Who has misspelt the key of the path has not given it.
+fn misspelt_paths(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    if found.iter().any(|f| is(f, "application-path-leads-nowhere") && is_on(f)) {
+        found.retain(|f| !is(f, "application-path-is-file"));
+    }
+}
+
+/// Where success is a failure and failure a success, the two were exchanged: that is one slip, or meant.
+fn exchanged_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (root, is_on) = (here.root, here.is_on);
+    let killed: Vec<Span> = found
+        .iter()
+        .filter(|finding| is(finding, "kill-after-success") && is_on(finding))
+        .map(|finding| finding.span)
+        .collect();
+    if !killed.is_empty() {
+        let actions: Vec<Span> = root.elements().map(|action| action.span()).collect();
+        let action_of = |span: Span| actions.partition_point(|action| action.start <= span.start);
+        let both: HashSet<usize> = killed.into_iter().map(action_of).collect();
+        found.retain(|finding| {
+            !(is(finding, "failure-reported-as-success") && both.contains(&action_of(finding.span)))
+        });
+    }
+}
+
+/// What the schema misses at an action, rules of actions need not miss again.
+fn missed_by_the_schema(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let missed = here.missed(found);
+    let bodies = Apart::of_elements(here.actions()).around_any(&missed);
+    found.retain(|finding| {
+        let asked = || {
+            let action = finding.notes.first();
+            action.is_some_and(|note| bodies.around(note.span).is_some())
+        };
+        let needs = NEEDS.contains(&finding.kind.name);
+        !(needs && bodies.around(finding.span).is_some()
+            || is(finding, "action-data-without-capture-output") && asked())
+    });
+}
+
+/// A decision that lacks a way decides nothing yet.
+fn decisions_without_a_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let root = here.root;
+    let missed = here.missed(found);
+    let decisions_hit =
+        Apart::of_elements(root.elements().filter(|child| child.name() == "decision"))
+            .around_any(&missed);
+    found.retain(|finding| {
+        !(is(finding, "decision-single-target") && decisions_hit.around(finding.span).is_some())
+    });
+}
+
+/// What is no XML is no expression either.
+fn no_expressions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let broken = here.broken(found);
+    found.retain(|finding| !(is(finding, "el-syntax-error") && broken.contains(&finding.span)));
+}
+
+/// A quote too many ends the attribute, and the expression in it.
+fn torn_expressions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let text = here.text;
+    let broken = here.broken(found);
+    let tag_before = |at: u32| {
+        let from = text.floor_char_boundary((at as usize).saturating_sub(NEAR));
+        Some(from + text[from..at as usize].rfind('<')?)
+    };
+    let torn: HashSet<usize> = broken.iter().filter_map(|span| tag_before(span.start)).collect();
+    found.retain(|finding| {
+        !(is(finding, "el-unterminated")
+            && finding.file.is_none()
+            && tag_before(finding.span.start).is_some_and(|tag| torn.contains(&tag)))
+    });
+}
+
+/// A node without its name, or under an element nobody knows, is what others lead to in vain.
+fn nodes_without_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (root, is_on) = (here.root, here.is_on);
+    let misnames = |finding: &Diagnostic| {
+        ["unknown-element", "missing-attribute", "unknown-attribute", "invalid-node-name"]
+            .contains(&finding.kind.name)
+            && is_on(finding)
+    };
+    let nameless = found.iter().any(&misnames) && {
+        let names = root.elements().flat_map(|child| {
+            let attributes = child.attributes();
+            let spans =
+                attributes.flat_map(|attribute| [attribute.name_span(), attribute.value_span()]);
+            spans.chain([child.name_span()])
+        });
+        let names: HashSet<Span> = names.collect();
+        found.iter().any(|finding| misnames(finding) && names.contains(&finding.span))
+    };
+    if nameless {
+        found.retain(|finding| {
+            !(is(finding, "unresolved-transition")
+                || is(finding, "unreachable-node")
+                || is(finding, "unused-kill"))
+        });
+    }
+}
+
+/// Where every way of a decision leads to one node, and none to another with nearly its name, one has the wrong name.
+fn decisions_of_one_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let single = of_one_way(found, here.tree, is_on);
+    if let Some((span, other)) = single {
+        let finding = found.iter_mut().find(|f| is(f, "decision-single-target") && f.span == span);
+        if let Some(finding) = finding {
+            finding.help = Some(format!("did you mean `{other}` in one of them?"));
+        }
+        found.retain(|f| !is(f, "unreachable-node") || !f.message.ends_with(&format!("`{other}`")));
+    }
+}
+
+/// What is no sign of an expression is told as such, once.
+fn typographic_signs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let broken: Vec<Span> = found
+        .iter()
+        .filter(|f| is(f, "el-syntax-error") && f.file.is_none() && is_on(f))
+        .map(|finding| finding.span)
+        .collect();
+    found.retain(|finding| {
+        !(is(finding, "typographic-characters")
+            && broken.iter().any(|span| inside(*span, finding.span) || inside(finding.span, *span)))
+    });
+}
+
+/// A new name for an old thing: the old one is missing because the new one is there.
+fn newer_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let (text, is_on) = (here.text, here.is_on);
+    let newer = |f: &Diagnostic| {
+        is(f, "element-needs-newer-schema") && f.message.contains("`resource-manager`")
+    };
+    let newer: Vec<Span> =
+        found.iter().filter(|f| newer(f) && is_on(f)).map(|finding| finding.span).collect();
+    if !newer.is_empty() {
+        found.retain(|finding| {
+            let old =
+                is(finding, "missing-element") && finding.message.ends_with("needs `job-tracker`");
+            // The element that lacks it begins shortly before the one that it has instead.
+            !(old
+                && newer.iter().any(|span| {
+                    let between = text.get(finding.span.end as usize..span.start as usize);
+                    between.is_some_and(|between| between.matches('<').count() == 1)
+                }))
+        });
+    }
+}
+
+/// A way that leads where it may not is missing where it should lead.
+fn ways_astray(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    let astray = [
+        "self-transition",
+        "cycle",
+        "fork-path-repeated",
+        "fork-single-path",
+        "duplicate-node-name",
+    ];
+    if found.iter().any(|finding| astray.contains(&finding.kind.name) && is_on(finding)) {
+        found.retain(|finding| !is(finding, "unreachable-node"));
+    }
+}
+
+/// Which of two nodes a way leads to is not known.
+fn names_that_stand_twice(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let is_on = here.is_on;
+    if found.iter().any(|finding| is(finding, "duplicate-node-name") && is_on(finding)) {
+        let follows = ["unresolved-transition", "self-transition", "cycle"];
+        found.retain(|finding| !follows.contains(&finding.kind.name));
+    }
+}

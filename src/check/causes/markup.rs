@@ -1,0 +1,213 @@
+//! What broken markup makes of the rest.
+
+use super::elements::NEEDS;
+use super::{Apart, IsOn, NEAR, is};
+use crate::diag::{Diagnostic, Group};
+use crate::schema;
+use crate::source::Span;
+use crate::syntax::xml::{self, Element, Tree};
+use std::collections::{HashMap, HashSet};
+
+/// What a coordinator names that may stand in what is broken.
+const EVENTS: [&str; 4] =
+    ["unknown-data-event", "undefined-dataset", "unused-dataset", "input-logic-reference"];
+
+/// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
+pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    of_quotes(tree, is_on, found);
+    of_wrappers(tree, is_on, found);
+    let shifts = |finding: &Diagnostic| {
+        std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
+            && is_on(finding)
+            && xml::shifts_elements(&finding.message)
+    };
+    if !found.iter().any(shifts) {
+        return;
+    }
+    // An end tag that closes nothing and the element that is open there are two views of one slip.
+    let slips: Vec<(Span, Span)> = found
+        .iter()
+        .filter(|finding| shifts(finding) && xml::closes_nothing(&finding.message))
+        .filter_map(|finding| Some((finding.span, finding.notes.first()?.span)))
+        .collect();
+    let spans = |of: &dyn Fn(&Diagnostic) -> bool| -> HashSet<Span> {
+        found.iter().filter(|finding| of(finding)).map(|finding| finding.span).collect()
+    };
+    let unknown = spans(&|finding| is(finding, "unknown-element"));
+    let never_closed = spans(&shifts);
+    let mut gone: HashSet<Span> = HashSet::new();
+    for (end, open) in slips.iter().filter(|(_, open)| never_closed.contains(open)) {
+        // The start tag has the slip where nobody knows such an element.
+        gone.insert(if unknown.contains(open) { *end } else { *open });
+    }
+    found.retain(|finding| !(shifts(finding) && gone.contains(&finding.span)));
+
+    let Some(root) = tree.root() else { return };
+    let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
+    let children = Apart::of_elements(root.elements());
+    let whole = places.iter().any(|place| children.around(*place).is_none());
+    // Where something between two nodes is broken, the one before it is suspect.
+    let mut damaged: Vec<Span> =
+        places.iter().filter_map(|place| children.before(place.start)).collect();
+    damaged.sort_unstable_by_key(|span| span.start);
+    damaged.dedup();
+    let damaged = Apart(damaged);
+    let of_schema = |finding: &Diagnostic| {
+        schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind))
+    };
+    let mut of_root: HashSet<Span> = root.elements().map(|child| child.name_span()).collect();
+    of_root.insert(root.name_span());
+    found.retain(|finding| {
+        if finding.file.is_some() || finding.kind.name == xml::NOT_WELL_FORMED.name {
+            return true;
+        }
+        let hit = damaged.around(finding.span).is_some();
+        let at_root = whole && of_root.contains(&finding.span);
+        let needs = NEEDS.contains(&finding.kind.name);
+        let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
+        let asked = finding.notes.first().is_some_and(|note| {
+            is(finding, "action-data-without-capture-output") && damaged.around(note.span).is_some()
+        });
+        let events = EVENTS.contains(&finding.kind.name);
+        !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked || events)
+    });
+}
+
+/// What a lost quote makes of the rest of its tag: the next attribute is in the value of the one before.
+fn of_quotes(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let text = tree.text();
+    let tag_of = |span: Span| -> Option<usize> {
+        let at = span.start as usize;
+        let from = text.floor_char_boundary(at.saturating_sub(NEAR));
+        Some(from + text.get(from..at)?.rfind('<')?)
+    };
+    let torn: HashSet<usize> = found
+        .iter()
+        .filter(|finding| finding.kind.name == xml::NOT_WELL_FORMED.name && is_on(finding))
+        .filter(|finding| {
+            let before = text.get(..finding.span.start as usize).unwrap_or_default();
+            let torn = finding.message == xml::NO_BLANK || finding.message.ends_with(xml::NO_VALUE);
+            torn && before.strip_suffix(['"', '\'']).unwrap_or(before).ends_with('=')
+        })
+        .filter_map(|finding| tag_of(finding.span))
+        .collect();
+    if torn.is_empty() {
+        return;
+    }
+    found.retain(|finding| {
+        finding.file.is_some()
+            || finding.kind.name == xml::NOT_WELL_FORMED.name
+            // The node may be the one that lost its name.
+            || finding.kind.group != Group::Graph
+                && !is(finding, "unresolved-transition")
+                && !tag_of(finding.span).is_some_and(|tag| {
+torn.contains(&tag)
+            })
+    });
+}
+
+/// What stands in an element without the one that should be around it: that one is missing, and nothing else.
+const WRAPPERS: [(&str, &str, [&str; 2]); 2] = [
+    ("action", "workflow", ["app-path", "configuration"]),
+    ("decision", "switch", ["case", "default"]),
+];
+
+fn of_wrappers(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    // A way out of an action under a name of its own is no second thing that the action does.
+    let unknown: HashSet<Span> = found
+        .iter()
+        .filter(|finding| is(finding, "unsupported-action-type") && is_on(finding))
+        .map(|finding| finding.span)
+        .collect();
+    let actions = tree.root().into_iter().flat_map(Element::elements);
+    let mut ways: HashSet<Span> = HashSet::new();
+    let mut without: HashSet<Span> = HashSet::new();
+    for action in actions.filter(|element| !unknown.is_empty() && element.name() == "action") {
+        for child in action.elements().filter(|child| unknown.contains(&child.name_span())) {
+            if child.attribute("to").is_some() && child.elements().next().is_none() {
+                ways.insert(child.name_span());
+                without.insert(action.name_span());
+            }
+        }
+    }
+    found.retain(|finding| {
+        let is_lost = ["`action` needs `ok`", "`action` needs `error`"]
+            .contains(&finding.message.as_str())
+            && without.contains(&finding.span);
+        !is_lost && (!ways.contains(&finding.span) || is(finding, "unsupported-action-type"))
+    });
+    let missing: HashSet<(Span, &str)> = found
+        .iter()
+        .filter(|finding| is(finding, "missing-element") && is_on(finding))
+        .filter_map(|finding| {
+            let wrapper = WRAPPERS.iter().find(|(parent, name, _)| {
+                finding.message == format!("`{parent}` needs `{name}`")
+            })?;
+            Some((finding.span, wrapper.1))
+        })
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let mut inner: HashSet<Span> = HashSet::new();
+    for element in tree.root().into_iter().flat_map(Element::descendants) {
+        for (_, name, children) in &WRAPPERS {
+            if missing.contains(&(element.name_span(), *name)) {
+                let inside = element.elements().filter(|child| children.contains(&child.name()));
+                inner.extend(inside.map(|child| child.name_span()));
+            }
+        }
+    }
+    found.retain(|finding| !(is(finding, "unknown-element") && inner.contains(&finding.span)));
+}
+
+/// Of several faults of the markup of one tag, the first; and of tags that are none but text, one on a line.
+pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let broken = |finding: &Diagnostic| {
+        std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
+            && finding.file.is_none()
+            && is_on(finding)
+    };
+    let mut faults: Vec<Span> = found.iter().filter(|f| broken(f)).map(|f| f.span).collect();
+    if faults.is_empty() {
+        return;
+    }
+    faults.sort_unstable();
+    let text = tree.text();
+    // The tag that a place stands in: from its `<`, where no tag ends in between.
+    let tag_of = |at: u32| {
+        let before = &text.as_bytes()[..at as usize];
+        let open = memchr::memrchr2(b'<', b'>', before)?;
+        (before[open] == b'<').then_some(open)
+    };
+    let mut tags: HashMap<usize, Span> = HashMap::new();
+    for span in &faults {
+        if let Some(tag) = tag_of(span.start) {
+            tags.entry(tag).or_insert(*span);
+        }
+    }
+    let line_of = |at: u32| {
+        let at = at as usize;
+        let from = at.saturating_sub(NEAR);
+        let end = memchr::memrchr(b'\n', &text.as_bytes()[from..at]);
+        end.map_or(at - at % NEAR, |end| from + end)
+    };
+    let mut open: HashMap<usize, Span> = HashMap::new();
+    for finding in found.iter().filter(|finding| broken(finding)) {
+        if finding.message.ends_with("is never closed") {
+            let first = open.entry(line_of(finding.span.start)).or_insert(finding.span);
+            *first = (*first).min(finding.span);
+        }
+    }
+    found.retain(|finding| {
+        if finding.file.is_some() {
+            return true;
+        }
+        if broken(finding) && finding.message.ends_with("is never closed") {
+            return open.get(&line_of(finding.span.start)) == Some(&finding.span);
+        }
+        let of_tag = broken(finding) || is(finding, "unknown-attribute");
+        let first = tag_of(finding.span.start).filter(|_| of_tag).and_then(|tag| tags.get(&tag));
+        first.is_none_or(|first| *first == finding.span && broken(finding))
+    });
+}

@@ -1,0 +1,101 @@
+//! What is said of a line of properties explains what is said of its value.
+
+use super::{IsOn, is};
+use crate::diag::Diagnostic;
+use crate::files::Files;
+use crate::source::Span;
+use std::collections::HashSet;
+
+/// What a property is not, because of how its line is written: what is said of the line explains what is said of its value.
+pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    const LINES: [&str; 3] =
+        ["property-comment-in-value", "property-in-quotes", "property-stray-sign"];
+    let of_line = |finding: &Diagnostic| LINES.contains(&finding.kind.name);
+    let line = |finding: &Diagnostic| -> Option<(String, u32)> {
+        let file = finding.file.as_ref()?;
+        let source = files.text(file)?;
+        Some((file.clone(), source.position(finding.span.start).line))
+    };
+    // Of several words for one fault in one place, the first says most.
+    const SAME: [(&str, &str); 10] = [
+        ("subworkflow-parameters-missing", "configuration-name-malformed"),
+        ("workflow-parameters-missing", "configuration-name-malformed"),
+        ("misspelt-hadoop-property", "configuration-name-malformed"),
+        ("action-overwrites-input", "output-written-twice"),
+        ("el-nested-expression", "variable-without-braces"),
+        ("malformed-uri", "malformed-name-node"),
+        ("unresolved-transition", "invalid-node-name"),
+        ("property-unresolved-reference", "workflow-parameters-missing"),
+        ("property-unresolved-reference", "coordinator-parameters-missing"),
+        ("property-unresolved-reference", "undefined-variable"),
+    ];
+    for (first, second) in SAME {
+        let places: Vec<(Option<String>, Span)> = found
+            .iter()
+            .filter(|finding| is(finding, first) && is_on(finding))
+            .map(|finding| (finding.file.clone(), finding.span))
+            .collect();
+        let near = |finding: &Diagnostic| {
+            let span = finding.span;
+            let touches = |place: &Span| place.start <= span.end && span.start <= place.end;
+            places.iter().any(|(file, place)| *file == finding.file && touches(place))
+        };
+        if !places.is_empty() {
+            found.retain(|finding| !(is(finding, second) && near(finding)));
+        }
+    }
+    // What a line takes with it is missed because of that.
+    let taken: HashSet<String> = found
+        .iter()
+        .filter(|finding| is(finding, "property-stray-sign") && is_on(finding))
+        .filter_map(|finding| finding.subject.clone())
+        .collect();
+    if !taken.is_empty() {
+        found.retain(|finding| {
+            let names = finding.message.split('`').skip(1).step_by(2);
+            of_line(finding) || !names.take(2).any(|name| taken.contains(name))
+        });
+    }
+    let told: HashSet<(String, u32)> =
+        found.iter().filter(|f| of_line(f) && is_on(f)).filter_map(line).collect();
+    if !told.is_empty() {
+        found.retain(|f| of_line(f) || line(f).is_none_or(|line| !told.contains(&line)));
+    }
+    // A name with its value at its end gives nothing under the name that it begins with.
+    const MISSING: [&str; 6] = [
+        "coordinator-parameters-missing",
+        "undefined-variable",
+        "workflow-parameters-missing",
+        "subworkflow-parameters-missing",
+        "parameter-not-supplied",
+        "property-unresolved-reference",
+    ];
+    let joined: Vec<String> = found
+        .iter()
+        .filter(|finding| is(finding, "property-without-value") && is_on(finding))
+        .filter_map(|finding| {
+            let source = files.text(finding.file.as_ref()?)?;
+            // With what stands before the sign, where a blank ends the name.
+            let line = source.text.get(finding.span.start as usize..)?;
+            let name = line.split(['=', '\n', '\r']).next().unwrap_or_default();
+            Some(
+                source.slice(finding.span).to_owned()
+                    + name.get(finding.span.range().len()..).unwrap_or(""),
+            )
+        })
+        .collect();
+    if joined.is_empty() {
+        return;
+    }
+    found.retain(|finding| {
+        let name = finding.message.split('`').nth(1).filter(|name| !name.is_empty());
+        let begins = |name: &str| {
+            joined.iter().any(|joined| {
+                // The name itself may have a blank in it.
+                let whole: String = joined.chars().filter(|c| !c.is_whitespace()).collect();
+                joined.starts_with(name) || whole.starts_with(name)
+            })
+        };
+        !(MISSING.contains(&finding.kind.name) && name.is_some_and(begins))
+    });
+}
