@@ -1,0 +1,238 @@
+//! Tags and their attributes, with recovery after each slip.
+
+use super::*;
+
+impl<'a> Parser<'a> {
+    /// Scans name and attributes of the tag at `start`; it ends before `limit` where a raw `<` shows that it should.
+    pub(super) fn tag(&mut self, start: usize, name_end: usize, limit: usize) -> Tag {
+        let bytes = self.text.as_bytes();
+        let name = Span::new(start + 1, name_end);
+        if name_end + 1 == limit && bytes[name_end] == b'>' {
+            let first_attribute = self.tree.attributes.len();
+            return Tag { name, first_attribute, empty: false, end: limit };
+        }
+        // The first `<` inside that could begin markup: the tag before it was never closed.
+        let mut stop = limit;
+        let mut at = name_end;
+        while let Some(found) = memchr(b'<', &bytes[at..limit]) {
+            let less = at + found;
+            if bytes
+                .get(less + 1)
+                .is_some_and(|next| is_name_start(*next) || matches!(next, b'/' | b'!' | b'?'))
+            {
+                stop = less;
+                break;
+            }
+            at = less + 1;
+        }
+        let cut = stop != limit || bytes[limit - 1] != b'>';
+        let content_end = if cut {
+            stop
+        } else if limit - 2 >= name_end && bytes[limit - 2] == b'/' {
+            limit - 2
+        } else {
+            limit - 1
+        };
+        let mut tag = Tag {
+            name,
+            first_attribute: self.tree.attributes.len(),
+            empty: !cut && content_end + 2 == limit,
+            end: stop,
+        };
+
+        let mut at = name_end;
+        let mut unclosed_quote = false;
+        while at < content_end {
+            let byte = bytes[at];
+            if byte.is_ascii_whitespace() {
+                at += 1;
+                continue;
+            }
+            if cut && (byte == b'>' || bytes[at..content_end].starts_with(b"/>")) {
+                // The tag had its end after all; a quote further on had confused the event stream.
+                tag.empty = byte == b'/';
+                tag.end = at + if byte == b'/' { 2 } else { 1 };
+                return tag;
+            }
+            let name_length =
+                bytes[at..content_end].iter().take_while(|byte| is_name_byte(**byte)).count();
+            if name_length == 0 {
+                let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
+                self.broken(Span::new(at, at + length), "this belongs to no attribute");
+                at += length;
+                // One finding for one run of rubbish.
+                while at < content_end
+                    && !bytes[at].is_ascii_whitespace()
+                    && !is_name_byte(bytes[at])
+                    && !bytes[at..].starts_with(b"/>")
+                    && bytes[at] != b'>'
+                {
+                    at += 1;
+                }
+                continue;
+            }
+            let name_span = Span::new(at, at + name_length);
+            at += name_length;
+            let mut equals = at;
+            while equals < content_end && bytes[equals].is_ascii_whitespace() {
+                equals += 1;
+            }
+            if equals >= content_end || bytes[equals] != b'=' {
+                let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
+                self.broken(name_span, finding);
+                self.tree.attributes.push(Attribute {
+                    name_span,
+                    value_span: Span::at(at),
+                    quoted: false,
+                });
+                continue;
+            }
+            at = equals + 1;
+            while at < content_end && bytes[at].is_ascii_whitespace() {
+                at += 1;
+            }
+            let quote = bytes
+                .get(at)
+                .copied()
+                .filter(|byte| at < content_end && matches!(byte, b'"' | b'\''));
+            let Some(quote) = quote else {
+                let run = &bytes[at.min(content_end)..content_end];
+                let length = run
+                    .iter()
+                    .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'>' | b'"' | b'\''))
+                    .count();
+                let mut value_end = at + length;
+                if bytes[at..value_end].ends_with(b"/") && bytes.get(value_end) == Some(&b'>') {
+                    value_end -= 1;
+                }
+                let value_span = Span::new(at.min(content_end), value_end.max(at.min(content_end)));
+                let message =
+                    format!("the value of `{}` needs quotes", &self.text[name_span.range()]);
+                let value = &self.text[value_span.range()];
+                let fix = Fix::safe("Add the quotes", value_span, format!("\"{value}\""));
+                let place = if value.is_empty() { name_span } else { value_span };
+                let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
+                self.report(if value.is_empty() { finding } else { finding.fix(fix) });
+                self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+                at = value_end;
+                if bytes.get(at).is_some_and(|byte| matches!(byte, b'"' | b'\''))
+                    && at < content_end
+                {
+                    at += 1;
+                }
+                continue;
+            };
+            let opening = at;
+            at += 1;
+            match memchr(quote, &bytes[at..content_end]) {
+                Some(length) => {
+                    let value_span = Span::new(at, at + length);
+                    self.attribute_value(value_span);
+                    self.tree.attributes.push(Attribute { name_span, value_span, quoted: true });
+                    at += length + 1;
+                }
+                None => {
+                    unclosed_quote = true;
+                    // Without its quote a value ends with its tag, or with its line.
+                    let run = &self.text[at..content_end];
+                    let line = run.find(['\r', '\n']).unwrap_or(run.len());
+                    let (length, empty, behind) = match run[..line].find('>') {
+                        Some(close) if run[..close].ends_with('/') => (close - 1, true, close + 1),
+                        Some(close) => (close, false, close + 1),
+                        None => (run[..line].trim_end().len(), false, line),
+                    };
+                    let value_span = Span::new(at, at + length);
+                    let message = format!(
+                        "the value of `{}` has no closing quote",
+                        &self.text[name_span.range()]
+                    );
+                    let fix = Fix::guess(
+                        "Close the quote",
+                        Span::at(at + length),
+                        char::from(quote).to_string(),
+                    );
+                    let place = Span::new(opening, at + length);
+                    self.report(Diagnostic::new(&NOT_WELL_FORMED, place, message).fix(fix));
+                    self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+                    if run[..line].contains('>') {
+                        tag.empty = empty;
+                        tag.end = at + behind;
+                        return tag;
+                    }
+                    at += behind;
+                }
+            }
+            if at < content_end && is_name_start(bytes[at]) {
+                let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
+                self.broken(Span::new(at - 1, at + length), crate::syntax::xml::NO_BLANK);
+            }
+        }
+        if cut && !unclosed_quote {
+            let message =
+                format!("the tag `<{}` is never closed with `>`", &self.text[name.range()]);
+            let end = start + self.text[start..tag.end].trim_end().len();
+            let fix = Fix::guess("Close the tag", Span::at(end), ">");
+            self.report(Diagnostic::new(&NOT_WELL_FORMED, name, message).fix(fix));
+        }
+        tag
+    }
+
+    /// Reports what may not stand in an attribute value.
+    pub(super) fn attribute_value(&mut self, span: Span) {
+        let raw = &self.text[span.range()];
+        if memchr2(b'<', b'&', raw.as_bytes()).is_none() {
+            return;
+        }
+        let start = span.start as usize;
+        for (at, _) in raw.match_indices('<') {
+            let place = Span::new(start + at, start + at + 1);
+            let finding =
+                Diagnostic::new(&NOT_WELL_FORMED, place, "`<` may not stand in an attribute value")
+                    .help("write `&lt;`, or in an expression `lt`")
+                    .fix(less_than_fix(raw, start, at));
+            self.report(finding);
+        }
+        if raw.contains('&') {
+            self.references(start, raw);
+        }
+    }
+
+    /// Reports ampersands that begin no reference.
+    pub(super) fn references(&mut self, start: usize, raw: &'a str) {
+        let mut skip = 0;
+        for (at, _) in raw.match_indices('&') {
+            if at < skip || reference(&raw[at..]).is_some() {
+                continue;
+            }
+            let span = Span::new(start + at, start + at + 1);
+            let name = raw[at + 1..]
+                .bytes()
+                .take_while(|byte| is_name_byte(*byte) || *byte == b'#')
+                .count();
+            if name > 0 && raw.as_bytes().get(at + 1 + name) == Some(&b';') {
+                let whole = Span::new(start + at, start + at + name + 2);
+                let message = format!("`{}` is not an XML entity", &self.text[whole.range()]);
+                // An entity may come from a DOCTYPE, which is refused anyway.
+                if self.tree.doctype.is_none() {
+                    self.broken(whole, message);
+                }
+                continue;
+            }
+            let double = raw[at..].starts_with("&&");
+            let (span, fix) = if double {
+                skip = at + 2;
+                let span = Span::new(start + at, start + at + 2);
+                let blank = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_whitespace());
+                let before = at.checked_sub(1).map(|at| raw.as_bytes()[at]);
+                let left = if blank(before) { "" } else { " " };
+                let right = if blank(raw.as_bytes().get(at + 2).copied()) { "" } else { " " };
+                (span, Fix::safe("Write `and`", span, format!("{left}and{right}")))
+            } else {
+                (span, Fix::safe("Write `&amp;`", span, "&amp;"))
+            };
+            let help = if double { "in an expression write `and`" } else { "write `&amp;`" };
+            let message = format!("a bare `{}` begins no reference", &self.text[span.range()]);
+            self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).help(help).fix(fix));
+        }
+    }
+}
