@@ -553,3 +553,86 @@ fn alerts_of_a_coordinator_are_turned_off_and_on() {
     let answer = server.ask("PUT", &format!("v2/job/{id}?action=sla-disable"), xml, "");
     assert!(answer.head.contains("e1026") && answer.status.starts_with("400"), "{}", answer.head);
 }
+
+#[test]
+fn expectations_of_workflows_actions_and_coordinators_are_listed_and_filtered() {
+    let sla = |nominal: &str, end: &str| {
+        format!(
+            "<sla:info><sla:nominal-time>{nominal}</sla:nominal-time><sla:should-start>0</sla:should-start><sla:should-end>{end}</sla:should-end></sla:info>"
+        )
+    };
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' xmlns:sla='uri:oozie:sla:0.2' name='in-time'><start to='make'/><action name='make'><fs><mkdir path='hdfs://nn/made'/></fs><ok to='end'/><error to='end'/>{}</action><end name='end'/>{}</workflow-app>",
+        sla("2020-01-01T00:00Z", "30"),
+        sla("2090-01-01T00:00Z", "30")
+    );
+    let coordinator = format!(
+        "<coordinator-app xmlns='uri:oozie:coordinator:0.4' xmlns:sla='uri:oozie:sla:0.2' name='late' frequency='${{coord:days(1)}}' start='2024-01-01T00:00Z' end='2024-01-02T00:00Z' timezone='UTC'><action><workflow><app-path>/w</app-path></workflow>{}</action></coordinator-app>",
+        sla("${coord:nominalTime()}", "10")
+    );
+    let folder = folder(&[
+        ("root/w/workflow.xml", workflow.as_str()),
+        ("root/c/coordinator.xml", coordinator.as_str()),
+    ]);
+    let server = Server::start(folder.path(), &["--root", "root"]);
+    let submitted = |kind: &str, path: &str| {
+        let body = format!(
+            "<configuration><property><name>user.name</name><value>ann</value></property><property><name>oozie.{kind}.application.path</name><value>{path}</value></property></configuration>"
+        );
+        let xml = "content-type: application/xml\r\n";
+        let answer = server.ask("POST", "v2/jobs?action=start", xml, &body);
+        let id: Value = serde_json::from_str(&answer.body).expect("JSON");
+        let id = id["id"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned();
+        server.waits(&id, "SUCCEEDED");
+        id
+    };
+    let workflow = submitted("wf", "/w");
+    let coordinator = submitted("coord", "/c");
+    let list = |filter: &str| -> Vec<Value> {
+        let filter = filter.replace('=', "%3D").replace(';', "%3B");
+        let list = server.json(&format!("v2/sla?filter={filter}"));
+        list["slaSummaryList"].as_array().expect("a list").clone()
+    };
+    let all = list("user_name=ann");
+    // The workflow that the coordinator started has expectations of its own, like the one that was submitted.
+    assert_eq!(all.len(), 5, "{all:#?}");
+    let of_job = list(&format!("id={workflow}"));
+    assert_eq!(
+        (of_job[0]["appType"].as_str(), of_job[0]["slaStatus"].as_str()),
+        (Some("WORKFLOW_JOB"), Some("MET"))
+    );
+    assert_eq!(of_job[0]["eventStatus"], "START_MET,DURATION_MET,END_MET");
+    assert!(of_job[0]["startDelay"].as_i64().is_some_and(|late| late < 0), "{of_job:?}");
+    let of_action = list(&format!("id={workflow}@make"));
+    assert_eq!(
+        (of_action[0]["appName"].as_str(), of_action[0]["jobStatus"].as_str()),
+        (Some("make"), Some("OK"))
+    );
+    assert_eq!(of_action[0]["eventStatus"], "START_MISS,DURATION_MET,END_MISS");
+    assert_eq!(of_action[0]["parentId"], workflow.as_str());
+    for (filter, count) in [
+        (format!("id={workflow};parent_id={workflow}"), 2),
+        (format!("parent_id={coordinator}"), 1),
+        ("app_type=WORKFLOW_JOB".to_owned(), 2),
+        ("app_name=in%25".to_owned(), 2),
+        ("app_name=in".to_owned(), 0),
+        ("nominal_after=2024-01-01T00:00Z".to_owned(), 3),
+        ("nominal_after=2024-01-01T00:00Z;nominal_before=2024-12-31T00:00Z".to_owned(), 1),
+        ("nominal_start=2080-01-01T00:00Z".to_owned(), 2),
+        ("expectedend_before=2021-01-01T00:00Z".to_owned(), 2),
+        ("created_before=2021-01-01T00:00Z".to_owned(), 0),
+        ("actualend_after=2024-01-01T00:00Z".to_owned(), 5),
+        ("event_status=END_MISS,START_MET".to_owned(), 5),
+        ("event_status=END_MISS;sla_status=MISS".to_owned(), 3),
+        ("expected_duration_min=1800000".to_owned(), 4),
+        ("actual_duration_min=1800000".to_owned(), 0),
+        ("job_status=OK".to_owned(), 2),
+        ("bundle=none".to_owned(), 0),
+    ] {
+        assert_eq!(list(&filter).len(), count, "{filter}");
+    }
+    for filter in ["nominal_after%3Dsoon", "actual_duration_max%3Dlong"] {
+        let answer = server.ask("GET", &format!("v2/sla?filter={filter}"), "", "");
+        assert!(answer.head.contains("e0303"), "{filter}: {}", answer.head);
+    }
+}

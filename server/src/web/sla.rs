@@ -3,8 +3,11 @@
 use crate::Shared;
 use crate::answer::{Answer, Fault, XML};
 use crate::request::Request;
-use ankus_engine::driver::coordinator;
-use ankus_lang::coordinator::Sla;
+use ankus_engine::driver::view::{self, Expectation};
+use ankus_engine::driver::{bundle, coordinator, object};
+use ankus_lang::coordinator::{Sla, SlaEvent, SlaStatus};
+use ankus_lang::time::ProcessingZone;
+use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 
 /// The names that a filter may have.
@@ -127,36 +130,248 @@ fn column(name: &str) -> Result<&'static str, Fault> {
     })
 }
 
+/// An expectation, and what it is of.
+struct Expected {
+    id: String,
+    parent: Option<String>,
+    name: String,
+    kind: &'static str,
+    user: String,
+    status: &'static str,
+    sla: Sla,
+    /// In seconds since 1970, as all times here.
+    started: Option<i64>,
+    ended: Option<i64>,
+    created: i64,
+    /// The bundle of the coordinator: its id and its name.
+    bundle: Option<(String, String)>,
+    is_silent: bool,
+}
+
+impl Expected {
+    /// Those of the actions of coordinators, of workflows and of their actions.
+    fn all(reader: &dyn Reader) -> Result<Vec<Expected>, Fault> {
+        let mut all = Vec::new();
+        for record in coordinator::records(reader)? {
+            let actions = coordinator::actions(reader, &record.id)?;
+            if !actions.values().any(|kept| kept.run.sla.is_some()) {
+                continue;
+            }
+            let properties = coordinator::definition(reader, &record.id)?.properties;
+            let bundle = record.bundle.as_ref().map(|(id, _)| id.clone());
+            let name = |id: &String| bundle::record(reader, id).ok().flatten().map(|it| it.name);
+            let bundle = bundle.map(|id| (name(&id).unwrap_or_default(), id));
+            for (number, kept) in actions {
+                let Some(sla) = kept.run.sla.clone() else { continue };
+                let times = (kept.run.data.nominal, kept.run.created);
+                all.push(Expected {
+                    is_silent: coordinator::is_silent(&properties, &record, number, times),
+                    id: format!("{}@{number}", record.id),
+                    parent: Some(record.id.clone()),
+                    name: record.name.clone(),
+                    kind: "COORDINATOR_ACTION",
+                    user: record.user.clone(),
+                    status: kept.run.status.name(),
+                    sla,
+                    started: kept.beside.started,
+                    ended: kept.beside.ended,
+                    created: kept.run.created.0,
+                    bundle: bundle.clone().map(|(name, id)| (id, name)),
+                });
+            }
+        }
+        let of = |of: Expectation| Expected {
+            id: of.id,
+            parent: of.parent,
+            name: of.name,
+            kind: of.kind,
+            user: of.user,
+            status: of.status,
+            started: of.progress.started.map(|at| at.0),
+            ended: of.progress.ended.map(|at| at.0),
+            sla: of.sla,
+            created: of.created / 1_000,
+            bundle: None,
+            is_silent: false,
+        };
+        all.extend(view::expectations(reader)?.into_iter().map(of));
+        Ok(all)
+    }
+
+    /// What came of it by now, in the order of the server, with the minutes between what was expected and what was.
+    fn events(&self, now: i64) -> Vec<(SlaEvent, i64)> {
+        let mut events = Vec::new();
+        let mut point = |expected: Option<i64>, actual: Option<i64>, met, miss| {
+            let Some(expected) = expected else { return };
+            let late = (actual.unwrap_or(now) - expected) / 60;
+            match (late > 0, actual) {
+                (true, _) => events.push((miss, late)),
+                (false, Some(_)) => events.push((met, late)),
+                (false, None) => {}
+            }
+        };
+        let start = self.sla.expected_start.map(|at| at.0);
+        point(start, self.started, SlaEvent::StartMet, SlaEvent::StartMiss);
+        let most = self.sla.expected_minutes.filter(|minutes| *minutes >= 0);
+        if let Some((most, started)) = most.zip(self.started) {
+            let by = Some(started + most * 60);
+            point(by, self.ended, SlaEvent::DurationMet, SlaEvent::DurationMiss);
+        }
+        let end = Some(self.sla.expected_end.0);
+        point(end, self.ended, SlaEvent::EndMet, SlaEvent::EndMiss);
+        // What ended in time and not well has missed its end.
+        let is_missed = self.ended.is_some() && self.sla.status == SlaStatus::Miss;
+        for (event, _) in &mut events {
+            if *event == SlaEvent::EndMet && is_missed {
+                *event = SlaEvent::EndMiss;
+            }
+        }
+        events
+    }
+
+    /// How long it was expected to take, and how long it took, in milliseconds; -1 where that is not known.
+    fn durations(&self) -> (i64, i64) {
+        let expected = self.sla.expected_minutes.map_or(-1, |minutes| minutes * 60_000);
+        let actual = self.started.zip(self.ended).map(|(from, to)| (to - from) * 1_000);
+        (expected, actual.unwrap_or(-1))
+    }
+
+    fn fits(&self, term: &Term<'_>, now: i64) -> Result<bool, Fault> {
+        let text = term.value;
+        let any = |words: &[&str]| text.split(',').any(|one| words.contains(&one.trim()));
+        let (column, bound) = term.name.rsplit_once('_').unwrap_or((term.name, ""));
+        let (expected, actual) = self.durations();
+        let number = match column {
+            "nominal" => Some(self.sla.nominal.0),
+            "created" => Some(self.created),
+            "expectedstart" => self.sla.expected_start.map(|at| at.0),
+            "expectedend" => Some(self.sla.expected_end.0),
+            "actualstart" => self.started,
+            "actualend" => self.ended,
+            "actual_duration" => Some(actual),
+            "expected_duration" => Some(expected),
+            _ => {
+                return Ok(match term.name {
+                    "app_name" => like(text, &self.name),
+                    "app_type" => like(text, self.kind),
+                    "user_name" => like(text, &self.user),
+                    "job_status" => like(text, self.status),
+                    "sla_status" => any(&[self.sla.status.name()]),
+                    "event_status" => {
+                        let events = self.events(now);
+                        any(&events.iter().map(|(event, _)| event.name()).collect::<Vec<_>>())
+                    }
+                    "bundle" => {
+                        self.bundle.as_ref().is_some_and(|(id, name)| id == text || name == text)
+                    }
+                    // Those of all these terms are looked at together.
+                    _ => true,
+                });
+            }
+        };
+        let wrong =
+            || Fault::new("E0303", format!("Invalid parameter value, [{}] = [{text}]", term.name));
+        let wanted = match column.ends_with("duration") {
+            true => text.parse().map_err(|_| wrong())?,
+            false => ProcessingZone::UTC.parse(text).map_err(|_| wrong())?.0,
+        };
+        Ok(number.is_some_and(|number| match bound {
+            "before" | "end" | "max" => number <= wanted,
+            _ => number >= wanted,
+        }))
+    }
+
+    /// `id` and `parent_id` together ask for either.
+    fn is_named(&self, terms: &[Term<'_>]) -> bool {
+        let mut named = terms.iter().filter(|term| matches!(term.name, "id" | "parent_id"));
+        let is = |term: &Term<'_>| match term.name {
+            "id" => self.id == term.value,
+            _ => self.parent.as_deref() == Some(term.value),
+        };
+        let Some(first) = named.next() else { return true };
+        is(first) || named.any(is)
+    }
+
+    fn summary(&self, now: i64, is_text: bool) -> Value {
+        let at = |seconds: Option<i64>| match is_text {
+            true => object::date(seconds.map(|seconds| seconds * 1_000)),
+            false => json!(seconds.map(|seconds| seconds * 1_000)),
+        };
+        let events = self.events(now);
+        let names: Vec<&str> = events.iter().map(|(event, _)| event.name()).collect();
+        let (expected, actual) = self.durations();
+        let mut summary = json!({
+            "id": self.id,
+            "parentId": self.parent,
+            "appName": self.name,
+            "appType": self.kind,
+            "user": self.user,
+            "nominalTime": at(Some(self.sla.nominal.0)),
+            "expectedStart": at(self.sla.expected_start.map(|time| time.0)),
+            "actualStart": at(self.started),
+            "expectedEnd": at(Some(self.sla.expected_end.0)),
+            "actualEnd": at(self.ended),
+            "expectedDuration": expected,
+            "actualDuration": actual,
+            "jobStatus": self.status,
+            "slaStatus": self.sla.status.name(),
+            "eventStatus": names.join(","),
+            "slaAlertStatus": if self.is_silent { "Disabled" } else { "Enabled" },
+            "lastModified": at(self.ended.or(self.started).or(Some(self.created))),
+        });
+        for (event, late) in events {
+            let delay = match event {
+                SlaEvent::StartMet | SlaEvent::StartMiss => "startDelay",
+                SlaEvent::DurationMet | SlaEvent::DurationMiss => "durationDelay",
+                SlaEvent::EndMet | SlaEvent::EndMiss => "endDelay",
+            };
+            summary[delay] = late.into();
+        }
+        summary
+    }
+}
+
+/// Whether a text fits a pattern as databases understand it: `%` stands for any part, `_` for any character.
+fn like(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
+    let (mut at, mut of) = (0, 0);
+    // Where to go on if what follows the last `%` does not fit: that takes one character more.
+    let mut again = None;
+    while of < text.len() {
+        match pattern.get(at) {
+            Some('%') => {
+                again = Some((at, of));
+                at += 1;
+            }
+            Some(wanted) if *wanted == '_' || *wanted == text[of] => (at, of) = (at + 1, of + 1),
+            _ => match &mut again {
+                Some((sign, taken)) => {
+                    *taken += 1;
+                    (at, of) = (*sign + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|rest| *rest == '%')
+}
+
 fn summaries(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let filter = terms(request.required("filter")?)?;
     let sorted = request.parameter("sortby").map(column).transpose()?;
     let length = request.number("len")?.filter(|length| *length > 0).unwrap_or(1_000);
     let reader = shared.backend.reader()?;
     let is_text = request.parameter("timezone").is_some();
+    let now = shared.now() / 1_000;
     let mut found: Vec<(i64, Value)> = Vec::new();
-    for record in coordinator::records(&*reader)? {
-        for (number, kept) in coordinator::actions(&*reader, &record.id)? {
-            let Some(sla) = &kept.run.sla else { continue };
-            let id = format!("{}@{number}", record.id);
-            let parent = &record.id;
-            let status = kept.run.status.name();
-            let is_in = filter.iter().all(|term| match term.name {
-                "app_name" => record.name == term.value,
-                "app_type" => "COORDINATOR_ACTION".contains(term.value),
-                "user_name" => record.user == term.value,
-                "job_status" => status == term.value,
-                "id" => id == term.value,
-                "parent_id" => parent == term.value,
-                "sla_status" => term.value.split(',').any(|one| one == sla.status.name()),
-                "bundle" => record.bundle.as_ref().is_some_and(|(bundle, _)| bundle == term.value),
-                _ => true,
-            });
-            if is_in {
-                found.push((
-                    sla.nominal.0,
-                    summary(&id, parent, &record, status, sla, &kept, is_text),
-                ));
-            }
+    for expected in Expected::all(&*reader)? {
+        let mut is_in = expected.is_named(&filter);
+        for term in &filter {
+            is_in &= expected.fits(term, now)?;
+        }
+        if is_in {
+            found.push((expected.sla.nominal.0, expected.summary(now, is_text)));
         }
     }
     match sorted {
@@ -175,36 +390,27 @@ fn summaries(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     Ok(Answer::json(&json!({"slaSummaryList": rows})))
 }
 
-fn summary(
-    id: &str,
-    parent: &str,
-    record: &coordinator::Record,
-    status: &str,
-    sla: &Sla,
-    kept: &coordinator::Kept,
-    is_text: bool,
-) -> Value {
-    let at = |seconds: Option<i64>| match is_text {
-        true => ankus_engine::driver::object::date(seconds.map(|seconds| seconds * 1_000)),
-        false => json!(seconds.map(|seconds| seconds * 1_000)),
-    };
-    let duration = kept.beside.started.zip(kept.beside.ended).map(|(from, to)| (to - from) * 1_000);
-    json!({
-        "id": id,
-        "parentId": parent,
-        "appName": record.name,
-        "appType": "COORDINATOR_ACTION",
-        "user": record.user,
-        "nominalTime": at(Some(sla.nominal.0)),
-        "expectedStart": at(sla.expected_start.map(|time| time.0)),
-        "actualStart": at(kept.beside.started),
-        "expectedEnd": at(Some(sla.expected_end.0)),
-        "actualEnd": at(kept.beside.ended),
-        "expectedDuration": sla.expected_minutes.map_or(-1, |minutes| minutes * 60_000),
-        "actualDuration": duration.unwrap_or(-1),
-        "jobStatus": status,
-        "slaStatus": sla.status.name(),
-        "slaAlertStatus": "Enabled",
-        "lastModified": at(kept.beside.ended.or(kept.beside.started).or(Some(kept.run.created.0))),
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_databases() {
+        for (pattern, text) in [
+            ("daily", "daily"),
+            ("da%", "daily"),
+            ("%", ""),
+            ("%ai%", "daily"),
+            ("d_ily", "daily"),
+            ("%a%a", "banana"),
+        ] {
+            assert!(like(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("da", "daily"), ("d_ly", "daily"), ("%b", "daily"), ("", "daily")]
+        {
+            assert!(!like(pattern, text), "{pattern} {text}");
+        }
+        // No pattern takes long.
+        assert!(!like(&"%a".repeat(200), &"b".repeat(5_000)));
+    }
 }

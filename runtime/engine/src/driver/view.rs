@@ -1,10 +1,11 @@
 //! The stored state of jobs, readable while another process runs them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::keep::{Calls, JobRecord, Moment, decode, moment_key, prefix, spaces};
 use super::{Error, Notified, bundle, coordinator};
+use ankus_lang::coordinator::{Progress, Sla};
 use ankus_lang::el::{Dialect, Phase, Template};
 use ankus_lang::machine::{Change, Job, JobStatus, Row, Rows, Run};
 use ankus_lang::plan::{Action, NOWHERE, Node, NodeIndex, Plan, Work};
@@ -226,6 +227,65 @@ pub fn run(reader: &dyn Reader, record: &JobRecord) -> Result<Run, Error> {
         run.expectations.insert(node, decode(&format!("an expectation of {id}"), &row.value)?);
     }
     Ok(run)
+}
+
+/// What is expected of a workflow or of one of its actions.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// The id of the job, or of the action: `job@name`.
+    pub id: String,
+    /// What is above it: of an action its job.
+    pub parent: Option<String>,
+    /// The name of the application or of the action.
+    pub name: String,
+    /// What it is, in the server's word.
+    pub kind: &'static str,
+    /// Whose it is.
+    pub user: String,
+    /// Its state, in the server's word.
+    pub status: &'static str,
+    /// When the job was submitted, or the action was reached, in milliseconds since 1970.
+    pub created: i64,
+    /// What is expected, and what came of it.
+    pub sla: Sla,
+    /// When it started and ended.
+    pub progress: Progress,
+}
+
+/// All that is expected of workflows and of their actions. What is damaged is left out; [`damaged`] tells of jobs.
+pub fn expectations(reader: &dyn Reader) -> Result<Vec<Expectation>, Error> {
+    let (rows, _) = reader.scan_sound(spaces::EXPECTATION, b"")?;
+    let job = |key: &[u8]| key.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
+    let ids: BTreeSet<Vec<u8>> = rows.iter().filter_map(|row| job(&row.key.key)).collect();
+    let mut all = Vec::new();
+    for id in ids.iter().filter_map(|id| std::str::from_utf8(id).ok()) {
+        let Some(record) = record(reader, id)? else { continue };
+        let (run, _) = readable(reader, &record)?;
+        let (plan, _) = readable_plan(reader, &record, &run)?;
+        for (node, sla) in &run.expectations {
+            let of_job = *node == NOWHERE;
+            let row = run.rows.get(node);
+            let name = match of_job {
+                true => run.job.name.clone(),
+                false => plan.node(*node).name.clone(),
+            };
+            all.push(Expectation {
+                id: if of_job { id.to_owned() } else { format!("{id}@{name}") },
+                parent: if of_job { run.job.parent_id.clone() } else { Some(id.to_owned()) },
+                name,
+                kind: if of_job { "WORKFLOW_JOB" } else { "WORKFLOW_ACTION" },
+                user: run.job.user.clone(),
+                status: match row {
+                    Some(row) if !of_job => row.status.name(),
+                    _ => run.job.status.name(),
+                },
+                created: row.filter(|_| !of_job).map_or(run.job.created, |row| row.created),
+                sla: sla.clone(),
+                progress: run.progress_of(*node),
+            });
+        }
+    }
+    Ok(all)
 }
 
 /// The row of one node.

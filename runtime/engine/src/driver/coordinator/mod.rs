@@ -29,7 +29,7 @@ mod workflows;
 pub use clients::{Message, SubmitCoordinator, updatable};
 pub(super) use clients::{begin, pass_on, ran_again, rerun_all, send, tell};
 pub use rows::{
-    Beside, Kept, Moment, Record, actions, definition, missing, moments, record, records,
+    Beside, Kept, Moment, Record, actions, definition, is_silent, missing, moments, record, records,
 };
 pub(super) use rows::{DEFINITION, EVENT, RECORD, read_moments};
 pub(super) use rows::{SPACES, damaged, has_ended, moments_since};

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::driver::Error;
 use crate::driver::keep::{decode, prefix, spaces};
+use crate::driver::{Error, notice};
 use ankus_lang::coordinator::{Definition, SlaEvent};
 use ankus_lang::machine::coordinator::{Job, Run};
+use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_procedure::ProcedureId;
 use ankus_procedure::store::{self, Reader};
 
@@ -210,6 +211,18 @@ pub(in crate::driver) fn has_ended(
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
     let (rows, _) = reader.scan_sound(RECORD, b"")?;
     rows.iter().map(|row| Ok(Record::read("a coordinator", &row.value)?)).collect()
+}
+
+/// Whether nobody is told of the expectations of an action of this number, with its nominal time and when it was created: by the
+/// properties of its coordinator.
+pub fn is_silent(
+    properties: &BTreeMap<String, String>,
+    record: &Record,
+    number: i64,
+    (nominal, created): (Instant, Instant),
+) -> bool {
+    let asked = notice::Asked { number, nominal, created, zone: ProcessingZone::UTC };
+    notice::is_silent(properties, None, (&record.name, &record.id), &asked)
 }
 
 /// What is kept of the definition of a coordinator.
