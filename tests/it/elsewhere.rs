@@ -94,7 +94,7 @@ pub(crate) fn run(folder: &Path) -> Command {
     command(folder, &["run", "app", "--id", "w"])
 }
 
-fn workflow(folder: &Path, script: &str) {
+pub(crate) fn workflow(folder: &Path, script: &str) {
     let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='there'><start to='go'/>\
         <action name='go'><shell xmlns='uri:oozie:shell-action:1.0'>\
         <resource-manager>local</resource-manager><name-node>hdfs://nn</name-node><exec>go.sh</exec><argument>a 'b' $c</argument>\

@@ -47,6 +47,7 @@ mod hostile_trees;
 mod ide;
 mod kerberos;
 mod killed;
+mod kubernetes;
 mod layout;
 mod limits;
 mod lint;

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 use super::bundle::Bundle;
 use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
@@ -78,9 +78,18 @@ impl Kubernetes {
         if let Some(file) = &self.certificate {
             let unreadable = |why: String| Fault::Refused(format!("{file}: {why}"));
             let text = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
-            let own =
-                Certificate::from_pem(&text).map_err(|error| unreadable(error.to_string()))?;
-            tls = tls.root_certs(RootCerts::from([own]));
+            // A cluster may have several, of which one is being replaced.
+            let mut own = Vec::new();
+            for item in parse_pem(&text) {
+                let item = item.map_err(|error| unreadable(error.to_string()))?;
+                if let PemItem::Certificate(certificate) = item {
+                    own.push(certificate);
+                }
+            }
+            if own.is_empty() {
+                return Err(unreadable("there is no certificate in it".to_owned()));
+            }
+            tls = tls.root_certs(RootCerts::from(own));
         }
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(PATIENCE))
@@ -215,17 +224,19 @@ impl Backend for Kubernetes {
             )));
         }
         let (status, text) = self.ask("POST", &self.jobs(), Some(&self.job(ticket, seat)))?;
-        let text = match status {
-            // It was made before we were killed.
-            409 => self.ask("GET", &format!("{}/{}", self.jobs(), ticket.id), None)?.1,
+        let job: Value = match status {
+            // It was made before we were killed. Whoever may list Jobs may not always get one.
+            409 => {
+                let known = self.list(&self.jobs(), ID, &ticket.id)?.into_iter().next();
+                known.ok_or_else(|| Fault::Unreachable("its Job has just gone".to_owned()))?
+            }
             404 => {
                 let namespace = &self.namespace;
                 return Err(Fault::Refused(format!("there is no namespace `{namespace}`")));
             }
-            _ => text,
+            _ => serde_json::from_str(&text)
+                .map_err(|error| Fault::Refused(format!("the answer is not a Job: {error}")))?,
         };
-        let job: Value = serde_json::from_str(&text)
-            .map_err(|error| Fault::Refused(format!("the answer is no Job: {error}")))?;
         let files = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -241,8 +252,18 @@ impl Backend for Kubernetes {
             },
             "binaryData": {"bundle.tgz": packed},
         });
-        self.ask("POST", &self.core("configmaps"), Some(&files))?;
-        Ok(None)
+        match self.ask("POST", &self.core("configmaps"), Some(&files)) {
+            Ok(_) => Ok(None),
+            Err(Fault::Refused(why)) => {
+                // Without its files it must not run. Where that cannot be seen to, somebody has to know of it.
+                self.end(ticket, Urgency::Ask).map_err(|fault| {
+                    let job = &ticket.id;
+                    Fault::Unreachable(format!("{why}; and its Job {job} is left: {fault:?}"))
+                })?;
+                Err(Fault::Refused(why))
+            }
+            Err(fault) => Err(fault),
+        }
     }
 
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
@@ -262,8 +283,12 @@ impl Backend for Kubernetes {
 
     fn end(&self, ticket: &Ticket, urgency: Urgency) -> Result<(), Fault> {
         if urgency == Urgency::Force {
-            let path = format!("{}?labelSelector={ID}%3D{}", self.core("pods"), ticket.id);
-            self.ask("DELETE", &path, Some(&json!({"gracePeriodSeconds": 0})))?;
+            // One by one: to delete all of a label is another permission.
+            for pod in self.list(&self.core("pods"), ID, &ticket.id)? {
+                let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+                let path = format!("{}/{name}", self.core("pods"));
+                self.ask("DELETE", &path, Some(&json!({"gracePeriodSeconds": 0})))?;
+            }
         }
         // The Job stays until its pod has ended.
         let path = format!("{}/{}", self.jobs(), ticket.id);

@@ -185,6 +185,11 @@ pub(crate) trait Backend: Send + Sync {
         bundle: &Bundle<'_>,
     ) -> Result<Option<String>, Fault>;
 
+    /// Whether a start that was refused has left nothing that could run.
+    fn refuses_whole(&self) -> bool {
+        true
+    }
+
     /// How these jobs are, with one request for all that run. A job that the answer leaves out is unknown there.
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault>;
 
@@ -266,17 +271,24 @@ impl Everywhere {
         }
         let post = self.post(&seat.place)?;
         write(&folder.join(LAUNCH), program)?;
-        let ticket = match read(&folder.join(TICKET))? {
-            Some(ticket) => ticket,
+        let (ticket, is_new) = match read(&folder.join(TICKET))? {
+            Some(ticket) => (ticket, false),
             None => {
                 let ticket = Ticket { own: post.backend.name()?, ..ticket_of(folder) };
                 write(&folder.join(TICKET), &ticket)?;
-                ticket
+                (ticket, true)
             }
         };
         let bundle = Bundle { folder, program, seat };
-        if let Some(own) = post.backend.start(&ticket, seat, &bundle)? {
-            write(&folder.join(TICKET), &Ticket { own: Some(own), ..ticket })?;
+        match post.backend.start(&ticket, seat, &bundle) {
+            Ok(Some(own)) => write(&folder.join(TICKET), &Ticket { own: Some(own), ..ticket })?,
+            Ok(None) => {}
+            // Whoever may not start a job may not stop one either: nothing was taken, and nobody has to be asked to end it.
+            Err(Fault::Refused(why)) if is_new && post.backend.refuses_whole() => {
+                std::fs::remove_file(folder.join(TICKET))?;
+                return Err(Fault::Refused(why).into());
+            }
+            Err(fault) => return Err(fault.into()),
         }
         write_whole(&folder.join(BEGUN), b"begun")
     }

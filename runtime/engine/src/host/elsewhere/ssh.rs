@@ -194,6 +194,11 @@ exit 0
         }
     }
 
+    fn refuses_whole(&self) -> bool {
+        // The connection may have broken when the program had been started.
+        false
+    }
+
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
         let ids: Vec<&str> = tickets.iter().map(|ticket| ticket.id.as_str()).collect();
         let said = self.run(LOOK, &ids)?;
