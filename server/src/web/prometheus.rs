@@ -2,7 +2,7 @@
 
 use crate::Shared;
 use crate::answer::Fault;
-use ankus_engine::driver::{list, view};
+use ankus_engine::driver::list;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
@@ -57,12 +57,11 @@ pub(super) fn text(shared: &Shared) -> Result<String, Fault> {
         jobs = jobs.value(&[("kind", kind.name()), ("status", status)], count);
     }
     let mut apps: BTreeMap<String, App> = BTreeMap::new();
-    for record in view::records(&*reader)? {
-        let job = record.job;
+    for job in list::last_ends(&*reader)? {
         let Some(ended) = job.ended else { continue };
         let app = apps.entry(job.name).or_default();
-        match job.status.name() {
-            "SUCCEEDED" if app.succeeded.is_none_or(|last| last <= ended) => {
+        match job.status.as_str() {
+            "SUCCEEDED" => {
                 app.succeeded = Some(ended);
                 app.took = ended - job.started.unwrap_or(job.created);
             }

@@ -394,6 +394,16 @@ pub fn counts(reader: &dyn Reader) -> Result<Vec<(Kind, &'static str, usize)>, E
     Ok(counts)
 }
 
+/// For each name and state of workflows the one that ended last.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn last_ends(reader: &dyn Reader) -> Result<Vec<Listed>, Error> {
+    let lines = reader.largest(&JOBS, "ended", &["kind", "name", "status"])?;
+    let listed = lines.iter().filter_map(Listed::of);
+    Ok(listed.filter(|job| job.kind == Kind::Workflow).collect())
+}
+
 /// Finds jobs, and says how many there are in all: `offset` of them are passed over, and at most `len` are answered. A job whose row
 /// is damaged is listed with what was last known of it.
 pub fn jobs(

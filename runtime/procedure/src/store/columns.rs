@@ -353,6 +353,35 @@ pub(super) fn find(connection: &Connection, table: &Table, query: &Query) -> Res
     Ok(found)
 }
 
+/// See [`super::Reader::largest`].
+pub(super) fn largest(
+    connection: &Connection,
+    table: &Table,
+    column: &'static str,
+    for_each: &[&'static str],
+) -> Result<Vec<Line>, Error> {
+    table.has(for_each.iter().copied().chain([column]))?;
+    let quoted = |names: &mut dyn Iterator<Item = &'static str>| -> String {
+        names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+    };
+    let columns = quoted(&mut table.columns.iter().map(|column| column.name));
+    let groups = match for_each {
+        [] => "NULL".to_owned(),
+        names => quoted(&mut names.iter().copied()),
+    };
+    // Beside a maximum, SQLite shows the other columns of the row that has it.
+    let sql = format!(
+        "SELECT id, {columns}, max(\"{column}\") FROM \"{}\" NOT INDEXED WHERE \"{column}\" IS NOT NULL GROUP BY {groups}",
+        table.name
+    );
+    let mut select = connection.prepare_cached(&sql).map_err(report)?;
+    let lines = select.query_map([], |row| {
+        let values = (0..table.columns.len()).map(|place| value(row, place + 1));
+        Ok(Line { id: row.get(0)?, values: values.collect::<Result<_, _>>()? })
+    });
+    lines.and_then(Iterator::collect).map_err(report)
+}
+
 /// How lines are reached: by the first index of a table, where its first column is fixed and no other has what is looked for: lines lie in its order, or are
 /// not looked at because it has all that is asked of them.
 fn way(table: &Table, all: &[Vec<Test>]) -> String {

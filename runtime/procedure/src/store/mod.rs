@@ -126,6 +126,17 @@ pub trait Reader: Send + Sync {
         tables::scan(self, table, query)
     }
 
+    /// The line with the largest value of a column, for each combination of other columns, in no order; lines without a value are
+    /// passed over.
+    fn largest(
+        &self,
+        table: &tables::Table,
+        column: &'static str,
+        for_each: &[&'static str],
+    ) -> Result<Vec<tables::Line>, Error> {
+        tables::scan_largest(self, table, column, for_each)
+    }
+
     /// An error where what is read here is no longer what others find where the store was.
     fn is_there(&self) -> Result<(), Error> {
         Ok(())

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
-use super::tables::{self, Found, Query, Table};
+use super::tables::{self, Found, Line, Query, Table};
 use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix, wal};
 use super::{ProcedureId, columns};
 use crate::private;
@@ -533,6 +533,21 @@ impl Reader for SqliteReader {
         }
         // Nobody has run it since tables are kept.
         tables::scan(self, table, query)
+    }
+
+    fn largest(
+        &self,
+        table: &Table,
+        column: &'static str,
+        for_each: &[&'static str],
+    ) -> Result<Vec<Line>, Error> {
+        {
+            let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            if columns::is_kept(&connection, table).map_err(report)? {
+                return columns::largest(&connection, table, column, for_each);
+            }
+        }
+        tables::scan_largest(self, table, column, for_each)
     }
 
     fn scan_sound(&self, space: &str, prefix: &[u8]) -> Result<(Vec<Row>, Vec<Key>), Error> {

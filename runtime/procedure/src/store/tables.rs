@@ -222,7 +222,12 @@ impl Table {
     /// Whether every column that a query names is one of it.
     pub(super) fn knows(&self, query: &Query) -> Result<(), Error> {
         let tested = query.all.iter().flatten().flat_map(Test::columns);
-        for column in tested.chain([query.order]) {
+        self.has(tested.chain([query.order]))
+    }
+
+    /// Whether each of these is a column of it.
+    pub(super) fn has(&self, columns: impl Iterator<Item = &'static str>) -> Result<(), Error> {
+        for column in columns {
             if column != "id" && self.place(column).is_none() {
                 let name = self.name;
                 return Err(Error::Failed(format!("the table `{name}` has no column `{column}`")));
@@ -282,4 +287,27 @@ pub fn scan(reader: &(impl Reader + ?Sized), table: &Table, query: &Query) -> Re
     let total = lines.len();
     let lines = lines.into_iter().skip(query.offset).take(query.limit).collect();
     Ok(Found { lines, total })
+}
+
+/// The same for [`Reader::largest`].
+pub fn scan_largest(
+    reader: &(impl Reader + ?Sized),
+    table: &Table,
+    column: &'static str,
+    for_each: &[&'static str],
+) -> Result<Vec<Line>, Error> {
+    table.has(for_each.iter().copied().chain([column]))?;
+    let mut largest: BTreeMap<Vec<Value>, Line> = BTreeMap::new();
+    for (id, values) in lines(reader, table)? {
+        let line = Line { id, values };
+        if *table.value(&line, column) == Value::Null {
+            continue;
+        }
+        let group: Vec<Value> = for_each.iter().map(|of| table.value(&line, of).clone()).collect();
+        let is_larger = |known: &Line| table.value(known, column) < table.value(&line, column);
+        if largest.get(&group).is_none_or(is_larger) {
+            largest.insert(group, line);
+        }
+    }
+    Ok(largest.into_values().collect())
 }

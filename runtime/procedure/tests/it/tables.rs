@@ -106,6 +106,21 @@ fn check(store: &Sqlite, table: &'static Table) {
         let by_rows = tables::scan(&*reader, table, &query).expect("readable");
         assert_eq!(reader.find(table, &query).expect("readable"), by_rows, "{query:?}");
     }
+    for groups in [&["color"][..], &["color", "origin"], &[]] {
+        // Which of several with the same value it is, is not said.
+        let told = |lines: Vec<tables::Line>| {
+            let of = |line: &tables::Line, name: &&str| table.value(line, name).clone();
+            let mut told: Vec<Vec<Value>> = lines
+                .iter()
+                .map(|line| groups.iter().chain([&"weight"]).map(|name| of(line, name)).collect())
+                .collect();
+            told.sort();
+            told
+        };
+        let by_rows = tables::scan_largest(&*reader, table, "weight", groups).expect("readable");
+        let found = reader.largest(table, "weight", groups).expect("readable");
+        assert_eq!(told(found), told(by_rows), "{groups:?}");
+    }
 }
 
 #[test]
