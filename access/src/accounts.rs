@@ -93,7 +93,9 @@ impl Accounts {
         for (user, proxy) in &accounts.proxies {
             let is_known = |host: &&String| *host == "*" || host.parse::<IpAddr>().is_ok();
             if let Some(host) = proxy.hosts.iter().find(|host| !is_known(host)) {
-                return Err(format!("the host `{host}` of the proxy user `{user}` is no address"));
+                return Err(format!(
+                    "the host `{host}` of the proxy user `{user}` is not an address"
+                ));
             }
         }
         Ok(accounts)

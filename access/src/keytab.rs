@@ -73,7 +73,7 @@ impl Keytab {
     pub fn read(bytes: &[u8]) -> Result<Keytab, String> {
         let broken = || "the keytab is cut off or damaged".to_owned();
         let Some(entries) = bytes.strip_prefix(&[5, 2]) else {
-            return Err("it is no keytab of version 0x502".to_owned());
+            return Err("it is not a keytab of version 0x502".to_owned());
         };
         let mut rest = Rest(entries);
         let mut keys = Vec::new();

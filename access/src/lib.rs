@@ -43,9 +43,9 @@ impl Method {
             "basic" => Ok(Method::Basic),
             "token" => Ok(Method::Token),
             "kerberos" => Ok(Method::Kerberos),
-            other => {
-                Err(format!("`{other}` is no way to say who asks: simple, basic, token, kerberos"))
-            }
+            other => Err(format!(
+                "`{other}` is not an authentication method: use simple, basic, token or kerberos"
+            )),
         };
         text.split(',').map(method).collect()
     }

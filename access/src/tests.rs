@@ -243,7 +243,7 @@ fn accounts_that_are_not_as_they_should_be_are_refused() {
     for (text, why) in [
         ("[users]\nann = 'secret'", "not an argon2id hash"),
         ("[tokens]\nci = { user = 'a', sha256 = 'abc' }", "not a SHA-256 sum"),
-        ("[proxies]\nhue = { hosts = ['hue.example'] }", "is no address"),
+        ("[proxies]\nhue = { hosts = ['hue.example'] }", "is not an address"),
         ("[proxies]\nhue = { users = ['*'] }", "hosts"),
         ("admin = ['ann']", "admin"),
         ("[", ""),

@@ -96,7 +96,7 @@ pub(super) fn of_job(
 ) -> miette::Result<Exit> {
     let reader = store::reader(store)?;
     if coordinator::is_one(id, store)? {
-        let failure = Failure::new(format!("`{id}` is no workflow, and has no way that it went"));
+        let failure = Failure::new(format!("`{id}` is not a workflow, so it has taken no path"));
         let help = "`ankus graph APP` draws its definition, `ankus job show` names its workflows";
         return Err(failure.help(help).into());
     }

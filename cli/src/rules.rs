@@ -40,9 +40,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         if members.is_empty() {
             continue;
         }
-        let gap = if first { "" } else { "\n" };
-        first = false;
-        shell.line(format!("{gap}{}", group.name()))?;
+        if !std::mem::take(&mut first) {
+            shell.line("")?;
+        }
+        shell.line(group.name())?;
         for kind in members {
             let level = settings::listed(kind);
             shell.line(format!("  {:<width$}  {level:<7}  {}", kind.name, kind.summary))?;

@@ -42,7 +42,10 @@ impl Form {
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
-                return Err(Fault::new(400, format!("`{line}` is no property: write name=value")));
+                return Err(Fault::new(
+                    400,
+                    format!("`{line}` is not a property: write name=value"),
+                ));
             };
             all.insert(name.trim().to_owned(), value.trim().to_owned());
         }
@@ -85,7 +88,7 @@ pub(crate) fn answer(console: &Console, request: &Request) -> Result<Answer, Fau
         action @ ("start" | "suspend" | "resume" | "kill" | "change" | "coord-rerun") => {
             command(console, request, &form, action)
         }
-        other => Err(Fault::new(400, format!("`{other}` is no action."))),
+        other => Err(Fault::new(400, format!("`{other}` is not an action."))),
     }
 }
 

@@ -512,7 +512,7 @@ fn read_site(file: &Path, tree: &Tree, acts: bool) -> miette::Result<Site> {
     let bytes = tree.read(file, LARGEST).map_err(|error| unreadable(file, error))?;
     let name = shown(file);
     let broken = |why: String| {
-        let failure = Failure::new(format!("`{name}` is no configuration of a server: {why}"));
+        let failure = Failure::new(format!("`{name}` is not a valid server configuration: {why}"));
         failure.help("`--site` or `[server] site` names it: the `oozie-site.xml` of a server")
     };
     let text = String::from_utf8(bytes).map_err(|_| broken("it is not valid UTF-8".to_owned()))?;

@@ -23,7 +23,7 @@ pub use html::html;
 pub enum Effort {
     /// Every construct has a counterpart.
     Plain,
-    /// Some constructs mean something else there, or lean on the cluster.
+    /// Some constructs mean something else there, or depend on the cluster.
     Care,
     /// Some constructs have no counterpart: they are to be designed anew.
     Redesign,
@@ -186,7 +186,7 @@ impl Application {
         }
     }
 
-    /// How hard it is to carry over.
+    /// The effort of migration.
     pub fn effort(&self) -> Effort {
         let some = |rules: &[&str]| rules.iter().any(|rule| self.migration.contains_key(rule));
         if some(&[
@@ -576,12 +576,12 @@ pub fn human(inventory: &Inventory) -> String {
     let efforts = inventory.efforts().map(|(effort, count)| {
         let words = match effort {
             Effort::Plain => "plain: every construct has a counterpart",
-            Effort::Care => "care: some mean something else elsewhere, or lean on the cluster",
+            Effort::Care => "care: some mean something else there, or depend on the cluster",
             Effort::Redesign => "redesign: some have no counterpart",
         };
         (words.to_owned(), count, None)
     });
-    table("effort to carry over", efforts.into_iter().collect());
+    table("migration effort", efforts.into_iter().collect());
     let calls = inventory.applications.iter().flat_map(|app| &app.calls);
     let (found, all) =
         calls.fold((0, 0), |(found, all), call| (found + usize::from(call.to.is_some()), all + 1));

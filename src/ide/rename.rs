@@ -147,7 +147,9 @@ fn is_legal(
         let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         let plain = starts && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
         if is_variable && !plain {
-            return refused("is no name of a variable: letters, digits and `_`, no digit first");
+            return refused(
+                "is not the name of a variable: use letters, digits and `_`, and do not begin with a digit",
+            );
         }
         if name.contains([' ', '=', ':', '\\', '!']) {
             return refused("would need an escape in a file of properties");
@@ -176,7 +178,7 @@ fn is_legal(
                 None => typed.text().map(|text| text.check),
             };
             if check.is_some_and(|check| !typed.accepts(check, name)) {
-                return refused("is no name for this version of the language");
+                return refused("is not a name in this version of the language");
             }
         }
     }
@@ -256,8 +258,8 @@ mod tests {
     #[test]
     fn what_would_change_the_answer_is_refused() {
         check(SMALL, "b", Err("a node is named `b` already, in line 2 of app/workflow.xml"));
-        check(SMALL, "1st", Err("`1st` is no name for this version of the language"));
-        check(SMALL, "a b", Err("`a b` is no name for this version of the language"));
+        check(SMALL, "1st", Err("`1st` is not a name in this version of the language"));
+        check(SMALL, "a b", Err("`a b` is not a name in this version of the language"));
         check(SMALL, "<a", Err("`<a` has a character that no name may have"));
         check(
             "<start to='a|'/><kill name='a'><message>${wf:errorCode(x)}</message></kill>",

@@ -59,7 +59,7 @@ pub(crate) static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
 pub(crate) static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
     name: "schema-newer-than-server",
     group: Group::Syntax,
-    summary: "a schema that the server meant by `target` does not have",
+    summary: "a schema that the server named by `target` does not have",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -107,7 +107,7 @@ pub(crate) static UNKNOWN_ELEMENT: Kind = Kind {
 pub(crate) static MISSING_ELEMENT: Kind = Kind {
     name: "missing-element",
     group: Group::Syntax,
-    summary: "an element that has to be there is not",
+    summary: "a required element is missing",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -131,7 +131,7 @@ pub(crate) static UNKNOWN_ATTRIBUTE: Kind = Kind {
 pub(crate) static MISSING_ATTRIBUTE: Kind = Kind {
     name: "missing-attribute",
     group: Group::Syntax,
-    summary: "an attribute that has to be there is not",
+    summary: "a required attribute is missing",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -143,7 +143,7 @@ pub(crate) static MISSING_ATTRIBUTE: Kind = Kind {
 pub(crate) static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
     name: "duplicate-single-element",
     group: Group::Syntax,
-    summary: "two where the language has room for one",
+    summary: "an element that may occur once occurs twice",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],

@@ -120,6 +120,9 @@ fn entries_name_commands_and_rules_that_exist() {
 
 #[test]
 fn codes_are_listed_selected_and_completed() {
+    let rules = ankus(&["rules"]).run().stdout;
+    assert!(!rules.contains("\\u{"), "{rules}");
+    assert!(rules.starts_with("syntax\n  ") && rules.contains("\n\nnames\n  "), "{rules}");
     ankus(&["rules", "--codes"]).run().said(0, "E0708");
     let list = ankus(&["rules", "--codes", "--format", "json"]).run().stdout;
     let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");

@@ -519,17 +519,21 @@ fn a_file_that_no_server_would_start_with_is_refused() {
     let flow = fs_action("<mkdir path='hdfs://nn/made'/>");
     let place = Place::new(&[("app/workflow.xml", &flow)]);
     for (name, content, words) in [
-        ("broken.xml", "<configuration><property>".to_owned(), "is no configuration of a server"),
+        (
+            "broken.xml",
+            "<configuration><property>".to_owned(),
+            "is not a valid server configuration",
+        ),
         (
             "doctype.xml",
             format!(
                 "<!DOCTYPE configuration [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>{}",
                 site(&[("a", "&amp;a;")])
             ),
-            "is no configuration of a server",
+            "is not a valid server configuration",
         ),
         ("other.xml", "<workflow-app/>".to_owned(), "<workflow-app>"),
-        ("empty.xml", String::new(), "is no configuration of a server"),
+        ("empty.xml", String::new(), "is not a valid server configuration"),
         ("zone.xml", site(&[("oozie.processing.timezone", "Asia/Kolkata")]), "GMT+0530"),
         ("number.xml", site(&[("oozie.action.retries.max", "three")]), "has to be a number"),
         ("circle.xml", site(&[("a", "${b}"), ("b", "${a}")]), "cycle"),

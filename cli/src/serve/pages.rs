@@ -85,7 +85,7 @@ impl Pages for Site {
             FileKind::Coordinator => "coord",
             FileKind::Bundle => "bundle",
             FileKind::Properties | FileKind::Datasets | FileKind::Configuration => {
-                return Err(Fault::new(400, format!("{path} is no definition.")));
+                return Err(Fault::new(400, format!("{path} is not a definition.")));
             }
         };
         let secrets = &found.loaded.settings.settings.secrets;

@@ -278,7 +278,7 @@ impl StoreUrl {
     pub fn parse(text: &str) -> Result<StoreUrl, String> {
         let uri = FileUri::parse(text);
         let Some(store) = StoreUrl::store(&uri.scheme) else {
-            return Err(format!("`{}` is no object store that is known", uri.origin()));
+            return Err(format!("`{}` is not a known object store", uri.origin()));
         };
         let (bucket, host) = match (store, uri.authority.split_once('@')) {
             (Store::S3 | Store::Google, None) => (&*uri.authority, None),

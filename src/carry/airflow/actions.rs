@@ -488,7 +488,9 @@ impl Printer<'_> {
     }
 
     fn email(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
-        let Some(mut given) = self.mail(body) else { return self.nothing("the action is no mail") };
+        let Some(mut given) = self.mail(body) else {
+            return self.nothing("the action is not an email action");
+        };
         let connection = self.given.migration.connection("smtp");
         if connection != "smtp_default" {
             let argument = if self.version.is_two() { "conn_id" } else { "smtp_conn_id" };
@@ -535,7 +537,7 @@ impl Printer<'_> {
 
     fn ssh(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
         let Details::Ssh { host, command, arguments } = &body.details else {
-            return self.nothing("the action is no ssh action");
+            return self.nothing("the action is not an ssh action");
         };
         let connection = self.given.migration.connection("ssh");
         let mut given = vec![("ssh_conn_id".to_owned(), Value::text(connection))];
@@ -565,7 +567,7 @@ impl Printer<'_> {
 
     fn sub_workflow(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
         let Details::SubWorkflow { app_path, propagate_configuration } = &body.details else {
-            return self.nothing("the action is no sub-workflow");
+            return self.nothing("the action is not a sub-workflow");
         };
         let mut dag = String::new();
         if let Some(path) = app_path {

@@ -402,7 +402,7 @@ fn dataset(event: &DataEvent, definition: &Definition) -> Option<Value> {
 fn instance(text: &str, definition: &Definition) -> Result<String, String> {
     let template = Template::compile(text, Phase::CoordinatorInstances, Default::default());
     let nodes = template.nodes();
-    let odd = || format!("`{text}` is no instance that is known before a run");
+    let odd = || format!("`{text}` is not an instance that is known before a run");
     let [Piece::Expression { .. }] = template.pieces() else {
         // A date as it is.
         let date = ProcessingZone::UTC.parse(text.trim()).map_err(|_| odd())?;

@@ -138,7 +138,7 @@ impl Printer<'_> {
 
     fn spark_submit(&mut self, body: &Body) -> Result<Operator, String> {
         let Details::Spark { master, mode, name, class, jar, arguments, .. } = &body.details else {
-            return Err("it is no spark action".to_owned());
+            return Err("it is not a spark action".to_owned());
         };
         let (conf, jars) = self.spark_settings(body)?;
         let connection = self.given.migration.connection("spark").to_owned();
@@ -178,7 +178,7 @@ impl Printer<'_> {
 
     fn livy(&mut self, body: &Body) -> Result<Operator, String> {
         let Details::Spark { master, mode, name, class, jar, arguments, .. } = &body.details else {
-            return Err("it is no spark action".to_owned());
+            return Err("it is not a spark action".to_owned());
         };
         let (mut conf, jars) = self.spark_settings(body)?;
         if let Some(jars) = jars {
@@ -224,7 +224,7 @@ impl Printer<'_> {
             }
         }
         let Details::Spark { spark_opts, .. } = &body.details else {
-            return Err("it is no spark action".to_owned());
+            return Err("it is not a spark action".to_owned());
         };
         let mut conf: Vec<(String, Text)> = Vec::new();
         for (name, value) in self.settings(body) {
@@ -285,7 +285,7 @@ impl Printer<'_> {
     fn hive(&mut self, body: &Body) -> Result<Operator, String> {
         let Details::Hive { script, query, params, jdbc_url, password, arguments } = &body.details
         else {
-            return Err("it is no hive action".to_owned());
+            return Err("it is not a hive action".to_owned());
         };
         for (is_there, what) in [
             (!body.prepare.is_empty(), "<prepare>"),

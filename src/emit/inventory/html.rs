@@ -50,7 +50,7 @@ pub fn html(inventory: &Inventory) -> String {
     let versions = inventory.versions().into_iter();
     let versions = versions.map(|(name, count)| vec![name, count.to_string()]);
     page.push_str("<div class=\"pair\">");
-    counted(&mut page, "Effort to carry over", &["effort", "definitions"], efforts.collect());
+    counted(&mut page, "Migration effort", &["effort", "definitions"], efforts.collect());
     counted(&mut page, "Versions", &["what", "definitions"], versions.collect());
     page.push_str("</div>");
     page.push_str(

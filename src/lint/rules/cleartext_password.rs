@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "cleartext-password",
         group: Group::Security,
-        summary: "a secret stands in the clear in a definition or its properties",
+        summary: "a secret in clear text in a definition or its properties",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

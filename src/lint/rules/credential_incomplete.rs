@@ -58,7 +58,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 needs.iter().all(|either| names().any(|name| either.contains(&name)))
             };
             if let Some((known, _)) = NEEDS.iter().find(fits) {
-                let message = format!("`{}` is no type that a server is shipped with", kind.text);
+                let message =
+                    format!("`{}` is not a type that a server is shipped with", kind.text);
                 let span = attribute.value_span();
                 out.push(
                     Diagnostic::new(&RULE.kind, span, message)

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "decision-case-shadowed",
         group: Group::Graph,
-        summary: "a case behind another one that is taken in its stead",
+        summary: "a case after another one that is always taken first",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

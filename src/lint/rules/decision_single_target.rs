@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "decision-single-target",
         group: Group::Graph,
-        summary: "a decision of which all ways lead to one node",
+        summary: "a decision whose transitions all lead to one node",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

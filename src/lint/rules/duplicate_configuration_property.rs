@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-configuration-property",
         group: Group::Parameters,
-        summary: "a property stands twice in one configuration, and the last one counts",
+        summary: "a property is set twice in one configuration, and the last value counts",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

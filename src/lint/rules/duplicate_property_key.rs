@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-property-key",
         group: Group::Parameters,
-        summary: "a key stands twice in a properties file, and the last one counts",
+        summary: "a key is set twice in a properties file, and the last value counts",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "email-recipient-missing",
         group: Group::Actions,
-        summary: "a mail to nobody",
+        summary: "an email without a recipient",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["EM001", "EM004"],

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "hive-variable-in-script",
         group: Group::Actions,
-        summary: "a script uses a variable that the action does not supply",
+        summary: "a script uses a variable that the action does not set",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -117,7 +117,7 @@ enum Slip {
 
 fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
     let Slip::Slashes(right) = slip else {
-        let message = "this is no port: a number below 65536 stands behind the colon";
+        let message = "this is not a port: the number after the colon must be below 65536";
         return Diagnostic::new(&RULE.kind, span, message).likely();
     };
     let scheme = text.split(':').next().unwrap_or_default();

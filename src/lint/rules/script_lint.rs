@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "script-lint",
         group: Group::Actions,
-        summary: "ShellCheck has something to say of a shipped script",
+        summary: "ShellCheck reports something in a shipped script",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "spark-mode-contradicts-master",
         group: Group::Actions,
-        summary: "a mode that Spark refuses together with this master",
+        summary: "a mode that Spark refuses with this master",
         level: Level::Error,
         since: "0.1.0",
         oozie: &[],

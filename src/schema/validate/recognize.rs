@@ -61,7 +61,7 @@ impl<'t> Checker<'t> {
                 if let Some(family) = families().iter().find(has_root) {
                     let mut finding = self.action_namespace(child, family);
                     finding.message =
-                        format!("`{}` is no action of `{}`", child.name(), own.namespace);
+                        format!("`{}` is not an action of `{}`", child.name(), own.namespace);
                     self.report(finding);
                     // What is in it has the namespace from it.
                     return Kind::Any;

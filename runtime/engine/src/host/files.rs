@@ -33,8 +33,9 @@ mod web;
 /// Where the application lies then: many archives hold one folder with everything in it.
 pub fn unpack_application(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
-    archive::unpack(archive, &name, folder, archive::APPLICATION)
-        .unwrap_or_else(|| Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no archive")))?;
+    archive::unpack(archive, &name, folder, archive::APPLICATION).unwrap_or_else(|| {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not an archive"))
+    })?;
     let files = LocalFiles::new(folder, Folders::new());
     let top = FileUri::parse("/");
     if let [only] = files.list(&top)?.as_slice()

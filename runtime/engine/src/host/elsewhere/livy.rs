@@ -138,8 +138,9 @@ impl Livy {
     }
 
     fn read<T: serde::de::DeserializeOwned>(&self, text: &str) -> Result<T, Fault> {
-        serde_json::from_str(text)
-            .map_err(|error| Fault::Refused(format!("{} is no Livy: {error}", self.server)))
+        serde_json::from_str(text).map_err(|error| {
+            Fault::Refused(format!("{} is not a Livy server: {error}", self.server))
+        })
     }
 
     /// All batches.
@@ -268,7 +269,7 @@ impl Livy {
                 // A path of the file system that Livy works on.
                 true => Ok(name.to_owned()),
                 false => Err(Fault::Refused(format!(
-                    "`{path}` is no file of the application, and Livy takes URIs only"
+                    "`{path}` is not a file of the application, and Livy takes only URIs"
                 ))),
             };
         }

@@ -370,7 +370,7 @@ impl WebFiles {
 }
 
 /// What is at an address of something else.
-const NOT_WEBHDFS: &str = "that is no answer of WebHDFS";
+const NOT_WEBHDFS: &str = "that is not an answer of WebHDFS";
 
 /// What an exception of a name node is here.
 pub(super) fn kind_of(class: &str) -> Kind {
@@ -607,7 +607,7 @@ impl Files for WebFiles {
 
 fn known(status: &Status) -> io::Result<FileStatus> {
     let mode = u32::from_str_radix(&status.permission, 8)
-        .map_err(|_| io::Error::new(Kind::InvalidData, "permissions that are no number"))?;
+        .map_err(|_| io::Error::new(Kind::InvalidData, "permissions that are not a number"))?;
     Ok(FileStatus {
         directory: status.kind == "DIRECTORY",
         length: status.length,
