@@ -295,7 +295,7 @@ mod tests {
             refused("root"),
             "a property is named `root` already, in line 2 of demo/job.properties"
         );
-        assert!(refused("a-b").contains("no name of a variable"));
+        assert!(refused("a-b").contains("not the name of a variable"));
         let at = properties.find("oozie.wf").unwrap() as u32;
         let server = snapshot.prepare_rename("demo/job.properties", at + 3);
         assert_eq!(
