@@ -703,8 +703,8 @@ mod tests {
         let denied = served(|_| refusal("AccessControlException", "Permission denied: user=joe"));
         for (port, kind, told) in [
             (kerberos, Kind::PermissionDenied, "it asks for Kerberos"),
-            (other, Kind::Other, "no answer of WebHDFS"),
-            (html, Kind::InvalidData, "no answer of WebHDFS"),
+            (other, Kind::Other, "not an answer of WebHDFS"),
+            (html, Kind::InvalidData, "not an answer of WebHDFS"),
             (denied, Kind::PermissionDenied, "Permission denied: user=joe"),
             (1, Kind::ConnectionRefused, "`[hosts]` names for hdfs://prod"),
         ] {
