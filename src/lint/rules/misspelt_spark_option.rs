@@ -110,14 +110,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 /// What is wrong with a setting of Spark among the options: how much of the word, and why.
 fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
     let name = word.split('=').next().unwrap_or_default();
-    let is_setting = name.starts_with("spark.")
-        && name.len() > 6
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    let is_name = |text: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        text.starts_with("spark.") && text.len() > 6 && text.bytes().all(plain)
+    };
+    let is_setting = is_name(name);
     let set = ["--conf", "-c"].contains(&option);
     let family = name.split('.').next().unwrap_or_default();
     if set && name.contains('.') && family != "spark" && within(family, "spark", 2).is_some() {
         let message = format!("Spark ignores `{name}`: its settings begin with `spark.`");
         return Some((name.len(), message));
+    }
+    if set
+        && !word.contains('=')
+        && let Some((name, _)) = word.split_once(':')
+        && is_name(name)
+    {
+        let message = format!(
+            "`spark-submit` refuses a setting without `=`: it is written as `{name}=value`"
+        );
+        return Some((name.len() + 1, message));
     }
     if is_setting && set && !word.contains('=') {
         let message = format!("`{name}` is given no value: it is written as `{name}=value`");
