@@ -2,7 +2,7 @@
 
 use super::elements::NEEDS;
 use super::{Apart, IsOn, NEAR, is};
-use crate::diag::{Diagnostic, Group};
+use crate::diag::{Diagnostic, Group, within};
 use crate::schema;
 use crate::source::Span;
 use crate::syntax::xml::{self, Element, Tree};
@@ -33,18 +33,35 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let spans = |of: &dyn Fn(&Diagnostic) -> bool| -> HashSet<Span> {
         found.iter().filter(|finding| of(finding)).map(|finding| finding.span).collect()
     };
-    let unknown = spans(&|finding| is(finding, "unknown-element"));
+    let unknown = spans(&|finding| is(finding, "unknown-element") || is(finding, "unknown-root"));
     let never_closed = spans(&shifts);
     let mut gone: HashSet<Span> = HashSet::new();
+    let mut meant: HashMap<Span, String> = HashMap::new();
     for (end, open) in slips.iter().filter(|(_, open)| never_closed.contains(open)) {
         // The start tag has the slip where nobody knows such an element.
-        gone.insert(if unknown.contains(open) { *end } else { *open });
+        if !unknown.contains(open) {
+            gone.insert(*open);
+            continue;
+        }
+        gone.insert(*end);
+        let (open_name, end_tag) = (&tree.text()[open.range()], &tree.text()[end.range()]);
+        let name = end_tag.trim_matches(['<', '/', '>']).trim();
+        if within(open_name, name, 2).is_some() {
+            meant.insert(*open, format!("did you mean `{name}`, as its end tag has it?"));
+        }
     }
     found.retain(|finding| !(shifts(finding) && gone.contains(&finding.span)));
+    for finding in found.iter_mut().filter(|finding| shifts(finding)) {
+        if let Some(help) = meant.get(&finding.span) {
+            finding.help.get_or_insert_with(|| help.clone());
+        }
+    }
 
     let Some(root) = tree.root() else { return };
     let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
     let children = Apart::of_elements(root.elements());
+    // What an element swallows that is not closed is missing behind it.
+    let swallows = found.iter().any(|f| shifts(f) && f.message.ends_with("is never closed"));
     let whole = places.iter().any(|place| children.around(*place).is_none());
     // Where something between two nodes is broken, the one before it is suspect.
     let mut damaged: Vec<Span> =
@@ -62,7 +79,8 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
             return true;
         }
         let hit = damaged.around(finding.span).is_some();
-        let at_root = whole && of_root.contains(&finding.span);
+        let is_root = finding.span == root.name_span();
+        let at_root = whole && of_root.contains(&finding.span) || swallows && is_root;
         let needs = NEEDS.contains(&finding.kind.name);
         let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
         let asked = finding.notes.first().is_some_and(|note| {
