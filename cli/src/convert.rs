@@ -17,7 +17,7 @@ use ankus::syntax::xml::Element;
 use ankus_lang::coordinator::Definition;
 use ankus_lang::el::Dialect;
 use ankus_lang::time::{Instant, ProcessingZone};
-use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, application_around, write};
+use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -501,7 +501,7 @@ impl Gathering<'_> {
     /// An application that another one names by its path.
     fn around(&self, from: &Loaded, uri: &str, file: &str) -> Option<PathBuf> {
         let looks = Looks::into_tree(&from.found.tree, None);
-        let found = application_around(looks, &from.found.path, uri, file);
+        let found = from.application_around(looks, None, uri, file);
         // A folder that is named alone has its workflow beside its coordinator.
         found.or_else(|| {
             let folder = absolute(&from.found.path).parent()?.to_owned();

@@ -15,7 +15,8 @@ use ankus_lang::coordinator::{Definition, Existing};
 use ankus_lang::machine::coordinator::{ActionStatus, Event, Status, bundle::Event as BundleEvent};
 use ankus_lang::time::Instant as Time;
 use ankus_procedure::store::Reader;
-use ankus_project::{Found, Loaded, Looks, Project, application_around};
+use ankus_project::application::PATHS;
+use ankus_project::{Found, Loaded, Looks, Project};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -227,15 +228,26 @@ pub(super) fn is_one(id: &str, store: &StoreArguments) -> miette::Result<bool> {
     Ok(Job::find(&*store::reader(store)?, id)?.is_some())
 }
 
+/// The application paths of coordinators, each with the definition of its workflow if that lies around them.
+pub(super) fn workflows(
+    loaded: &Loaded,
+    definitions: &[Definition],
+) -> Vec<(String, Option<PathBuf>)> {
+    let around = |definition: &Definition| {
+        let looks = Looks::into_tree(&loaded.found.tree, None);
+        let own = definition.properties.get(PATHS[1]).map(String::as_str);
+        loaded.application_around(looks, own, &definition.app_path, "workflow.xml")
+    };
+    let each = definitions.iter();
+    each.map(|definition| (definition.app_path.clone(), around(definition))).collect()
+}
+
 /// The workflows of coordinators, where their folders stand in the file systems.
 pub(super) fn mounts(loaded: &Loaded, definitions: &[Definition]) -> Vec<(String, PathBuf)> {
     let mut mounts = Vec::new();
-    for definition in definitions {
-        let path = &definition.app_path;
-        let looks = Looks::into_tree(&loaded.found.tree, None);
-        let file = application_around(looks, &loaded.found.path, path, "workflow.xml");
+    for (path, file) in workflows(loaded, definitions) {
         let Some(folder) = file.as_deref().and_then(Path::parent) else { continue };
-        let at = FileUri::parse(path);
+        let at = FileUri::parse(&path);
         let at = match at.parent() {
             Some(parent) if at.name().ends_with(".xml") => parent,
             _ => at,

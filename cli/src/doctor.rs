@@ -1,8 +1,9 @@
 //! `ankus doctor`: checks what a run may need.
 
 use super::store::{self, StoreArguments};
-use super::{Exit, Failure, Shell, unheeded};
+use super::{Exit, Failure, Shell, coordinator, timeline, unheeded};
 use crate::properties::PropertyArguments;
+use ankus::check::FileKind;
 use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::settings::site::Effect;
@@ -13,6 +14,7 @@ use ankus_lang::action_types::ACTION_TYPES;
 
 use crate::needs::sandbox_kind;
 use ankus_lang::plan::Plan;
+use ankus_project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +22,8 @@ use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A workflow: its file or its folder. The tools it needs are looked for, and what it says without effect here is listed.
+    /// A workflow, coordinator or bundle: its file or its folder. The tools it needs are looked for, and what it says
+    /// without effect here is listed.
     #[arg(value_name = "APP")]
     application: Option<PathBuf>,
     #[command(flatten)]
@@ -43,8 +46,33 @@ struct Examined {
 }
 
 impl Examined {
-    fn read(path: &Path, given: &PropertyArguments, shell: &mut Shell) -> miette::Result<Examined> {
-        let found = shell.working_project()?.application(path, &given.given())?;
+    /// The workflow of a path; of a coordinator or a bundle, the workflows that it starts and that lie around it.
+    fn read(
+        path: &Path,
+        given: &PropertyArguments,
+        shell: &mut Shell,
+    ) -> miette::Result<Vec<Examined>> {
+        let project = shell.working_project()?;
+        let found = project.find(path, &given.given())?;
+        if !matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
+            return Ok(vec![Examined::of(&project, path, given)?]);
+        }
+        let loaded = project.load(&found, &given.given(), None)?;
+        let tracks = timeline::tracks(&loaded, &project, shell)?.tracks;
+        let definitions: Vec<_> = tracks.into_iter().map(|track| track.definition).collect();
+        let started = coordinator::workflows(&loaded, &definitions);
+        for absent in started.iter().filter(|(_, file)| file.is_none()) {
+            shell.say(format!(
+                "not looked at, for it does not lie around the definition: {}",
+                absent.0
+            ));
+        }
+        let files: BTreeSet<PathBuf> = started.into_iter().filter_map(|(_, file)| file).collect();
+        files.iter().map(|file| Examined::of(&project, file, given)).collect()
+    }
+
+    fn of(project: &Project, path: &Path, given: &PropertyArguments) -> miette::Result<Examined> {
+        let found = project.application(path, &given.given())?;
         let plan = found.plan().map_err(Failure::new)?;
         let path = found.loaded.source.path.clone();
         let (properties, settings) = (found.properties(), found.settings().clone());
@@ -92,7 +120,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut well = true;
     shell.line(format!("ankus     {}", env!("CARGO_PKG_VERSION")))?;
 
-    let application = match &arguments.application {
+    let applications = match &arguments.application {
         Some(path) => Some(Examined::read(path, &arguments.properties, shell)?),
         None => None,
     };
@@ -151,7 +179,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
 
     shell.out("tools\n")?;
-    let used = application.as_ref().map(|application| unheeded::kinds(&application.plan));
+    let used: Option<BTreeSet<&str>> = applications
+        .as_ref()
+        .map(|all| all.iter().flat_map(|application| unheeded::kinds(&application.plan)).collect());
     for (tool, what) in needed_tools(used.as_ref()) {
         let place = match tools.get(tool) {
             Some(given) if Path::new(given).is_file() => given.clone(),
@@ -170,7 +200,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         };
         shell.line(format!("  {tool:<12}  {place}  ({what})"))?;
     }
-    if let Some(application) = &application {
+    for application in applications.iter().flatten() {
         well &= application.tell(shell)?;
     }
     shell.flush()?;

@@ -9,7 +9,8 @@ use ankus::text::Notation;
 use ankus_engine::host::files::{FileSystems, FileUri, Files as _};
 use ankus_lang::coordinator::{Actions, Bundle, Definition, Existing, Instances, partition_places};
 use ankus_lang::time::{Instant, ProcessingZone};
-use ankus_project::{Found, Given, Kind, Loaded, Looks, Project, Tree, application_around};
+use ankus_project::application::PATHS;
+use ankus_project::{Found, Given, Kind, Loaded, Looks, Project, Tree};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -334,8 +335,8 @@ fn members(
             continue;
         }
         let looks = Looks::into_tree(&loaded.found.tree, None);
-        let Some(path) =
-            application_around(looks, &loaded.found.path, &member.app_path, "coordinator.xml")
+        let own = bundle.properties.get(PATHS[2]).map(String::as_str);
+        let Some(path) = loaded.application_around(looks, own, &member.app_path, "coordinator.xml")
         else {
             let lost_one = format!("`{}` ({})", member.name, member.app_path);
             lost.push(lost_one.clone());

@@ -3,6 +3,7 @@
 use ankus::files::{Files, folder_of, join};
 use ankus::settings::Settings;
 use ankus_engine::actions::carried::{self, OF_JOBS, Where};
+use ankus_engine::actions::credentials::NO_TOKEN;
 use ankus_lang::configuration;
 use ankus_lang::plan::{Action, Plan, Work};
 use std::collections::BTreeSet;
@@ -30,6 +31,14 @@ pub(crate) fn notes<'a>(
     for node in &plan.nodes {
         let Work::Action(action) = &node.work else { continue };
         let line = plan.lines.partition_point(|start| *start <= node.span.0).max(1);
+        let named = action.cred.as_deref().unwrap_or_default().split(',').map(str::trim);
+        for name in named.filter(|name| !name.is_empty()) {
+            let (path, node) = (&plan.path, &node.name);
+            notes.push(Note {
+                text: format!("{path}:{line}: action `{node}`: the credential {name}: {NO_TOKEN}"),
+                is_refused: false,
+            });
+        }
         for unheeded in of_action(action, plan, files, settings) {
             let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
             let (path, name, what, why) = (&plan.path, &node.name, unheeded.what, unheeded.why);

@@ -37,7 +37,7 @@ pub mod write;
 
 pub use callers::Starts;
 pub use failure::{Failure, unreadable};
-pub use load::{Loaded, application_around, encoded, today, user};
+pub use load::{Loaded, encoded, today, user};
 pub use look::{Looks, Notes};
 pub use overlay::{Overlay, Unsaved};
 pub use search::{Found, Search, TreeFile};

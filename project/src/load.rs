@@ -10,7 +10,7 @@ use super::submission::{Given, text_of};
 use super::tree::{Kind, Tree, absolute, shown};
 use super::{Failure, Looks, Notes, limits, unreadable};
 use ankus::budget;
-use ankus::check::{FileKind, Input};
+use ankus::check::{FileKind, Input, NamedApplication};
 use ankus::files::{Entry, Files, folder_of, name_of};
 use ankus::source::{self, Encoding, NotText, Source};
 use ankus::syntax::archive;
@@ -319,14 +319,16 @@ fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
     let mut read: HashMap<PathBuf, Option<Entry>> = HashMap::new();
     let mut asked_for = HashSet::new();
     let folder = folder_of(&loaded.found.shown).to_owned();
-    for (uri, name) in ankus::check::application_paths(&loaded.input()) {
+    for NamedApplication { path: uri, file: name, own } in
+        ankus::check::application_paths(&loaded.input())
+    {
         if budget::spent() || asked_for.len() > APPLICATIONS {
             break;
         }
         if !asked_for.insert(uri.clone()) {
             continue;
         }
-        let Some(file) = application_around(looks, &loaded.found.path, &uri, name) else {
+        let Some(file) = loaded.application_around(looks, own.as_deref(), &uri, name) else {
             continue;
         };
         let asked = FileUri::parse(&uri).path;
@@ -355,18 +357,50 @@ fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
     }
 }
 
+impl Loaded {
+    /// The file of an application that this one names by a path of a file system: what lies around this one with the end of
+    /// that path, or beside it where the path is that of its own folder. `own` is the path of this one, where it is known.
+    pub fn application_around(
+        &self,
+        looks: Looks<'_>,
+        own: Option<&str>,
+        uri: &str,
+        name: &str,
+    ) -> Option<PathBuf> {
+        let own = own.map(FileUri::parse);
+        let own = own.map(|own| match own.parent() {
+            Some(folder) if own.name().ends_with(".xml") => folder,
+            _ => own,
+        });
+        application_around(looks, &self.found.path, own.as_ref(), &FileUri::parse(uri), name)
+    }
+}
+
 /// The file of an application whose path is one of a file system: the end of that path, from the folder of the definition
-/// or one of the two above it on.
-pub fn application_around(
+/// or one of the two above it on. `own` is the path of the definition's folder, where it is known.
+fn application_around(
     looks: Looks<'_>,
     definition: &Path,
-    uri: &str,
+    own: Option<&FileUri>,
+    uri: &FileUri,
     name: &str,
 ) -> Option<PathBuf> {
-    let path = FileUri::parse(uri).path;
-    let parts: Vec<&str> =
-        path.split('/').filter(|part| !part.is_empty() && *part != ".." && *part != ".").collect();
+    let parts: Vec<&str> = uri
+        .path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".." && *part != ".")
+        .collect();
     let absolute = absolute(definition).ok()?;
+    let folder = absolute.parent()?;
+    let is_other = |file: &PathBuf| looks.is_file(file) && *file != absolute;
+    let (asked, file) = match uri.parent() {
+        Some(asked) if uri.name().ends_with(".xml") => (asked, uri.name()),
+        _ => (uri.clone(), name),
+    };
+    let beside = Some(folder.join(file)).filter(is_other);
+    if beside.is_some() && own == Some(&asked) {
+        return beside;
+    }
     for length in (1..=parts.len().min(PATH_PARTS)).rev() {
         let end: PathBuf = parts[parts.len() - length..].iter().collect();
         // A bare name says too little of other folders.
@@ -374,12 +408,12 @@ pub fn application_around(
         for folder in looks.tree().folders_above(&absolute).take(folders) {
             let candidate = folder.join(&end);
             let file = if looks.is_folder(&candidate) { candidate.join(name) } else { candidate };
-            if looks.is_file(&file) && file != absolute {
+            if is_other(&file) {
                 return Some(file);
             }
         }
     }
-    None
+    beside.filter(|_| folder.file_name().is_some_and(|name| *name == *asked.name()))
 }
 
 /// Adds included files of datasets that lie further up: those whose path ends as the URI does, with a folder at least.

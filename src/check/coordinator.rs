@@ -225,17 +225,39 @@ fn blamed(refused: &Refused, given: &Properties) -> Option<(&'static str, String
     Some((refused.code?, name.clone()))
 }
 
-/// Application paths that the definition names, with the name of the file in a folder: what a check can follow.
-pub fn application_paths(input: &Input<'_>) -> Vec<(String, &'static str)> {
+/// An application that a definition names.
+#[derive(Clone, Debug)]
+pub struct NamedApplication {
+    /// Its path.
+    pub path: String,
+    /// The name of its file, where that path is a folder.
+    pub file: &'static str,
+    /// The path of the definition that names it, where its properties say it.
+    pub own: Option<String>,
+}
+
+/// Applications that the definition names: what a check can follow.
+pub fn application_paths(input: &Input<'_>) -> Vec<NamedApplication> {
     match input.kind {
         FileKind::Bundle => {
             let kept = submit_bundle(input).outcome;
-            let members = kept.map(|kept| kept.members).unwrap_or_default();
-            members.into_iter().map(|member| (member.app_path, "coordinator.xml")).collect()
+            let Ok(kept) = kept else { return Vec::new() };
+            let own = kept.properties.get("oozie.bundle.application.path");
+            let named = kept.members.into_iter().map(|member| NamedApplication {
+                path: member.app_path,
+                file: "coordinator.xml",
+                own: own.cloned(),
+            });
+            named.collect()
         }
         FileKind::Coordinator => {
             let kept = submit_coordinator(input).outcome;
-            kept.map(|kept| (kept.app_path, "workflow.xml")).into_iter().collect()
+            let named = kept.map(|kept| NamedApplication {
+                path: kept.app_path,
+                file: "workflow.xml",
+                own: kept.properties.get("oozie.coord.application.path").cloned(),
+            });
+            named.into_iter().collect()
         }
         _ => Vec::new(),
     }

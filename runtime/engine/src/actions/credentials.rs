@@ -24,6 +24,9 @@ const TYPES: [(&str, &[&[&str]]); 4] = [
     ("filesystem", &[&["filesystem.path"]]),
 ];
 
+/// What becomes of a credential that is looked up.
+pub const NO_TOKEN: &str =
+    "no token is fetched, and the program authenticates as this machine does";
 /// Switches them all off.
 const SKIP: &str = "oozie.credentials.skip";
 
@@ -98,9 +101,7 @@ pub fn find(
             }
         }
         found.properties.extend(own);
-        found.notes.push(format!(
-            "credential {name} ({kind}): no token is fetched, and the program authenticates as this machine does"
-        ));
+        found.notes.push(format!("credential {name} ({kind}): {NO_TOKEN}"));
     }
     Ok(found)
 }
