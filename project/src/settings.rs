@@ -624,5 +624,11 @@ fn failure(source: &Source, problems: &[Problem]) -> miette::Report {
             message.push_str(&format!(" ({help})"));
         }
     }
-    Failure::new(message).into()
+    let failure = Failure::new(message);
+    if source.path.ends_with(".properties") {
+        // What `-config` names on Oozie's own command line.
+        let help = "`--config` names settings of ankus; job properties are given with `-P FILE`";
+        return failure.help(help).into();
+    }
+    failure.into()
 }

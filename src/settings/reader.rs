@@ -292,8 +292,14 @@ impl Reader<'_> {
                 }
                 ("file:" | "file://" | "file:///", _) => machine.extend(self.string(word, value)),
                 _ => {
-                    if let Some(text) = self.string(word, value) {
-                        hosts.insert(word.to_owned(), text);
+                    let authority = word.trim_end_matches('/');
+                    if authority.split_once("://").is_none_or(|(_, host)| host.contains('/')) {
+                        let message = format!("`{word}` is not the authority of a file system");
+                        let help =
+                            "write `hdfs://host:8020`, without a path, as the application does";
+                        self.problem(span_of(key), message, Some(help.to_owned()));
+                    } else if let Some(text) = self.string(word, value) {
+                        hosts.insert(authority.to_owned(), text);
                     }
                 }
             }
