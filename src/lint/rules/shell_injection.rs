@@ -43,11 +43,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(text) = interpreted else { continue };
         let mut found = Vec::new();
         reads::of_text(&text, &mut found);
-        for read in found.into_iter().filter(|read| !read.name.is_empty()) {
-            let message = format!("a shell interprets whatever `{}` holds", read.name);
-            out.push(Diagnostic::new(&RULE.kind, read.span, message).help(
-                "pass it as an argument of its own and use it as `\"$1\"`, or ship a script",
-            ));
+        found.retain(|read| !read.name.is_empty());
+        let Some(first) = found.first() else { continue };
+        let mut names: Vec<String> = Vec::new();
+        for name in found.iter().map(|read| format!("`{}`", read.name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
+        let message = match names.as_slice() {
+            [name] => format!("a shell interprets whatever {name} holds"),
+            [all @ .., last] => {
+                format!("a shell interprets whatever {} and {last} hold", all.join(", "))
+            }
+            [] => continue,
+        };
+        out.push(
+            Diagnostic::new(&RULE.kind, first.span, message)
+                .help("pass it as an argument of its own and use it as `\"$1\"`, or ship a script"),
+        );
     }
 }
