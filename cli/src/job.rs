@@ -6,7 +6,7 @@ use super::run::take_up;
 use super::runner::Runner;
 use super::store::{self, Following, Masked, RunFormat, StoreArguments};
 use super::up;
-use super::{Exit, Failure, Shell, graph, listing, log, needs, remote};
+use super::{Exit, Failure, Shell, action, graph, listing, log, needs, remote};
 use ankus::settings::Settings;
 use ankus::text::hanging;
 use ankus_engine::driver::object::{self, Mask};
@@ -58,9 +58,10 @@ pub(super) enum JobCommand {
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
     },
-    /// Show a job and its actions.
+    /// Show a job and its actions, or one of them.
     Show {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, the beginning of it, or `latest`. With `@NAME` (of a coordinator, `@NUMBER`) this action alone,
+        /// with everything that is known of it.
         id: String,
         /// Show what it runs with instead: file root, hosts, tools, variables.
         #[arg(long)]
@@ -217,7 +218,10 @@ pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result
         JobCommand::Show { id, environment: true, format } => {
             environment(store, &id, format, shell)
         }
-        JobCommand::Show { id, format, .. } => show(store, &id, format, shell),
+        JobCommand::Show { id, format, .. } => match action::split(&id) {
+            Some((job, named)) => show_action(store, job, named, format, shell),
+            None => show(store, &id, format, shell),
+        },
         JobCommand::Log(arguments) => log::run(store, &arguments, shell),
         JobCommand::Graph { id, format, output } => {
             graph::of_job(&id, store, format, output, shell)
@@ -383,6 +387,47 @@ fn show(
         if let Some(sla) = run.expectations.get(&index) {
             shell.line(format!("    {}", operate::sla_line(sla)))?;
         }
+    }
+    Ok(Exit::Success)
+}
+
+/// Shows one action of a workflow or a coordinator; of a coordinator, then the workflow that it started.
+fn show_action(
+    store: &StoreArguments,
+    job: &str,
+    named: &str,
+    format: Format,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let reader = store::reader(store)?;
+    let object = match Job::find(&*reader, job)? {
+        Some(Job::Coordinator(record)) => {
+            operate::hide(&*reader, &Job::Coordinator(record.clone()), shell)?;
+            operate::coordinator_object(&*reader, &record, true)?
+        }
+        Some(Job::Bundle(_)) => {
+            let failure = Failure::new(format!("`{job}` is a bundle, which has no actions"));
+            return Err(failure.help("`ankus job show` lists its coordinators").into());
+        }
+        None => {
+            let shown = store::job(&*reader, job)?;
+            let definition = Path::new(&shown.plan.path);
+            let (settings, _) = store::settings_of_job(&*reader, job, shell, definition)?;
+            shell.hide(store::masker(&settings, &shown.run.conf));
+            let mask = Masked::new(&settings, &shown.run);
+            store::full(&shown.run, &shown.plan, shown.fault.as_ref(), &mask)
+        }
+    };
+    let found = action::find(&object, named)?;
+    if format == Format::Json {
+        shell.json(found)?;
+        return Ok(Exit::Success);
+    }
+    action::print(found, shell)?;
+    let workflow = found["externalId"].as_str().filter(|_| !found["actionNumber"].is_null());
+    if let Some(workflow) = workflow {
+        shell.line("")?;
+        return show(store, workflow, format, shell);
     }
     Ok(Exit::Success)
 }

@@ -5,6 +5,7 @@
 //! tool itself are `miette` reports, printed once by [`main`]. A closed pipe is not an error.
 #![expect(clippy::disallowed_methods, reason = "the command line is the outside world")]
 
+mod action;
 mod check;
 mod compile;
 mod completions;

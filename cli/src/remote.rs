@@ -2,7 +2,7 @@
 
 use super::job::{Format, JobCommand, counted};
 use super::operate::{Again, Scope};
-use super::{Exit, Failure, Shell, graph, log, store};
+use super::{Exit, Failure, Shell, action, graph, log, store};
 use crate::properties::PropertyArguments;
 use ankus::text::hanging;
 use ankus_engine::driver::object;
@@ -361,6 +361,10 @@ impl Server {
         let job = read(&self.get_job(id, &[("show", "info"), ("offset", "1"), ("len", "1000")])?)?;
         if format == Format::Json {
             shell.json(&job)?;
+            return Ok(Exit::Success);
+        }
+        if action::split(id).is_some() {
+            action::print(&job, shell)?;
             return Ok(Exit::Success);
         }
         let kind = KINDS.iter().find(|kind| !job[kind.id].is_null()).unwrap_or(&KINDS[0]);

@@ -181,3 +181,61 @@ fn an_application_on_a_cluster_is_brought_here() {
     let (code, told) = said(folder.path(), &["job", "purge", "c"]);
     assert!(code == Some(0) && kept(folder.path()) == 0, "{told}");
 }
+
+const DAILY: &str = "<coordinator-app name='daily' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2026-01-02T00:00Z' timezone='UTC' \
+    xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>${nameNode}/user/PLACE</app-path></workflow></action></coordinator-app>";
+
+/// The usual layout: a coordinator beside its workflow, both in the folder that the properties name.
+#[test]
+fn a_coordinator_finds_the_workflow_of_its_own_folder() {
+    for place in ["daily", "elsewhere"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = format!("oozie.coord.application.path=${{nameNode}}/user/{place}\n");
+        let files = [
+            ("daily/coordinator.xml", DAILY.replace("PLACE", place)),
+            ("daily/workflow.xml", flow()),
+            ("daily/say.sh", SAY.to_owned()),
+            ("daily/job.properties", format!("nameNode=hdfs://nn:8020\n{path}")),
+        ];
+        let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+        application(folder.path(), &files);
+        let (code, told) = said(folder.path(), &["run", "daily"]);
+        assert!(code == Some(0) && told.contains("SUCCEEDED daily"), "{place}: {told}");
+        let (code, told) = said(folder.path(), &["doctor", "daily/coordinator.xml"]);
+        assert!(code == Some(0) && told.contains("workflow  daily/workflow.xml: "), "{told}");
+    }
+}
+
+#[test]
+fn one_action_is_shown_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (flow, daily) = (flow(), DAILY.replace("PLACE", "daily"));
+    let files = [
+        ("daily/coordinator.xml", daily.as_str()),
+        ("daily/workflow.xml", &flow),
+        ("daily/say.sh", SAY),
+        ("daily/job.properties", "nameNode=hdfs://nn:8020\noozie.coord.application.path=/x\n"),
+    ];
+    application(folder.path(), &files);
+    let (code, told) = said(folder.path(), &["run", "daily/coordinator.xml", "--id", "c"]);
+    assert_eq!(code, Some(0), "{told}");
+    let (code, told) = said(folder.path(), &["job", "show", "c@1"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("nominal          2026-01-01T00:00Z"), "{told}");
+    let line = told.lines().find(|line| line.contains("external id")).expect("its workflow");
+    let workflow = line.split_whitespace().last().expect("an id");
+    assert!(told.contains("path=hdfs://nn:8020/user/daily"), "{told}");
+    let (code, told) = said(folder.path(), &["job", "show", &format!("{workflow}@say")]);
+    assert!(code == Some(0) && told.contains("path=hdfs://nn:8020/user/daily"), "{told}");
+    assert!(!told.contains(":start:"), "{told}");
+    let (_, json) =
+        said(folder.path(), &["job", "show", &format!("{workflow}@say"), "--format", "json"]);
+    let object: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(object["status"], "OK");
+    for (id, expected) in
+        [("c@7", "has no action `7`"), (&*format!("{workflow}@sai"), "did you mean `say`?")]
+    {
+        let (code, told) = said(folder.path(), &["job", "show", id]);
+        assert!(code == Some(2) && told.contains(expected), "{code:?} {told}");
+    }
+}
