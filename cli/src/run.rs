@@ -332,13 +332,8 @@ fn of_application(
     };
     if let Some((code, subject)) = application.refusal() {
         let target = application.settings().target.name();
-        let subject = ankus::text::line(&subject);
-        let subject = if subject.is_empty() { String::new() } else { format!(" ({subject})") };
-        let help = match code {
-            "E0738" => "\n  help: give them with -D NAME=VALUE, or in a file with -P",
-            _ => "",
-        };
-        shell.tell(format!("Oozie {target} would refuse this submission: {code}{subject}{help}"));
+        let why = refusal(code, &subject, &application.properties());
+        shell.tell(format!("Oozie {target} would refuse this submission: {code}{why}"));
         return Ok(None);
     }
     if arguments.strict && !errors.findings.is_empty() {
@@ -404,4 +399,25 @@ pub(super) fn take_up(
         }
     }
     store::follow(runner, id, &following, shell)
+}
+/// What a refusal is about, and what to do.
+fn refusal(code: &str, subject: &[&str], properties: &BTreeMap<String, String>) -> String {
+    const GIVE: &str = "\n  help: give them with -D NAME=VALUE, or in a file with -P";
+    let named = |names: &[&str]| {
+        let names = names.iter().map(|name| format!("`{}`", ankus::text::line(name)));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match (code, subject) {
+        ("E0738", names) if !names.is_empty() => {
+            let parameters = if names.len() == 1 { "the parameter" } else { "the parameters" };
+            format!(", no value for {parameters} {}{GIVE}", named(names))
+        }
+        ("E0803", ["EL_ERROR", names @ ..]) if !names.is_empty() => {
+            let absent = names.iter().all(|name| !properties.contains_key(*name));
+            let help = if absent { GIVE } else { "" };
+            format!(", an expression cannot be evaluated: {}{help}", named(names))
+        }
+        (_, []) => String::new(),
+        (_, subject) => format!(" ({})", ankus::text::line(&subject.join(", "))),
+    }
 }

@@ -368,7 +368,11 @@ fn members(
             loaded.found.shown,
             absent.join(", ")
         );
-        return Err(Failure::new(message).into());
+        let help = format!(
+            "only files below `{}` were looked at; `--tree DIR` names a wider folder",
+            loaded.found.tree.root().display()
+        );
+        return Err(Failure::new(message).help(help).into());
     }
     Ok(Tracks { tracks, bundle: Some(bundle), absent: lost, left_out: absent })
 }

@@ -129,9 +129,9 @@ impl Application {
     }
 
     /// The code with which a submission with these properties would be refused, and the names in its message.
-    pub fn refusal(&self) -> Option<(&'static str, String)> {
+    pub fn refusal(&self) -> Option<(&'static str, Vec<&str>)> {
         let verdict = self.outcome.file.reference.as_ref()?.submit.as_ref()?;
-        Some((verdict.code?, verdict.subject.join(", ")))
+        Some((verdict.code?, verdict.subject.iter().map(AsRef::as_ref).collect()))
     }
 
     /// What it is submitted with, the path of the application and the user included.
