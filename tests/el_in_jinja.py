@@ -19,8 +19,8 @@ from types import SimpleNamespace
 
 os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-"))
 os.environ["AIRFLOW__LOGGING__LOGGING_LEVEL"] = "ERROR"
-plugins = Path(__file__).resolve().parent.parent / "src/carry/airflow"
-sys.path.insert(0, str(plugins))
+carry = Path(__file__).resolve().parent.parent / "src/carry"
+sys.path[:0] = [str(carry / "airflow"), str(carry / "python")]
 
 import jinja2
 import jinja2.sandbox

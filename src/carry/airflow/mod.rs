@@ -126,7 +126,8 @@ pub fn helpers() -> Vec<Output> {
     let file = |path: &str, text: &str| Output { path: path.to_owned(), text: text.to_owned() };
     vec![
         file("plugins/oozie_airflow.py", include_str!("oozie_airflow.py")),
-        file("plugins/oozie_el.py", include_str!("oozie_el.py")),
+        file("plugins/oozie_data.py", include_str!("../python/oozie_data.py")),
+        file("plugins/oozie_el.py", include_str!("../python/oozie_el.py")),
         file("ruff.toml", include_str!("ruff.toml")),
     ]
 }
@@ -377,8 +378,10 @@ impl<'a> Printer<'a> {
         arguments.push(("template_undefined".to_owned(), strict));
         let uses = |name: &str| format!("{before}{body}").contains(name);
         let all = format!("{before}{body}");
-        let el = names_helper(&all, "el", include_str!("oozie_el.py"));
-        let oozie = names_helper(&all, "oozie", include_str!("oozie_airflow.py"));
+        let el = names_helper(&all, "el", include_str!("../python/oozie_el.py"));
+        let own =
+            concat!(include_str!("oozie_airflow.py"), include_str!("../python/oozie_data.py"));
+        let oozie = names_helper(&all, "oozie", own);
         let mut macros = Vec::new();
         if el {
             macros.push(("el".to_owned(), Value::code("el")));

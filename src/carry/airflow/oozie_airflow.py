@@ -1,6 +1,6 @@
 """What converted DAGs need and Airflow does not have: Oozie's schedule, its data windows, and its kill nodes.
 
-Put this file and `oozie_el.py` into the plugins folder. It works with Airflow 2.10 and 3.
+Put this file, `oozie_data.py` and `oozie_el.py` into the plugins folder. It works with Airflow 2.10 and 3.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from airflow.plugins_manager import AirflowPlugin
 from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
 
 import oozie_el as el
+from oozie_data import Data, Dataset
 
 try:
     from airflow.sdk.bases.sensor import BaseSensorOperator
@@ -33,6 +34,7 @@ except ImportError:
     )
     from airflow.sensors.base import BaseSensorOperator
 
+__all__ = ["Data", "Dataset"]
 UTC = ZoneInfo("UTC")
 
 
@@ -132,189 +134,6 @@ def actual_time(context: Any) -> str:
     return el.write_time(began)
 
 
-class Dataset:
-    """A series of folders that appear as time goes by."""
-
-    def __init__(
-        self,
-        uri: str,
-        every: int,
-        unit: str,
-        initial: str,
-        timezone: str = "UTC",
-        end_of: str | None = None,
-        done_flag: str = "_SUCCESS",
-    ) -> None:
-        self.template, self.every, self.unit = uri, every, unit
-        self.timezone, self.done_flag = timezone, done_flag
-        self.initial = el.parse_time(initial)
-        if end_of:
-            moved = el.add_time(self.initial, end_of, 1, timezone)
-            self.initial = el.start_of(moved, end_of, timezone)
-
-    def instance(self, number: int) -> dt.datetime:
-        """An instance, counted from the initial one."""
-        return el.add_time(self.initial, self.unit, number * self.every, self.timezone)
-
-    def current(self, instant: dt.datetime) -> int | None:
-        """The number of the last instance that is not after an instant."""
-        if instant < self.initial:
-            return None
-        most = el.most_steps(self.initial, instant, self.unit, self.every)
-        return bisect.bisect_right(range(most + 1), instant, key=self.instance) - 1
-
-    def uri(self, at: dt.datetime) -> str:
-        """The folder of an instance."""
-        at = at.astimezone(UTC)
-        parts = {
-            "YEAR": f"{at.year}",
-            "MONTH": f"{at.month:02}",
-            "DAY": f"{at.day:02}",
-            "HOUR": f"{at.hour:02}",
-            "MINUTE": f"{at.minute:02}",
-        }
-        return re.sub(r"\$\{(\w+)\}", lambda m: parts.get(m[1], m[0]), self.template)
-
-    def is_done(self, uri: str, connection: str) -> bool:
-        """Whether an instance is complete."""
-        from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
-
-        path = el.path_of(uri)
-        if self.done_flag:
-            path = f"{path.rstrip('/')}/{self.done_flag}"
-        return WebHDFSHook(webhdfs_conn_id=connection).check_for_path(hdfs_path=path)
-
-
-class Data:
-    """Instances of a dataset that a run reads or writes.
-
-    Either `instances`, one by one, or all from `first` to `last`, which come newest first.
-    """
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        instances: list[str] | None = None,
-        first: str | None = None,
-        last: str | None = None,
-    ) -> None:
-        self.dataset = dataset
-        self.instances, self.first, self.last = instances or [], first, last
-
-    @property
-    def needs_looking(self) -> bool:
-        """Whether the instances depend on what is there."""
-        texts = [*self.instances, self.first or "", self.last or ""]
-        return any(text.startswith(("latest", "future")) for text in texts)
-
-    def uris(self, at: dt.datetime) -> list[str]:
-        """The folders for a nominal time."""
-        if self.first is None or self.last is None:
-            found = [self._one(text, at) for text in self.instances]
-            return [uri for uri in found if uri]
-        count = self.dataset.current(at)
-        name, arguments = _arguments(self.first)
-        if count is None:
-            return []
-        if name == "offset":
-            return self._between(count, arguments, _arguments(self.last)[1])
-        last = int(_arguments(self.last)[1][0])
-        if name == "current":
-            first = int(arguments[0])
-        else:
-            start = self._boundary(name, arguments, at)
-            number = self.dataset.current(start)
-            if number is None or self.dataset.instance(number) != start:
-                raise AirflowException(f"{self.first} is no instance of the dataset")
-            first = number - count
-        if first > last:
-            raise AirflowException(f"{self.first} is after {self.last}")
-        numbers = range(count + last, count + first - 1, -1)
-        return [self.dataset.uri(self.dataset.instance(n)) for n in numbers if n >= 0]
-
-    def _between(self, count: int, first: list[str], last: list[str]) -> list[str]:
-        base = self.dataset.instance(count)
-        begin, end = (
-            el.add_time(base, unit, int(steps), self.dataset.timezone)
-            for steps, unit in (first, last)
-        )
-        newest, oldest = self.dataset.current(end), self.dataset.current(begin)
-        if newest is None:
-            return []
-        found = (self.dataset.instance(n) for n in range(newest, (oldest or 0) - 1, -1))
-        return [self.dataset.uri(instance) for instance in found if instance >= begin]
-
-    def _one(self, text: str, at: dt.datetime) -> str | None:
-        name, arguments = _arguments(text)
-        count = self.dataset.current(at)
-        if name == "absolute":
-            return self.dataset.uri(el.parse_time(arguments[0]))
-        if count is None:
-            return None
-        if name == "current":
-            number = count + int(arguments[0])
-        elif name == "offset":
-            base = self.dataset.instance(count)
-            moved = el.add_time(
-                base, arguments[1], int(arguments[0]), self.dataset.timezone
-            )
-            number = self.dataset.current(moved)
-        else:
-            raise AirflowException(f"{text} depends on what is there")
-        if number is None or number < 0:
-            return None
-        return self.dataset.uri(self.dataset.instance(number))
-
-    def _boundary(
-        self, name: str, arguments: list[str], at: dt.datetime
-    ) -> dt.datetime:
-        if name == "absolute":
-            return el.parse_time(arguments[0])
-        unit = {"endOfDays": "DAY", "endOfWeeks": "WEEK", "endOfMonths": "MONTH"}[name]
-        start = el.start_of(at, unit, self.dataset.timezone)
-        return el.add_time(start, unit, int(arguments[0]) + 1, self.dataset.timezone)
-
-    def look(
-        self, at: dt.datetime, made: dt.datetime, connection: str
-    ) -> list[str] | None:
-        """The folders, if all that is needed is there."""
-        if not self.needs_looking:
-            uris = self.uris(at)
-            there = (self.dataset.is_done(uri, connection) for uri in uris)
-            return uris if all(there) else None
-        wanted: list[int] = []
-        for text in [self.last, self.first] if self.first else self.instances:
-            name, arguments = _arguments(text or "")
-            wanted.append(int(arguments[0]))
-        numbers = range(max(wanted), min(wanted) - 1, -1) if self.first else wanted
-        if name == "future":
-            numbers = range(min(wanted), max(wanted) + 1) if self.first else wanted
-            limit = int(arguments[1])
-            count = self.dataset.current(at)
-            walk = (
-                iter(range(count, count + limit + 1)) if count is not None else iter(())
-            )
-        else:
-            count = self.dataset.current(made)
-            walk = iter(range(count, -1, -1)) if count is not None else iter(())
-        found: list[str] = []
-        needed = max(abs(number) for number in numbers) + 1
-        for number in walk:
-            uri = self.dataset.uri(self.dataset.instance(number))
-            if self.dataset.is_done(uri, connection):
-                found.append(uri)
-            if len(found) == needed:
-                return [found[abs(n)] for n in numbers]
-        return None
-
-
-def _arguments(text: str) -> tuple[str, list[str]]:
-    found = re.fullmatch(r"(\w+)\((.*)\)", text)
-    if not found:
-        raise AirflowException(f"{text!r} names no instance")
-    return found[1], [part.strip() for part in found[2].split(",")]
-
-
 class DataSensor(BaseSensorOperator):
     """Waits until the instances of a run are complete; their folders are its result."""
 
@@ -325,11 +144,18 @@ class DataSensor(BaseSensorOperator):
         self.data = data
         self.webhdfs_conn_id = webhdfs_conn_id
 
+    def exists(self, uri: str) -> bool:
+        """Whether there is a file or a folder."""
+        from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
+
+        hook = WebHDFSHook(webhdfs_conn_id=self.webhdfs_conn_id)
+        return hook.check_for_path(hdfs_path=el.path_of(uri))
+
     def poke(self, context: Any) -> Any:
         """Looks once."""
         run = context["dag_run"]
         made = run.start_date or dt.datetime.now(UTC)
-        uris = self.data.look(nominal(run), made, self.webhdfs_conn_id)
+        uris = self.data.look(nominal(run), made, self.exists)
         if uris is None:
             return False
         context["ti"].xcom_push(key="uris", value=uris)
@@ -419,7 +245,9 @@ def last_error_node(context: Any) -> str | None:
     failed = [task for task in before if states_before[task] == "failed"]
     tasks = context["dag"].task_dict
     earlier = {
-        task for other in failed for task in tasks[other].get_flat_relative_ids(upstream=True)
+        task
+        for other in failed
+        for task in tasks[other].get_flat_relative_ids(upstream=True)
     }
     return next((task for task in failed if task not in earlier), None)
 
