@@ -8,7 +8,9 @@ use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
-use ankus::carry::{self, Conversion, Outcome, Output, Target, argo, report, step_functions};
+use ankus::carry::{
+    self, Conversion, Outcome, Output, Target, argo, prefect, report, step_functions,
+};
 use ankus::check::{self, FileKind};
 use ankus::edit;
 use ankus::source::SIZE_LIMIT;
@@ -71,7 +73,7 @@ pub(crate) struct Arguments {
 
 fn target(text: &str) -> Result<Target, String> {
     Target::of(text).ok_or_else(|| {
-        "known are airflow, airflow==3, airflow==2.10, step-functions and argo".to_owned()
+        "known are airflow, airflow==3, airflow==2.10, step-functions, argo and prefect".to_owned()
     })
 }
 
@@ -364,6 +366,7 @@ fn convert(
         let mut number = 1;
         let name = |name: &str| match target {
             Target::Argo => argo::resource_name(name),
+            Target::Prefect => prefect::flow_name(name).to_lowercase(),
             _ => name.to_lowercase(),
         };
         while !taken.insert(name(&unit.name)) {
@@ -420,6 +423,7 @@ fn carried(
         Target::Airflow(version) => version,
         Target::StepFunctions => return step_functions::convert(given),
         Target::Argo => return argo::convert(given),
+        Target::Prefect => return prefect::convert(given),
     };
     airflow::convert(airflow::Given {
         version,

@@ -12,6 +12,7 @@ pub mod idioms;
 mod instances;
 pub mod ledger;
 pub mod model;
+pub mod prefect;
 pub mod report;
 pub mod step_functions;
 pub mod text;
@@ -39,6 +40,8 @@ pub enum Target {
     StepFunctions,
     /// Argo Workflows.
     Argo,
+    /// Prefect.
+    Prefect,
 }
 
 impl Target {
@@ -53,6 +56,7 @@ impl Target {
         match name {
             "step-functions" | "stepfunctions" => Some(Target::StepFunctions),
             "argo" => Some(Target::Argo),
+            "prefect" => Some(Target::Prefect),
             _ => Version::of(name).map(Target::Airflow),
         }
     }
@@ -63,6 +67,7 @@ impl Target {
             Target::Airflow(version) => version.name(),
             Target::StepFunctions => "step-functions",
             Target::Argo => "argo",
+            Target::Prefect => "prefect",
         }
     }
 
@@ -70,6 +75,7 @@ impl Target {
     pub fn helpers(self) -> Vec<Output> {
         match self {
             Target::Airflow(_) => airflow::helpers(),
+            Target::Prefect => prefect::helpers(),
             Target::StepFunctions | Target::Argo => Vec::new(),
         }
     }

@@ -375,7 +375,7 @@ impl<'a> Printer<'a> {
 }
 
 /// A dataset as the helpers take it.
-fn dataset(event: &DataEvent, definition: &Definition) -> Option<Value> {
+pub(in crate::carry) fn dataset(event: &DataEvent, definition: &Definition) -> Option<Value> {
     let data = &event.dataset;
     let initial: Instant = definition.schedule.processing.parse(&data.initial_instance).ok()?;
     let zone = ankus_lang::time::Zone::from_id(&data.timezone).ok()?;
@@ -399,7 +399,7 @@ fn dataset(event: &DataEvent, definition: &Definition) -> Option<Value> {
 }
 
 /// An instance as the helpers take it: `current(-1)`.
-fn instance(text: &str, definition: &Definition) -> Result<String, String> {
+pub(in crate::carry) fn instance(text: &str, definition: &Definition) -> Result<String, String> {
     let template = Template::compile(text, Phase::CoordinatorInstances, Default::default());
     let nodes = template.nodes();
     let odd = || format!("`{text}` is not an instance that is known before a run");

@@ -169,6 +169,17 @@ pub struct Names<'a> {
     pub data: &'a BTreeMap<String, String>,
     /// Names of tasks by those of their nodes.
     pub tasks: &'a BTreeMap<String, String>,
+    /// Where the code is evaluated.
+    pub place: Place,
+}
+
+/// Where code is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a template of Airflow.
+    Template,
+    /// In a flow of Prefect, whose variable `run` is the run of the workflow.
+    Flow,
 }
 
 /// A part of an expression: its code, whether it is a text.
@@ -261,9 +272,9 @@ impl Names<'_> {
     ) -> Option<()> {
         let value = |code: String| (code, false);
         let next = match node.op {
-            Op::Null => value("none".to_owned()),
-            Op::True => value("true".to_owned()),
-            Op::False => value("false".to_owned()),
+            Op::Null => value(self.word("none", "None")),
+            Op::True => value(self.word("true", "True")),
+            Op::False => value(self.word("false", "False")),
             Op::Integer(number) => value(number.to_string()),
             Op::Double(number) => value(format!("{number:?}")),
             Op::Text(slice) => (quoted(template.slice(slice), '\''), true),
@@ -330,8 +341,22 @@ impl Names<'_> {
         (self.property(name), true)
     }
 
+    fn word(&self, template: &str, flow: &str) -> String {
+        match self.place {
+            Place::Template => template.to_owned(),
+            Place::Flow => flow.to_owned(),
+        }
+    }
+
     /// The code of a property of the job.
     fn property(&self, name: &str) -> String {
+        if self.place == Place::Flow {
+            let key = quoted(name, '\'');
+            return match (self.is_secret)(name) {
+                true => format!("run.secret({key})"),
+                false => format!("run[{key}]"),
+            };
+        }
         if (self.is_secret)(name) {
             return match is_identifier(name) {
                 true => format!("var.value.{name}"),
@@ -343,6 +368,14 @@ impl Names<'_> {
         match is_identifier(name) && !is_method.contains(&name) && !name.contains('$') {
             true => format!("params.{name}"),
             false => format!("params[{}]", quoted(name, '\'')),
+        }
+    }
+
+    /// What has the functions that depend on a run.
+    fn module(&self) -> &'static str {
+        match self.place {
+            Place::Template => "oozie",
+            Place::Flow => "run",
         }
     }
 
@@ -394,8 +427,19 @@ impl Names<'_> {
                         (self.variable(&name, text).0, true)
                     }
                     Some(name) if (self.is_secret)(&name) => (self.property(&name), true),
-                    _ => (format!("el.conf(params, {list})"), false),
+                    _ => (format!("el.conf({}params, {list})", self.word("", "run.")), false),
                 });
+            }
+            "wf:id" | "coord:actionId" if self.place == Place::Flow => {
+                text.differs.push("the id is that of the flow run".to_owned());
+                return Some(("run.job_id()".to_owned(), true));
+            }
+            "wf:run" if self.place == Place::Flow => {
+                text.differs.push("it counts how often the flow run was begun again".to_owned());
+                return Some(("run.rerun()".to_owned(), false));
+            }
+            "wf:user" | "coord:user" if self.place == Place::Flow => {
+                return Some((self.property("user.name"), true));
             }
             "wf:id" | "coord:actionId" => {
                 text.differs.push("the id is that of the DAG and its run in Airflow".to_owned());
@@ -410,20 +454,28 @@ impl Names<'_> {
                 return Some(("dag.owner".to_owned(), true));
             }
             "wf:appPath" => {
-                return Some(("params['oozie.wf.application.path']".to_owned(), true));
+                return Some((self.property("oozie.wf.application.path"), true));
             }
             "wf:actionData" => {
                 let task = literal(0).and_then(|node| self.tasks.get(&node).cloned());
                 let task = task.map_or_else(|| list.clone(), |task| quoted(&task, '\''));
-                return Some((format!("oozie.action_data({task})"), false));
+                return Some((format!("{}.action_data({task})", self.module()), false));
             }
             "coord:dataIn" | "coord:dataOut" => {
                 let code = self.data.get(&literal(0)?)?;
-                return Some((format!("oozie.uris({code})"), true));
+                return Some((format!("{}.uris({code})", self.module()), true));
             }
             _ => {}
         }
         let (_, code, is_text) = PLAIN.iter().find(|(function, ..)| *function == name)?;
+        if self.place == Place::Flow {
+            if name == "wf:errorCode" {
+                let differs = "the code is the exit code of the program";
+                text.differs.push(differs.to_owned());
+            }
+            let code = code.replace("oozie.", "run.");
+            return Some((format!("{code}({list})"), *is_text));
+        }
         if name.starts_with("fs:") {
             text.differs.push("the file is looked at when the task begins, by WebHDFS".to_owned());
         }

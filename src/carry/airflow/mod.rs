@@ -5,7 +5,7 @@
 
 mod actions;
 pub mod bundle;
-mod coordinator;
+pub(in crate::carry) mod coordinator;
 mod deadlines;
 pub mod expression;
 mod flow;
@@ -286,6 +286,7 @@ impl<'a> Printer<'a> {
             constants: &self.constants,
             data: &self.data,
             tasks: &self.tasks,
+            place: expression::Place::Template,
         };
         names.text(source, self.given.dialect)
     }

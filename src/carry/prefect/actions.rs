@@ -1,0 +1,235 @@
+//! What actions do, as bodies of functions.
+//!
+//! Whatever has a command line is run where the flow runs, with the tools of Hadoop that are there.
+
+use super::Printer;
+use super::flow::{Retries, not_carried};
+use super::python::{expression, laid_out, neutral};
+use crate::carry::airflow::python::Value;
+use crate::carry::commands::Commands;
+use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::text::{Kind, Text};
+use crate::ir::Scalar;
+use crate::ir::workflow::{Action, Body, Details, FileOperation};
+use crate::source::Span;
+
+impl Commands for Printer<'_> {
+    const PLACE: &'static str = "there is no launcher job: the program runs where the flow runs";
+    const REMEDY: &'static str =
+        "run the flow on a machine with its tools and the configuration of the cluster";
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        Printer::say(self, scalar)
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        neutral(self.code(source))
+    }
+
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        neutral(self.secret(span, name))
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.given.secrets.covers(name)
+    }
+
+    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
+        Some(self.tree.element(operation.element)?.span())
+    }
+
+    fn last_part(path: &Text) -> Text {
+        Text::value(format!("el.file_name({})", expression(path)), Kind::Text)
+    }
+}
+
+/// A statement of a function.
+fn statement(call: &str, arguments: Vec<(String, Value)>) -> String {
+    let call = Value::Call(call.to_owned(), arguments);
+    format!("        {}\n", laid_out(&call, 8, 8, 0))
+}
+
+impl Printer<'_> {
+    /// The body of the function of an action, and how it is run again.
+    pub(super) fn action(
+        &mut self,
+        name: &str,
+        action: &Action,
+        body: Option<&Body>,
+    ) -> (String, Retries) {
+        let retries = self.retries(action);
+        let Some(body) = body else { return ("        pass\n".to_owned(), retries) };
+        self.ledger.exact(body.tag);
+        if let Some(launcher) = &body.launcher {
+            let (reason, remedy) = (Self::PLACE, Self::REMEDY);
+            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+        }
+        let found = match &body.details {
+            Details::Email { .. } => Some(self.email(body)),
+            Details::SubWorkflow { .. } => Some(self.sub_workflow(body)),
+            Details::Other => {
+                let reason = format!("no program is known that does what `{}` does", body.kind);
+                let remedy = "write the body of its function";
+                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.lack = Some(reason);
+                None
+            }
+            _ => self.program(name, body),
+        };
+        let text = match (found, self.lack.take()) {
+            (Some(found), None) => found,
+            (_, why) => {
+                let why = why.unwrap_or_else(|| format!("the action is a `{}`", body.kind));
+                not_carried(&why)
+            }
+        };
+        (text, retries)
+    }
+
+    fn program(&mut self, name: &str, body: &Body) -> Option<String> {
+        let command = self.command_of(body)?;
+        let words = command.texts("\n");
+        let words = words.iter().map(|word| match word.known() {
+            Some(lines) if lines.contains('\n') => Value::Lines(format!("{lines}\n")),
+            _ => Value::Code(expression(word)),
+        });
+        let words = words.collect();
+        let mut arguments = vec![(String::new(), Value::List(words))];
+        if let Some(span) = body.capture_output {
+            if command.before.is_empty() {
+                self.ledger.exact(span);
+            } else {
+                let reason = "what the commands before the program write counts as well";
+                self.differs(span, reason, "");
+            }
+            arguments.push(("capture".to_owned(), Value::code("True")));
+            arguments.push(("node".to_owned(), Value::text(name)));
+        }
+        Some(statement("run.command", arguments))
+    }
+
+    fn email(&mut self, body: &Body) -> String {
+        let Details::Email { to, cc, bcc, subject, body: words, content_type, attachment } =
+            &body.details
+        else {
+            return "        pass\n".to_owned();
+        };
+        let reason = "the server that `SMTP_HOST` names sends it, without a password";
+        self.differs(body.tag, reason, "set `SMTP_HOST` and `MAIL_FROM` where the flow runs");
+        let mut arguments = Vec::new();
+        let fields = [
+            ("to", to),
+            ("cc", cc),
+            ("bcc", bcc),
+            ("subject", subject),
+            ("body", words),
+            ("attachments", attachment),
+        ];
+        for (name, scalar) in fields {
+            let scalar: Option<&Scalar> = scalar.as_deref();
+            let text = scalar.map(|scalar| self.say(scalar));
+            if let Some(text) = text {
+                arguments.push((name.to_owned(), Value::Code(expression(&text))));
+            }
+        }
+        for name in ["to", "subject", "body"] {
+            if !arguments.iter().any(|(known, _)| known == name) {
+                arguments.push((name.to_owned(), Value::text("")));
+            }
+        }
+        if let Some(kind) = content_type {
+            let text = self.say(kind);
+            let kind = text.known().and_then(|known| {
+                known.split(';').next()?.trim().strip_prefix("text/").map(str::to_owned)
+            });
+            let kind = kind.unwrap_or_else(|| "plain".to_owned());
+            arguments.push(("kind".to_owned(), Value::Text(kind)));
+        }
+        statement("run.email", arguments)
+    }
+
+    fn sub_workflow(&mut self, body: &Body) -> String {
+        let mut name = "workflow".to_owned();
+        let mut params: Vec<(String, Value)> = Vec::new();
+        if let Details::SubWorkflow { app_path, propagate_configuration } = &body.details {
+            if let Some(path) = app_path {
+                let known = self.given.started.get(&path.span()).cloned();
+                let text = self.say(path);
+                name = known.unwrap_or_else(|| {
+                    let reason = "the workflow that it starts does not lie around this one";
+                    self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+                    let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
+                    let path = path.trim_end_matches("/workflow.xml");
+                    path.rsplit('/').next().unwrap_or_default().to_owned()
+                });
+                // A name that is not known yet is not lacking here.
+                self.lack = None;
+            }
+            if let Some(span) = propagate_configuration {
+                self.ledger.exact(*span);
+                params.push((String::new(), Value::code("run.params")));
+                // What a coordinator gives its workflow stands in no property of the run.
+                let given: Vec<_> =
+                    self.texts.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+                for (name, text) in given {
+                    params.push((name, Value::Code(expression(&neutral(text)))));
+                }
+            }
+        }
+        for property in &body.configuration {
+            let Some((key, value)) = self.property(property) else { continue };
+            let Some(key) = key.known() else {
+                let reason = "the name of the property depends on the run";
+                self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                continue;
+            };
+            params.retain(|(known, _)| known != key);
+            params.push((key.to_owned(), Value::Code(expression(&value))));
+        }
+        let arguments = vec![
+            (String::new(), Value::Text(super::flow_name(&name))),
+            (String::new(), Value::Dict(params)),
+        ];
+        statement("run.sub_workflow", arguments)
+    }
+
+    fn retries(&mut self, action: &Action) -> Retries {
+        let mut found = Retries::default();
+        if let Some(cred) = &action.cred {
+            self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
+        }
+        let Some(most) = action.retry_max.as_ref() else { return found };
+        let number = |text: &Text| text.known().and_then(|text| text.trim().parse::<u32>().ok());
+        let times = number(&self.say(most));
+        let minutes = action.retry_interval.as_deref().map(|text| number(&self.say(text)));
+        let (Some(times), Some(minutes)) = (times, minutes.unwrap_or(Some(10))) else {
+            self.lack = None;
+            let reason = "the number of tries or the time between them is not known";
+            self.ledger.claim(most.span(), Outcome::None, reason, "write `retries` by hand");
+            return found;
+        };
+        let reason = "the server retries some errors only, and this retries all failures";
+        self.differs(most.span(), reason, "");
+        let seconds = minutes.saturating_mul(60);
+        let is_exponential = action.retry_policy.as_ref().is_some_and(|policy| {
+            self.say(policy).known().is_some_and(|known| known.trim() == "exponential")
+        });
+        let delay = match is_exponential {
+            true => Value::List(
+                (0..times.min(10))
+                    .map(|at| Value::code(seconds.saturating_mul(1 << at).to_string()))
+                    .collect(),
+            ),
+            false => Value::code(seconds.to_string()),
+        };
+        if times > 0 {
+            found.arguments.push(("retries".to_owned(), Value::code(times.to_string())));
+            found.arguments.push(("retry_delay_seconds".to_owned(), delay));
+        }
+        found
+    }
+}

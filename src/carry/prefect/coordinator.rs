@@ -1,0 +1,373 @@
+//! Coordinators: the schedule that a flow is served with, the data that a run waits for, and what the workflow is given.
+
+use super::python::{laid_out, neutral};
+use super::{Printer, flow_name};
+use crate::carry::airflow::Coordinated;
+use crate::carry::airflow::coordinator::{dataset, instance};
+use crate::carry::airflow::expression::{Part, Text as Code};
+use crate::carry::airflow::python::{Value, identifier, quoted};
+use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
+use crate::carry::ledger::Outcome;
+use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
+use crate::source::Span;
+use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
+use ankus_lang::el::Phase;
+use ankus_lang::time::{EndOf, Frequency, Instant, Unit, Zone};
+use std::collections::{BTreeMap, BTreeSet};
+
+const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
+
+/// When a flow is run.
+struct Times {
+    /// A schedule of Prefect.
+    schedule: Value,
+    /// What differs.
+    differs: Option<&'static str>,
+}
+
+impl<'a> Printer<'a> {
+    /// What stands around the workflow, and what starts it where it is not there.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) {
+        let coordinator = coordinated.analysis.coordinator();
+        self.phase = Phase::CoordinatorActionStart;
+        if let Some(name) = &coordinator.name {
+            let text = self.say_code(name);
+            self.constants.insert("coord:name", text);
+        }
+        if let Some(parameters) = self.tree.root().and_then(|root| root.child("parameters")) {
+            self.ledger.whole(parameters.span(), Outcome::Exact, "", "");
+        }
+        match coordinated.definition {
+            Ok(definition) => {
+                self.times(coordinator, definition);
+                self.controls(coordinator, definition);
+                self.data(coordinator, definition);
+            }
+            Err(why) => self.unscheduled(coordinator, why),
+        }
+        let action = self.tree.root().and_then(|root| root.child("action"));
+        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
+        if let Some(info) = info {
+            self.sla(info.span());
+        }
+        self.configuration(coordinator);
+        self.start_workflow(coordinator);
+    }
+
+    /// Nothing is known of when it runs.
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
+            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
+        }
+        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
+            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
+                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
+            }
+        }
+    }
+
+    fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let parts = [&coordinator.frequency, &coordinator.timezone, &coordinator.unit];
+        let all: Vec<Span> = parts.into_iter().flatten().map(Scalar::span).collect();
+        let ends = [&coordinator.start, &coordinator.end];
+        match times(definition) {
+            Ok(found) => {
+                for span in &all {
+                    match found.differs {
+                        Some(why) => self.ledger.claim(*span, Outcome::Approximate, why, ""),
+                        None => self.ledger.exact(*span),
+                    }
+                }
+                let name = flow_name(self.given.name);
+                self.serve = Some(vec![
+                    ("name".to_owned(), Value::text(name)),
+                    ("schedules".to_owned(), Value::List(vec![found.schedule])),
+                ]);
+            }
+            Err(why) => {
+                let remedy = "serve the flow with a schedule of your own";
+                all.iter().for_each(|span| self.ledger.claim(*span, Outcome::None, &why, remedy));
+            }
+        }
+        let reason = "Prefect makes no runs for times that have passed";
+        let remedy = "run the flow with `nominal_time` for each of them";
+        for (at, scalar) in ends.into_iter().enumerate() {
+            let Some(scalar) = scalar else { continue };
+            match at {
+                0 => self.ledger.claim(scalar.span(), Outcome::Approximate, reason, remedy),
+                _ => self.ledger.exact(scalar.span()),
+            }
+        }
+        let (start, end) = (definition.schedule.start, definition.schedule.end);
+        let (start, end) = (quoted(&written(start), '"'), quoted(&written(end), '"'));
+        self.head.push(format!("if not run.is_due({start}, {end}):"));
+        self.head.push(
+            "    return Completed(name=\"Skipped\", message=\"the coordinator has no run now\")"
+                .to_owned(),
+        );
+    }
+
+    fn controls(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let controls = &definition.controls;
+        let waits = !definition.inputs.is_empty();
+        if let Some(serve) = &mut self.serve {
+            let most = if controls.concurrency < 1 { 1000 } else { controls.concurrency };
+            serve.push(("limit".to_owned(), Value::code(most.to_string())));
+        }
+        for (name, scalar) in &coordinator.controls {
+            let span = scalar.span();
+            match name.as_str() {
+                "timeout" if waits => {
+                    let reason = "it counts from when the run begins, and the run fails";
+                    self.ledger.claim(span, Outcome::Approximate, reason, "");
+                }
+                "concurrency" | "throttle" if waits => {
+                    let reason = "runs that wait for data count among those that are active";
+                    let remedy = "raise `limit` where data comes late or out of order";
+                    self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+                }
+                "execution" if controls.execution != Execution::Fifo => {
+                    let reason = "Prefect begins every run that is due, the oldest first";
+                    self.ledger.claim(span, Outcome::None, reason, "pause the deployment");
+                }
+                _ => self.ledger.exact(span),
+            }
+        }
+    }
+
+    /// Datasets, the instances of a run, and the nodes that wait for them.
+    fn data(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let Some(root) = self.tree.root() else { return };
+        for name in ["datasets", "input-events", "output-events"] {
+            if let Some(element) = root.child(name) {
+                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+            }
+        }
+        if let Some(logic) = root.child("input-logic") {
+            let reason = "all inputs are waited for, whatever the logic says";
+            let remedy = "join the waiting nodes by hand as the logic asks";
+            self.ledger.whole(logic.span(), Outcome::None, reason, remedy);
+        }
+        for dataset in &coordinator.datasets {
+            if let Some(template) = &dataset.uri_template
+                && template.as_str().starts_with("hcat:")
+            {
+                let reason = "partitions of HCatalog are not looked for";
+                let remedy = "ask the metastore in the waiting node";
+                self.ledger.claim(template.span(), Outcome::None, reason, remedy);
+            }
+        }
+        let mut known = BTreeSet::new();
+        let inputs = definition.inputs.iter().map(|event| (event, true));
+        let outputs = definition.outputs.iter().map(|event| (event, false));
+        for (event, is_input) in inputs.chain(outputs) {
+            let Some(window) = self.window(event, definition) else { continue };
+            let name = identifier(&event.dataset.name).to_uppercase();
+            if known.insert(name.clone()) {
+                let Some(dataset) = dataset(event, definition) else { continue };
+                let before = name.chars().count() + 3;
+                let dataset = laid_out(&dataset, 0, before, 0);
+                self.before.push(format!("{name} = {dataset}"));
+            }
+            let own = identifier(&event.name);
+            let code = format!("{}_DATA", own.to_uppercase());
+            let mut given = vec![(String::new(), Value::Code(name))];
+            given.extend(window);
+            let data = Value::Call("oozie.Data".to_owned(), given);
+            let data = laid_out(&data, 0, code.chars().count() + 3, 0);
+            self.before.push(format!("{code} = {data}"));
+            self.data.insert(event.name.clone(), code.clone());
+            if !is_input {
+                continue;
+            }
+            let minutes = match definition.controls.timeout {
+                ..0 => String::new(),
+                minutes => format!(", minutes={minutes}"),
+            };
+            let node = format!("wait_for_{own}");
+            let body = format!("        run.wait_for({code}{minutes})\n");
+            self.step(&node, Vec::new(), "None", &body);
+            self.gates.push(node);
+        }
+    }
+
+    /// The instances of an event, as arguments.
+    fn window(
+        &mut self,
+        event: &DataEvent,
+        definition: &Definition,
+    ) -> Option<Vec<(String, Value)>> {
+        let (texts, is_range): (Vec<&String>, bool) = match &event.instances {
+            Instances::List(all) => (all.iter().collect(), false),
+            Instances::Range(first, last) => (vec![first, last], true),
+        };
+        let read: Result<Vec<Value>, String> =
+            texts.iter().map(|text| instance(text, definition).map(Value::Text)).collect();
+        match read {
+            Ok(read) if is_range => {
+                let names = ["first", "last"].into_iter().map(str::to_owned);
+                Some(names.zip(read).collect())
+            }
+            Ok(read) => Some(vec![("instances".to_owned(), Value::List(read))]),
+            Err(why) => {
+                let root = self.tree.root()?;
+                let events = ["input-events", "output-events"];
+                let mut events = events.iter().filter_map(|name| root.child(name));
+                let found = events.find_map(|events| {
+                    events.elements().find(|element| {
+                        let name = element.attribute("name").map(|name| name.value().text);
+                        name.as_deref() == Some(&event.name)
+                    })
+                })?;
+                let remedy = "write the instances into the file by hand";
+                self.ledger.whole(found.span(), Outcome::None, &why, remedy);
+                None
+            }
+        }
+    }
+
+    /// What the workflow is given: names that stand for texts of their own.
+    fn configuration(&mut self, coordinator: &Coordinator) {
+        let mut texts = BTreeMap::new();
+        for property in &coordinator.configuration {
+            let Some(name) = &property.name else { continue };
+            let known = self.say_code(name);
+            let name = known.known().unwrap_or(name.as_str()).to_owned();
+            let text = match &property.value {
+                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
+                    self.secret(value.span(), &name)
+                }
+                Some(value) => self.say_code(value),
+                None => Code::default(),
+            };
+            texts.insert(name, text.as_text());
+        }
+        self.texts = texts;
+    }
+
+    fn start_workflow(&mut self, coordinator: &Coordinator) {
+        let Some(app) = &coordinator.app_path else { return };
+        let mut path = self.say_code(app);
+        if self.given.analysis.is_some() {
+            if let Some(Part::Literal(last)) = path.parts.last_mut() {
+                *last = last.trim_end_matches("/workflow.xml").to_owned();
+            }
+            self.texts.insert("oozie.wf.application.path".to_owned(), path);
+            return;
+        }
+        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
+        let known = known.trim_end_matches("/workflow.xml");
+        let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
+        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let remedy = "convert the workflow as well, and give its flow this name";
+        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let mut params = vec![(String::new(), Value::code("run.params"))];
+        for (name, text) in &self.texts {
+            let text = super::python::expression(&neutral(text.clone()));
+            params.push((name.clone(), Value::Code(text)));
+        }
+        let call = Value::Call(
+            "run.sub_workflow".to_owned(),
+            vec![
+                (String::new(), Value::Text(flow_name(name))),
+                (String::new(), Value::Dict(params)),
+            ],
+        );
+        let after = self.gates.iter().map(Value::text).collect();
+        let mut arguments = Vec::new();
+        if !self.gates.is_empty() {
+            arguments.push(("after".to_owned(), Value::List(after)));
+        }
+        self.step(
+            "workflow",
+            arguments,
+            "None",
+            &format!("        {}\n", laid_out(&call, 8, 8, 0)),
+        );
+    }
+}
+
+/// The schedule of a coordinator, or why there is none.
+fn times(definition: &Definition) -> Result<Times, String> {
+    let schedule = &definition.schedule;
+    let first = schedule.times().next().map(|(_, nominal)| nominal);
+    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    let of_cron = |cron: &str, zone: &str| {
+        let arguments =
+            vec![(String::new(), Value::text(cron)), ("timezone".to_owned(), Value::text(zone))];
+        Value::Call("Cron".to_owned(), arguments)
+    };
+    let (count, unit, end_of) = match &schedule.frequency {
+        Frequency::Cron(cron) => {
+            let differs = (!schedule.zone.is_fixed()).then_some(
+                "the server moves some runs by an hour while the zone is on another clock than at the start",
+            );
+            return Ok(Times { schedule: of_cron(&unix(cron)?, "UTC"), differs });
+        }
+        Frequency::Every { count, unit, end_of } => (*count, *unit, *end_of),
+    };
+    if count < 1 {
+        return Err(format!("a frequency of {count} is none in Prefect"));
+    }
+    let zone = zone_of(&schedule.zone)?;
+    if let Some((cron, in_zone)) = usual(schedule, count, unit, end_of, first) {
+        let zone = if in_zone { zone.as_str() } else { "UTC" };
+        return Ok(Times { schedule: of_cron(&cron, zone), differs: None });
+    }
+    if let (Unit::Minute | Unit::Hour, EndOf::None) = (unit, end_of) {
+        let unit = if unit == Unit::Hour { "hours" } else { "minutes" };
+        let [year, month, day, hour, minute] = clock(first, &Zone::utc());
+        let anchor = format!(
+            "dt.datetime({year}, {month}, {day}, {hour}, {minute}, tzinfo=dt.timezone.utc)"
+        );
+        let arguments = vec![
+            (String::new(), Value::Code(format!("dt.timedelta({unit}={count})"))),
+            ("anchor_date".to_owned(), Value::Code(anchor)),
+        ];
+        return Ok(Times {
+            schedule: Value::Call("Interval".to_owned(), arguments),
+            differs: None,
+        });
+    }
+    Ok(Times {
+        schedule: recurrence(count, unit, end_of, first, &schedule.zone, &zone),
+        differs: (!schedule.zone.is_fixed())
+            .then_some("near a change of the clocks Prefect may choose another instant"),
+    })
+}
+
+/// What no cron expression says: every other day, and ends of months.
+fn recurrence(
+    count: i64,
+    unit: Unit,
+    end_of: EndOf,
+    first: Instant,
+    zone: &Zone,
+    name: &str,
+) -> Value {
+    let [year, month, day, hour, minute] = clock(first, zone);
+    let start = format!("DTSTART:{year:04}{month:02}{day:02}T{hour:02}{minute:02}00");
+    let rule = match (unit, end_of) {
+        (Unit::Month, EndOf::None | EndOf::Month) | (_, EndOf::Month) => {
+            // The last of these days that a month has is the one that the server takes.
+            let days: Vec<String> = (day.min(28)..=day).map(|day| day.to_string()).collect();
+            format!("FREQ=MONTHLY;INTERVAL={count};BYMONTHDAY={};BYSETPOS=-1", days.join(","))
+        }
+        (Unit::Week, _) => format!("FREQ=WEEKLY;INTERVAL={count}"),
+        _ => format!("FREQ=DAILY;INTERVAL={count}"),
+    };
+    let arguments = vec![
+        (String::new(), Value::Text(format!("{start}\nRRULE:{rule}"))),
+        ("timezone".to_owned(), Value::text(name)),
+    ];
+    Value::Call("RRule".to_owned(), arguments)
+}
+
+/// Year, month, day, hour and minute on the wall of a zone.
+fn clock(instant: Instant, zone: &Zone) -> [i64; 5] {
+    let text = written(instant.plus_seconds(zone.offset_seconds(instant)));
+    let mut numbers = text.split(['-', 'T', ':', 'Z']).map(|part| part.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
+}

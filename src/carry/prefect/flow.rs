@@ -1,0 +1,168 @@
+//! The nodes of a workflow, as functions of a flow.
+
+use super::Printer;
+use super::python::{condition, expression, laid_out};
+use crate::carry::airflow::dag_id;
+use crate::carry::airflow::python::{Value, identifier, quoted};
+use crate::carry::commands::shared;
+use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::ir::workflow::{NodeId, Workflow};
+
+/// How a function is run again when it fails.
+#[derive(Default)]
+pub(super) struct Retries {
+    /// Arguments of its step.
+    pub(super) arguments: Vec<(String, Value)>,
+}
+
+impl Printer<'_> {
+    /// A name for a function.
+    fn function(&mut self, wanted: &str) -> String {
+        let mut wanted = identifier(wanted);
+        if ["run", "flow", "State", "PARAMS"].contains(&wanted.as_str()) {
+            wanted.push('_');
+        }
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        name
+    }
+
+    /// A function with its step.
+    pub(super) fn step(
+        &mut self,
+        name: &str,
+        mut arguments: Vec<(String, Value)>,
+        result: &str,
+        body: &str,
+    ) {
+        let function = self.function(name);
+        arguments.insert(0, (String::new(), Value::text(name)));
+        let call = laid_out(&Value::Call("run.step".to_owned(), arguments), 4, 5, 0);
+        self.steps.push(format!("    @{call}\n    def {function}() -> {result}:\n{body}"));
+    }
+
+    /// All nodes.
+    pub(super) fn nodes(&mut self, workflow: &Workflow, tasks: &Tasks) {
+        let names: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
+        for (at, task) in tasks.list.iter().enumerate() {
+            self.lack = None;
+            let (result, body, retries) = self.body(workflow, task, &names);
+            let mut arguments = self.place(task, &names);
+            arguments.extend(retries.arguments);
+            self.step(&names[at], arguments, result, &body);
+        }
+    }
+
+    /// What a node comes after.
+    fn place(&self, task: &Task, names: &[String]) -> Vec<(String, Value)> {
+        let list = |ids: &[TaskId]| {
+            Value::List(ids.iter().map(|id| Value::text(names[*id].as_str())).collect())
+        };
+        let mut all = Vec::new();
+        if task.after.is_empty() && task.after_failed.is_empty() {
+            if !self.gates.is_empty() {
+                let gates = self.gates.iter().map(Value::text).collect();
+                all.push(("after".to_owned(), Value::List(gates)));
+            }
+            return all;
+        }
+        if !task.after.is_empty() {
+            all.push(("after".to_owned(), list(&task.after)));
+        }
+        if !task.after_failed.is_empty() {
+            all.push(("after_failed".to_owned(), list(&task.after_failed)));
+        }
+        let waits = match task.runs {
+            Runs::AfterAll => return all,
+            Runs::AfterAny => "any",
+            Runs::OnFailure => "failure",
+            Runs::OnEither => "either",
+            Runs::AfterDone => "done",
+        };
+        all.push(("waits_for".to_owned(), Value::text(waits)));
+        all
+    }
+
+    fn body(
+        &mut self,
+        workflow: &Workflow,
+        task: &Task,
+        names: &[String],
+    ) -> (&'static str, String, Retries) {
+        let none = |body: String| ("None", body, Retries::default());
+        match &task.does {
+            Does::Pass => none("        pass\n".to_owned()),
+            Does::Route(_, ok, error) if ok == error => none("        pass\n".to_owned()),
+            Does::Route(_, ok, error) => {
+                let action = task.after.first().map_or("", |id| names[*id].as_str());
+                let names = [("", action), ("ok", &*names[*ok]), ("error", &*names[*error])];
+                let names = names.map(|(name, node)| (name.to_owned(), Value::text(node)));
+                let call = Value::Call("run.route".to_owned(), names.to_vec());
+                let body = format!("        return {}\n", laid_out(&call, 8, 15, 0));
+                ("str", body, Retries::default())
+            }
+            Does::Decide(id, targets) => {
+                let body = self.decision(workflow, *id, targets, names);
+                match self.lack.take() {
+                    Some(why) => ("str", not_carried(&why), Retries::default()),
+                    None => ("str", body, Retries::default()),
+                }
+            }
+            Does::Kill(id) => {
+                let message = workflow.node(*id).message.as_deref();
+                let message = message.map(|message| self.say(message)).unwrap_or_default();
+                let message = Value::Code(expression(&message));
+                let call = Value::Call("run.kill".to_owned(), vec![(String::new(), message)]);
+                none(format!("        {}\n", laid_out(&call, 8, 8, 0)))
+            }
+            Does::Action(id) => {
+                let node = workflow.node(*id);
+                let Some(action) = node.action.as_deref() else {
+                    return none("        pass\n".to_owned());
+                };
+                let body = action.body.as_ref().map(|body| shared(workflow, body));
+                let (body, retries) = self.action(&dag_id(&node.name.text), action, body.as_ref());
+                ("None", body, retries)
+            }
+        }
+    }
+
+    /// The first case that holds, and the default.
+    fn decision(
+        &mut self,
+        workflow: &Workflow,
+        id: NodeId,
+        targets: &[TaskId],
+        names: &[String],
+    ) -> String {
+        if let Some(element) = self.tree.element(workflow.node(id).element)
+            && let Some(switch) = element.child("switch")
+        {
+            self.ledger.exact(switch.name_span());
+        }
+        let mut out = String::new();
+        let exits = workflow.exits(id);
+        for (exit, target) in exits.iter().filter(|exit| exit.target.given).zip(targets) {
+            let target = quoted(&names[*target], '"');
+            match &exit.predicate {
+                Some(predicate) => {
+                    let code = condition(&self.say(predicate));
+                    out.push_str(&format!("        if {code}:\n            return {target}\n"));
+                }
+                None => out.push_str(&format!("        return {target}\n")),
+            }
+        }
+        out
+    }
+}
+
+/// The body of a node that could not be carried over.
+pub(super) fn not_carried(why: &str) -> String {
+    let why = Value::Text(format!("not carried over: {why}"));
+    let call = Value::Call("oozie.ActionFailed".to_owned(), vec![(String::new(), why)]);
+    format!("        raise {}\n", laid_out(&call, 8, 14, 0))
+}

@@ -1,0 +1,298 @@
+//! Prefect: one flow per coordinator with what it starts, or per workflow that no coordinator starts.
+//!
+//! In: a definition with its analysis, and what it is submitted with. Out: a Python file with a flow, and the ledger. The
+//! nodes of a workflow are functions; `oozie_prefect.py` runs each where Oozie would, and stops what runs when a kill node
+//! is entered.
+
+mod actions;
+mod coordinator;
+mod flow;
+mod python;
+
+use super::airflow::expression::{Names, Place, Text as Code};
+use super::airflow::python::{Value, identifier};
+use super::ledger::{Ledger, Outcome};
+use super::text::Text;
+use super::{Conversion, Given, Output, claims, model};
+use crate::analysis::Analysis;
+use crate::ir::Scalar;
+use crate::source::Span;
+use crate::syntax::xml::Tree;
+use ankus_lang::el::Phase;
+use std::collections::{BTreeMap, BTreeSet};
+
+const CREDENTIALS: (&str, &str) = (
+    "programs authenticate as the worker does that runs the flow",
+    "give the worker a keytab, or what else it needs",
+);
+
+/// The files that every conversion needs.
+pub fn helpers() -> Vec<Output> {
+    let file = |path: &str, text: &str| Output { path: path.to_owned(), text: text.to_owned() };
+    vec![
+        file("flows/oozie_data.py", include_str!("../python/oozie_data.py")),
+        file("flows/oozie_el.py", include_str!("../python/oozie_el.py")),
+        file("flows/oozie_prefect.py", include_str!("oozie_prefect.py")),
+        file("ruff.toml", include_str!("ruff.toml")),
+    ]
+}
+
+/// The name of a flow's function and of its file.
+///
+/// ```
+/// use ankus::carry::prefect::flow_name;
+/// assert_eq!(flow_name("daily-load.v2"), "daily_load_v2");
+/// ```
+pub fn flow_name(name: &str) -> String {
+    let name = identifier(name);
+    // Names of the file itself and of the modules beside it.
+    const TAKEN: [&str; 8] =
+        ["run", "flow", "State", "prefect", "oozie_data", "oozie_el", "oozie_prefect", "params"];
+    if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
+}
+
+/// Prints one application.
+struct Printer<'a> {
+    given: Given<'a>,
+    /// The ledger of the text that is printed now.
+    ledger: Ledger,
+    tree: &'a Tree,
+    phase: Phase,
+    texts: BTreeMap<String, Code>,
+    constants: BTreeMap<&'static str, Code>,
+    data: BTreeMap<String, String>,
+    /// What the node that is printed now lacks.
+    lack: Option<String>,
+    /// Statements before the flow.
+    before: Vec<String>,
+    /// Statements of the flow before its nodes.
+    head: Vec<String>,
+    /// Nodes that all others come after.
+    gates: Vec<String>,
+    /// Functions, in order.
+    steps: Vec<String>,
+    /// Names of functions.
+    taken: BTreeSet<String>,
+    /// Arguments of `serve`; none where nothing starts the flow.
+    serve: Option<Vec<(String, Value)>>,
+}
+
+/// Carries an application over.
+pub fn convert(given: Given<'_>) -> Conversion {
+    let empty = Tree::parse("<none/>").0;
+    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
+    let tree = first.map_or(&empty, |analysis| analysis.tree());
+    let mut printer = Printer {
+        given,
+        ledger: Ledger::new(tree),
+        tree,
+        phase: Phase::Workflow,
+        texts: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        data: BTreeMap::new(),
+        lack: None,
+        before: Vec::new(),
+        head: Vec::new(),
+        gates: Vec::new(),
+        steps: Vec::new(),
+        taken: [flow_name(given.name)].into(),
+        serve: None,
+    };
+    let mut entries = Vec::new();
+    let mut is_made = false;
+    if let Some(coordinator) = given.coordinator {
+        printer.coordinator(coordinator);
+        is_made = true;
+        let listed = printer.ledger.entries(coordinator.analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+    }
+    if let Some(analysis) = given.analysis {
+        printer.ledger = Ledger::new(analysis.tree());
+        printer.tree = analysis.tree();
+        printer.phase = Phase::Workflow;
+        is_made = printer.workflow(analysis);
+        let listed = printer.ledger.entries(analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+    }
+    let outputs = is_made.then(|| printer.output()).into_iter().collect();
+    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
+    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+}
+
+impl<'a> Printer<'a> {
+    /// What a text says, claimed as it came out.
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        python::neutral(self.say_code(scalar))
+    }
+
+    fn say_code(&mut self, scalar: &Scalar) -> Code {
+        let text = self.code(scalar.as_str());
+        self.judge(scalar.span(), &text);
+        if text.known().is_none_or(str::is_empty) {
+            return text;
+        }
+        let shown = self.given.secrets.text(scalar.as_str());
+        if shown == scalar.as_str() {
+            return text;
+        }
+        let reason = "a secret stands in it, which is not written down again";
+        let remedy = "read it from a Secret block of Prefect";
+        self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+        Code::literal(&shown)
+    }
+
+    /// The code of a secret, which is taken from a block of Prefect.
+    fn secret(&mut self, span: Span, name: &str) -> Code {
+        let reason = "the value is a secret, and is taken from a Secret block of Prefect";
+        let block: String = name
+            .to_lowercase()
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '-' })
+            .collect();
+        let remedy = format!("make a block of the type Secret with the name `{block}`");
+        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
+        let code = format!("run.secret({})", super::airflow::python::quoted(name, '\''));
+        Code { parts: vec![super::airflow::expression::Part::Value(code, true)], ..Code::default() }
+    }
+
+    fn judge(&mut self, span: Span, text: &Code) {
+        if let Some(why) = text.lacks.first() {
+            let remedy = "rewrite the expression: its node fails";
+            self.ledger.claim(span, Outcome::None, why, remedy);
+            self.lack.get_or_insert_with(|| why.clone());
+        } else if let Some(why) = text.differs.first() {
+            self.ledger.claim(span, Outcome::Approximate, why, "");
+        } else {
+            self.ledger.exact(span);
+        }
+    }
+
+    fn code(&self, source: &str) -> Code {
+        let secrets = self.given.secrets;
+        let is_secret = |name: &str| secrets.covers(name);
+        let names = Names {
+            phase: self.phase,
+            texts: &self.texts,
+            is_secret: &is_secret,
+            constants: &self.constants,
+            data: &self.data,
+            tasks: &BTreeMap::new(),
+            place: Place::Flow,
+        };
+        names.text(source, self.given.dialect)
+    }
+
+    /// The nodes of a workflow; whether there are any.
+    fn workflow(&mut self, analysis: &'a Analysis) -> bool {
+        let flow = analysis.flow();
+        if let Some(name) = &flow.workflow.name {
+            let text = self.code(name.as_str());
+            self.judge(name.span(), &text);
+            self.constants.insert("wf:name", text);
+        }
+        let tasks = model::tasks(flow);
+        if let Some(why) = tasks.broken {
+            let reason = format!("a server refuses the workflow: {why}");
+            if let Some(root) = self.tree.root() {
+                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            }
+            return false;
+        }
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS);
+        let workflow = flow.workflow;
+        let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
+        for sla in slas.chain(&workflow.sla) {
+            self.sla(sla.span);
+        }
+        self.nodes(workflow, &tasks);
+        true
+    }
+
+    /// An SLA block, which a flow cannot say.
+    fn sla(&mut self, span: Span) {
+        let reason = "a flow has no agreements on service levels";
+        let remedy = "make an automation of Prefect that watches how long it runs";
+        self.ledger.whole(span, Outcome::None, reason, remedy);
+    }
+
+    /// The file.
+    fn output(self) -> Output {
+        let name = flow_name(self.given.name);
+        let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
+        let from: String =
+            from.chars().map(|c| if c.is_control() || c == '"' { ' ' } else { c }).collect();
+        let mut body = String::new();
+        for statement in &self.head {
+            body.push_str(&format!("    {statement}\n"));
+        }
+        for step in &self.steps {
+            body.push_str(&format!("\n{step}"));
+        }
+        body.push_str("\n    return run.play()\n");
+        let before: String = self.before.iter().map(|line| format!("{line}\n")).collect();
+        let tail = self.tail(&name);
+        let all = format!("{before}{body}{tail}");
+        let uses = |word: &str| names(&all, word);
+        let mut head = format!("\"\"\"{}, carried over from {from}.\"\"\"\n\n", self.given.name);
+        if uses("dt.") {
+            head.push_str("import datetime as dt\n\n");
+        }
+        head.push_str("from prefect import flow\n");
+        let schedules: Vec<&str> = ["Cron", "Interval", "RRule"]
+            .into_iter()
+            .filter(|name| tail.contains(&format!("{name}(")))
+            .collect();
+        if !schedules.is_empty() {
+            head.push_str(&format!("from prefect.schedules import {}\n", schedules.join(", ")));
+        }
+        let completed = if uses("Completed(") { "Completed, " } else { "" };
+        head.push_str(&format!("from prefect.states import {completed}State\n\n"));
+        if uses("el.") {
+            head.push_str("import oozie_el as el\n");
+        }
+        head.push_str("import oozie_prefect as oozie\n\n");
+        let params = python::laid_out(&Value::Dict(self.params()), 0, "PARAMS = ".len(), 0);
+        const ARGUMENTS: &str =
+            "params: dict[str, str] | None = None, nominal_time: str | None = None";
+        let mut define = format!("def {name}({ARGUMENTS}) -> State:");
+        if define.chars().count() > python::WIDTH {
+            define = format!("def {name}(\n    {ARGUMENTS}\n) -> State:");
+        }
+        let shown = super::airflow::python::quoted(self.given.name, '"');
+        let text = format!(
+            "{head}PARAMS = {params}\n{before}\n\n@flow(name={shown})\n{define}\n    \
+             run = oozie.Run(PARAMS, params, nominal_time)\n{body}\n\nif __name__ == \"__main__\":\n{tail}"
+        );
+        Output { path: format!("flows/{name}.py"), text }
+    }
+
+    /// What the file does when it is run: it serves the schedule, or runs the flow once.
+    fn tail(&self, name: &str) -> String {
+        match &self.serve {
+            Some(arguments) => {
+                let call = Value::Call(format!("{name}.serve"), arguments.clone());
+                format!("    {}\n", python::laid_out(&call, 4, 4, 0))
+            }
+            None => format!("    {name}()\n"),
+        }
+    }
+
+    /// The properties that are no secrets.
+    fn params(&self) -> Vec<(String, Value)> {
+        let properties = self.given.properties;
+        let known = properties.iter().filter(|(name, _)| !self.given.secrets.covers(name));
+        let known = known.map(|(name, value)| {
+            let value = super::resolve(value, properties);
+            (name.clone(), Value::Text(self.given.secrets.text(&value)))
+        });
+        known.collect()
+    }
+}
+
+/// Whether code has a word that nothing stands directly before.
+fn names(code: &str, word: &str) -> bool {
+    code.match_indices(word).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || "_.-/".contains(c))
+    })
+}

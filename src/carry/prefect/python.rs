@@ -1,0 +1,266 @@
+//! Texts as code of Python.
+
+use crate::carry::airflow::expression::{Part as CodePart, Text as Code};
+use crate::carry::airflow::python::{Value, quoted};
+use crate::carry::text::{Kind, Part, Text};
+
+/// The longest line that `ruff format` leaves in one piece.
+pub(super) const WIDTH: usize = 88;
+
+/// A value in the layout of `ruff format`: in one line if it fits, else what is inside in a line of its own, else each part in
+/// one. `indent` is that of its first line, `before` what stands before it there, `after` what follows it.
+pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize) -> String {
+    let flat = flat(value);
+    if let Some(flat) = &flat
+        && before + flat.chars().count() + after <= WIDTH
+    {
+        return flat.clone();
+    }
+    let (open, close, parts): (String, &str, Vec<(String, &Value)>) = match value {
+        Value::Call(name, arguments) => {
+            let key = |name: &str| match name {
+                "" => String::new(),
+                name => format!("{name}="),
+            };
+            let parts = arguments.iter().map(|(name, value)| (key(name), value)).collect();
+            (format!("{name}("), ")", parts)
+        }
+        Value::List(values) => {
+            ("[".to_owned(), "]", values.iter().map(|value| (String::new(), value)).collect())
+        }
+        Value::Tuple(values) => {
+            ("(".to_owned(), ")", values.iter().map(|value| (String::new(), value)).collect())
+        }
+        Value::Dict(pairs) => {
+            let key = |name: &str| match name {
+                "" => "**".to_owned(),
+                name => format!("{}: ", quoted(name, '"')),
+            };
+            ("{".to_owned(), "}", pairs.iter().map(|(name, value)| (key(name), value)).collect())
+        }
+        Value::Code(code) => match call(code) {
+            Some(call) => return laid_out(&call, indent, before, after),
+            None => return code.clone(),
+        },
+        other => return other.print(indent),
+    };
+    if parts.is_empty() {
+        return format!("{open}{close}");
+    }
+    let (pad, inner) = (" ".repeat(indent), indent + 4);
+    let flats: Option<Vec<String>> =
+        parts.iter().map(|(key, value)| Some(format!("{key}{}", self::flat(value)?))).collect();
+    if let (Value::Call(..), Some(flats)) = (value, flats) {
+        let line = flats.join(", ");
+        let is_whole = matches!(parts[..], [(_, Value::Text(_))]);
+        if inner + line.chars().count() <= WIDTH || is_whole {
+            return format!("{open}\n{pad}    {line}\n{pad}{close}");
+        }
+    }
+    let lines = parts.iter().map(|(key, value)| {
+        let own = laid_out(value, inner, inner + key.chars().count(), 1);
+        format!("{pad}    {key}{own},\n")
+    });
+    format!("{open}\n{}{pad}{close}", lines.collect::<String>())
+}
+
+/// Code that is one call, with its arguments.
+fn call(code: &str) -> Option<Value> {
+    let inner = code.strip_suffix(')')?;
+    let open = inner.find('(')?;
+    let name = &inner[..open];
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c)) {
+        return None;
+    }
+    let inner = &inner[open + 1..];
+    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_usize);
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, c) in inner.char_indices() {
+        match (quote, c) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(own), c) if c == own => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[') => depth += 1,
+            // What closes more than it opened is more than one call.
+            (None, ')' | ']') => depth = depth.checked_sub(1)?,
+            (None, ',') if depth == 0 => {
+                parts.push(&inner[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inner[from..]);
+    let parts = parts.into_iter().map(|part| (String::new(), Value::code(part.trim())));
+    (!inner.trim().is_empty()).then(|| Value::Call(name.to_owned(), parts.collect()))
+}
+
+/// A value in one line; nothing where it has several.
+fn flat(value: &Value) -> Option<String> {
+    let all = |values: &[Value]| -> Option<String> {
+        Some(values.iter().map(flat).collect::<Option<Vec<_>>>()?.join(", "))
+    };
+    Some(match value {
+        Value::Text(text) => quoted(text, '"'),
+        Value::Lines(_) => return None,
+        Value::Code(code) => code.clone(),
+        Value::List(values) => format!("[{}]", all(values)?),
+        Value::Tuple(values) => format!("({})", all(values)?),
+        Value::Dict(pairs) => {
+            let pair = |(name, value): &(String, Value)| match name.as_str() {
+                "" => Some(format!("**{}", flat(value)?)),
+                name => Some(format!("{}: {}", quoted(name, '"'), flat(value)?)),
+            };
+            format!("{{{}}}", pairs.iter().map(pair).collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        Value::Call(name, arguments) => {
+            let argument = |(name, value): &(String, Value)| match name.as_str() {
+                "" => flat(value),
+                name => Some(format!("{name}={}", flat(value)?)),
+            };
+            let arguments = arguments.iter().map(argument).collect::<Option<Vec<_>>>()?;
+            format!("{name}({})", arguments.join(", "))
+        }
+    })
+}
+
+/// A text of Python as the command lines take it.
+pub(super) fn neutral(code: Code) -> Text {
+    let parts = code.parts.into_iter().map(|part| match part {
+        CodePart::Literal(text) => Part::Literal(text),
+        CodePart::Value(code, is_text) => {
+            Part::Value((code, if is_text { Kind::Text } else { Kind::Nullable }))
+        }
+    });
+    Text { parts: parts.collect(), differs: code.differs, lacks: code.lacks }
+}
+
+/// An expression whose value is the text: a literal, a call, or an f-string.
+pub(super) fn expression(text: &Text) -> String {
+    let value = |code: &str, kind: Kind| match kind {
+        Kind::Text => code.to_owned(),
+        _ => format!("el.text({code})"),
+    };
+    match &text.parts[..] {
+        [] => "\"\"".to_owned(),
+        [Part::Literal(text)] => quoted(text, '"'),
+        [Part::Value((code, kind))] => doubled(&value(code, *kind)),
+        parts => {
+            // Before Python 3.12, what stands in braces has neither these quotes nor a backslash.
+            let fits = |part: &Part| match part {
+                Part::Literal(_) => true,
+                Part::Value((code, _)) => !code.contains(['"', '\\', '{', '}', '#']),
+            };
+            if parts.iter().all(fits) {
+                let inner = parts.iter().map(|part| match part {
+                    Part::Literal(text) => literal(text),
+                    Part::Value((code, kind)) => format!("{{{}}}", value(code, *kind)),
+                });
+                return format!("f\"{}\"", inner.collect::<String>());
+            }
+            let arguments = parts.iter().map(|part| match part {
+                Part::Literal(text) => quoted(text, '"'),
+                Part::Value((code, _)) => doubled(code),
+            });
+            format!("el.concat({})", arguments.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// A literal part of an f-string.
+fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '{' => out.push_str("{{"),
+            '}' => out.push_str("}}"),
+            c if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Code with double quotes around its texts, where that needs no escapes.
+pub(super) fn doubled(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(at) = rest.find(['\'', '"']) {
+        let quote = if rest.as_bytes()[at] == b'"' { '"' } else { '\'' };
+        out.push_str(&rest[..at]);
+        let inner = &rest[at + 1..];
+        let mut end = inner.len();
+        let mut is_escaped = false;
+        for (at, c) in inner.char_indices() {
+            match c {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                c if c == quote => {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let text = &inner[..end];
+        let plain = text.replace("\\'", "'");
+        match plain.contains(['"', '\\']) {
+            true => out.push_str(&format!("{quote}{text}{quote}")),
+            false => out.push_str(&format!("\"{plain}\"")),
+        }
+        rest = inner.get(end + 1..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Code that is true or false, as a server takes the text of a predicate.
+pub(super) fn condition(text: &Text) -> String {
+    const TRUTHS: [&str; 10] = [
+        "el.eq(",
+        "el.ne(",
+        "el.lt(",
+        "el.gt(",
+        "el.le(",
+        "el.ge(",
+        "el.not_(",
+        "el.empty(",
+        "run.exists(",
+        "run.is_dir(",
+    ];
+    match &text.parts[..] {
+        [Part::Value((code, kind))]
+            if *kind != Kind::Text
+                && (code.starts_with("(el.truth(")
+                    || TRUTHS.iter().any(|call| code.starts_with(call))) =>
+        {
+            let inner = code.strip_prefix('(').and_then(|code| code.strip_suffix(')'));
+            doubled(inner.filter(|_| code.starts_with("(el.truth(")).unwrap_or(code))
+        }
+        _ => format!("el.is_true({})", expression(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_become_literals_calls_and_f_strings() {
+        let value = |code: &str, kind| Text::value(code, kind);
+        assert_eq!(expression(&Text::literal("a{b}")), "\"a{b}\"");
+        assert_eq!(expression(&value("run['x']", Kind::Text)), "run[\"x\"]");
+        assert_eq!(expression(&value("1", Kind::Nullable)), "el.text(1)");
+        let both = value("run['x']", Kind::Text).then(Text::literal("/{a}"));
+        assert_eq!(expression(&both), "f\"{run['x']}/{{a}}\"");
+        let odd = value("el.get(run['x'], 'a\\'b')", Kind::Text).then(Text::literal("c"));
+        assert_eq!(expression(&odd), "el.concat(el.get(run[\"x\"], 'a\\'b'), \"c\")");
+    }
+}
