@@ -150,7 +150,8 @@ impl Printer<'_> {
             let target = quoted(&names[*target], '"');
             match &exit.predicate {
                 Some(predicate) => {
-                    let code = condition(&self.say(predicate));
+                    let code = Value::Code(condition(&self.say(predicate)));
+                    let code = laid_out(&code, 8, 11, 1);
                     out.push_str(&format!("        if {code}:\n            return {target}\n"));
                 }
                 None => out.push_str(&format!("        return {target}\n")),

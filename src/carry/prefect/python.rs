@@ -40,7 +40,7 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
         }
         Value::Code(code) => match call(code) {
             Some(call) => return laid_out(&call, indent, before, after),
-            None => return code.clone(),
+            None => return subscript(code, indent).unwrap_or_else(|| code.clone()),
         },
         other => return other.print(indent),
     };
@@ -62,6 +62,36 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
         format!("{pad}    {key}{own},\n")
     });
     format!("{open}\n{}{pad}{close}", lines.collect::<String>())
+}
+
+/// `run["name"]` over three lines.
+fn subscript(code: &str, indent: usize) -> Option<String> {
+    let key = code.strip_prefix("run[")?.strip_suffix(']')?;
+    let pad = " ".repeat(indent);
+    (!key.contains([']', '['])).then(|| format!("run[\n{pad}    {key}\n{pad}]"))
+}
+
+/// Code without parentheses around it, and with one call where texts are put together one by one.
+fn plain(code: &str) -> String {
+    if let Some(inner) = code.strip_prefix('(')
+        && let Some(Value::Call(_, arguments)) = call(&format!("f({inner}"))
+        && let [(_, Value::Code(inner))] = arguments.as_slice()
+    {
+        return plain(inner);
+    }
+    let Some(Value::Call(name, arguments)) = call(code) else { return code.to_owned() };
+    let mut all = Vec::new();
+    for (_, argument) in arguments {
+        let Value::Code(argument) = argument else { return code.to_owned() };
+        let argument = plain(&argument);
+        match call(&argument) {
+            Some(Value::Call(inner, more)) if name == "el.concat" && inner == name => {
+                all.extend(more.into_iter().filter_map(|(_, value)| flat(&value)));
+            }
+            _ => all.push(argument),
+        }
+    }
+    format!("{name}({})", all.join(", "))
 }
 
 /// Code that is one call, with its arguments.
@@ -146,7 +176,7 @@ pub(super) fn expression(text: &Text) -> String {
     match &text.parts[..] {
         [] => "\"\"".to_owned(),
         [Part::Literal(text)] => quoted(text, '"'),
-        [Part::Value((code, kind))] => doubled(&value(code, *kind)),
+        [Part::Value((code, kind))] => doubled(&plain(&value(code, *kind))),
         parts => {
             // Before Python 3.12, what stands in braces has neither these quotes nor a backslash.
             let fits = |part: &Part| match part {
@@ -154,15 +184,25 @@ pub(super) fn expression(text: &Text) -> String {
                 Part::Value((code, _)) => !code.contains(['"', '\\', '{', '}', '#']),
             };
             if parts.iter().all(fits) {
-                let inner = parts.iter().map(|part| match part {
-                    Part::Literal(text) => literal(text),
-                    Part::Value((code, kind)) => format!("{{{}}}", value(code, *kind)),
+                let literals = parts.iter().filter_map(|part| match part {
+                    Part::Literal(text) => Some(text.as_str()),
+                    Part::Value(_) => None,
                 });
-                return format!("f\"{}\"", inner.collect::<String>());
+                let literals = literals.collect::<String>();
+                let count = |quote: char| literals.matches(quote).count();
+                let quote = if count('"') > count('\'') { '\'' } else { '"' };
+                let inner = parts.iter().map(|part| match part {
+                    Part::Literal(text) => literal(text, quote),
+                    Part::Value((code, kind)) => {
+                        let code = plain(&value(code, *kind));
+                        format!("{{{}}}", if quote == '"' { code } else { doubled(&code) })
+                    }
+                });
+                return format!("f{quote}{}{quote}", inner.collect::<String>());
             }
             let arguments = parts.iter().map(|part| match part {
                 Part::Literal(text) => quoted(text, '"'),
-                Part::Value((code, _)) => doubled(code),
+                Part::Value((code, _)) => doubled(&plain(code)),
             });
             format!("el.concat({})", arguments.collect::<Vec<_>>().join(", "))
         }
@@ -170,12 +210,15 @@ pub(super) fn expression(text: &Text) -> String {
 }
 
 /// A literal part of an f-string.
-fn literal(text: &str) -> String {
+fn literal(text: &str, quote: char) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\\' => out.push_str("\\\\"),
-            '"' => out.push_str("\\\""),
+            c if c == quote => {
+                out.push('\\');
+                out.push(c);
+            }
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
@@ -242,7 +285,7 @@ pub(super) fn condition(text: &Text) -> String {
                     || TRUTHS.iter().any(|call| code.starts_with(call))) =>
         {
             let inner = code.strip_prefix('(').and_then(|code| code.strip_suffix(')'));
-            doubled(inner.filter(|_| code.starts_with("(el.truth(")).unwrap_or(code))
+            doubled(&plain(inner.filter(|_| code.starts_with("(el.truth(")).unwrap_or(code)))
         }
         _ => format!("el.is_true({})", expression(text)),
     }
