@@ -108,9 +108,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         given.define.push(("user.name".to_owned(), "airflow".to_owned()));
     }
     let is_airflow = matches!(arguments.to, Target::Airflow(_));
-    if !is_airflow && (arguments.prove || arguments.cut_over.is_some()) {
-        let failure = Failure::new("--prove and --cut-over are for a conversion to Airflow");
+    if !is_airflow && arguments.cut_over.is_some() {
+        let failure = Failure::new("--cut-over is for a conversion to Airflow");
         return Err(failure.help("give --to airflow or --to airflow==2.10").into());
+    }
+    if arguments.prove && !is_airflow && arguments.to != Target::Prefect {
+        let failure = Failure::new("--prove is for a conversion to Airflow or Prefect");
+        return Err(failure.help("give --to airflow, --to airflow==2.10 or --to prefect").into());
     }
     let (conversions, units) =
         convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
@@ -139,7 +143,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut wrong = 0;
     if let (true, Some(python)) = (arguments.prove, &arguments.python) {
         let most = arguments.scenarios;
-        let proof = prove::prove(&project, &units, &conversions, &given, python, most)?;
+        let proof =
+            prove::prove(&project, &units, &conversions, &given, (arguments.to, python), most)?;
         wrong = tell_proof(&proof, shell)?;
     }
     shell.flush()?;

@@ -1,5 +1,5 @@
-//! Whether converted DAGs do what the workflows did: scenarios are played by our simulator and by a real Airflow with
-//! stubbed operators, and compared.
+//! Whether converted applications do what the workflows did: scenarios are played by our simulator and by a real Airflow or
+//! Prefect with stubbed actions, and compared.
 //!
 //! In: applications as they are converted. Out: [`Proof`]. What is compared: which tasks ran, how each ended, that none
 //! began before what it comes after, how the run ended, and the message of a kill node. Where a path of a fork fails, the
@@ -11,7 +11,8 @@ use crate::Failure;
 use crate::test::{Draw, Explored, explore, first_action, try_out};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{dag_id, python};
-use ankus::carry::{Conversion, Output, Target, Version};
+use ankus::carry::prefect::flow_name;
+use ankus::carry::{Conversion, Output, Target};
 use ankus::settings::secrets::Secrets;
 use ankus_engine::host::files::FileUri;
 use ankus_engine::scenario::Played;
@@ -23,8 +24,36 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// What plays scenarios in an Airflow.
-const SCRIPT: &str = include_str!("replay.py");
+/// The engine that plays scenarios.
+struct Engine {
+    /// Its name for people.
+    name: &'static str,
+    /// What plays them in it.
+    script: &'static str,
+    /// The folder of what is converted.
+    folder: &'static str,
+    /// The name of the file of an application, and of what is in it.
+    file: fn(&str) -> String,
+}
+
+impl Engine {
+    fn of(target: Target) -> Engine {
+        match target {
+            Target::Prefect => Engine {
+                name: "Prefect",
+                script: include_str!("replay_prefect.py"),
+                folder: "flows",
+                file: flow_name,
+            },
+            _ => Engine {
+                name: "Airflow",
+                script: include_str!("replay.py"),
+                folder: "dags",
+                file: str::to_owned,
+            },
+        }
+    }
+}
 
 /// What came of all scenarios.
 #[derive(Debug, Default)]
@@ -66,10 +95,11 @@ pub(super) fn prove(
     units: &[Unit],
     conversions: &[Conversion],
     given: &Given,
-    python: &Path,
+    (target, python): (Target, &Path),
     most: usize,
 ) -> miette::Result<Proof> {
-    let mut outputs = Target::Airflow(Version::Three).helpers();
+    let engine = Engine::of(target);
+    let mut outputs = target.helpers();
     outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
     let made: BTreeSet<&str> = outputs.iter().map(|output| output.path.as_str()).collect();
     let losing = conversions.iter().filter(|one| one.lost(&[]).next().is_some());
@@ -78,7 +108,8 @@ pub(super) fn prove(
     let mut trials = Vec::new();
     for unit in units {
         let shown = unit.shown().to_owned();
-        if !made.contains(format!("dags/{}.py", unit.name).as_str()) {
+        let file = (engine.file)(&unit.name);
+        if !made.contains(format!("{}/{file}.py", engine.folder).as_str()) {
             proof.left_out.push((shown, "nothing could be made of it".to_owned()));
             continue;
         }
@@ -86,14 +117,15 @@ pub(super) fn prove(
             Ok(more) if more.is_empty() => {
                 proof.left_out.push((shown, "no scenario of it ends".to_owned()));
             }
-            Ok(more) => {
+            Ok(mut more) => {
                 proof.applications += 1;
+                more.iter_mut().for_each(|trial| trial.scenario["flow"] = json!(file));
                 trials.extend(more);
             }
             Err(why) => proof.left_out.push((shown, why)),
         }
     }
-    let answers = asked(python, &outputs, &trials)?;
+    let answers = asked(&engine, python, &outputs, &trials)?;
     for (trial, answer) in trials.iter().zip(&answers) {
         let is_loose = is_loose(&trial.plan, &trial.played);
         let differs = compare(trial, answer, is_loose);
@@ -344,15 +376,21 @@ fn scenario(
     })
 }
 
-/// Plays the scenarios in Airflow.
-fn asked(python: &Path, outputs: &[Output], trials: &[Trial]) -> miette::Result<Vec<Value>> {
+/// Plays the scenarios in an engine.
+fn asked(
+    engine: &Engine,
+    python: &Path,
+    outputs: &[Output],
+    trials: &[Trial],
+) -> miette::Result<Vec<Value>> {
     let folder = std::env::temp_dir().join(format!("ankus-prove-{}", std::process::id()));
-    let result = in_folder(&folder, python, outputs, trials);
+    let result = in_folder(engine, &folder, python, outputs, trials);
     let _ = std::fs::remove_dir_all(&folder);
     result
 }
 
 fn in_folder(
+    engine: &Engine,
     folder: &Path,
     python: &Path,
     outputs: &[Output],
@@ -373,7 +411,7 @@ fn in_folder(
     }
     let scenarios: Vec<&Value> = trials.iter().map(|trial| &trial.scenario).collect();
     write("scenarios.json", &json!(scenarios).to_string())?;
-    write("replay.py", SCRIPT)?;
+    write("replay.py", engine.script)?;
     let answers = folder.join("answers.json");
     let done = Command::new(python)
         .arg(folder.join("replay.py"))
@@ -393,10 +431,10 @@ fn in_folder(
         let said = String::from_utf8_lossy(&done.stderr);
         let last: Vec<&str> = said.lines().rev().take(5).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
-        let failure = Failure::new(format!("Airflow did not answer: {}", last.join(" ")));
-        return Err(failure
-            .help("--python names the Python of a virtual environment with that Airflow")
-            .into());
+        let name = engine.name;
+        let failure = Failure::new(format!("{name} did not answer: {}", last.join(" ")));
+        let help = format!("--python names the Python of a virtual environment with {name}");
+        return Err(failure.help(help).into());
     };
     Ok(read)
 }
