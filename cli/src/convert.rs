@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Workflows, coordinators, bundles, their folders, or directory trees.
     #[arg(value_name = "APP|DIR", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The engine: `airflow` (3.x), `airflow==2.10`, `step-functions` or `argo`.
+    /// The engine: `airflow` (3.x), `airflow==2.10`, `prefect`, `step-functions` or `argo`.
     #[arg(long, value_name = "TARGET", default_value = "airflow", value_parser = target)]
     to: Target,
     /// Folder to write to. Files that were edited since are left alone.
@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     /// Play scenarios of each application here and in Airflow with stubbed tasks, and compare.
     #[arg(long, requires = "python")]
     prove: bool,
-    /// For --prove: the Python of a virtual environment with the Airflow of the target.
+    /// For --prove: the Python of a virtual environment with the engine that is converted to.
     #[arg(long, value_name = "PYTHON")]
     python: Option<PathBuf>,
     /// For --prove: at most so many scenarios of an application.
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
 
 fn target(text: &str) -> Result<Target, String> {
     Target::of(text).ok_or_else(|| {
-        "known are airflow, airflow==3, airflow==2.10, step-functions, argo and prefect".to_owned()
+        "known are airflow, airflow==3, airflow==2.10, prefect, step-functions and argo".to_owned()
     })
 }
 

@@ -192,7 +192,7 @@ fn corpus(version: &str, name: &str) -> Option<(PathBuf, Value)> {
 }
 
 /// Elements and attributes of a text, as an independent reader counts them.
-fn counted(text: &str) -> Option<usize> {
+pub(crate) fn counted(text: &str) -> Option<usize> {
     let options =
         roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
     let document = roxmltree::Document::parse_with_options(text, options).ok()?;
@@ -312,7 +312,7 @@ fn airflow_imports_all_of_it_without_a_warning() {
 
 /// Coordinators over frequencies, zones and starts where calendars are treacherous, with their nominal times from an
 /// instant on.
-fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<String>> {
     let frequencies = [
         "5",
         "7",

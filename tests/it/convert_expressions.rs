@@ -2,7 +2,7 @@
 
 use crate::convert::{airflow, asked_of};
 use crate::oracle;
-use ankus::carry::airflow::expression::{Names, Part, Text};
+use ankus::carry::airflow::expression::{Names, Part, Place, Text};
 use ankus_lang::el::{Dialect, Phase};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -42,6 +42,7 @@ fn template(vector: &Value) -> Result<String, String> {
         constants: &constants,
         data: &data,
         tasks: &tasks,
+        place: Place::Template,
     };
     let text = names.text(vector["expr"].as_str().expect("a text"), Dialect::Tomcat);
     match text.lacks.first() {
