@@ -304,6 +304,10 @@ mod tests {
         let both = value("run['x']", Kind::Text).then(Text::literal("/{a}"));
         assert_eq!(expression(&both), "f\"{run['x']}/{{a}}\"");
         let odd = value("el.get(run['x'], 'a\\'b')", Kind::Text).then(Text::literal("c"));
-        assert_eq!(expression(&odd), "el.concat(el.get(run[\"x\"], 'a\\'b'), \"c\")");
+        let nested = value("el.concat(el.concat(run['a'], '/'), (x if y else z))", Kind::Text);
+        assert_eq!(expression(&nested), "el.concat(run[\"a\"], \"/\", x if y else z)");
+        let quotes = Text::literal("a=\"").then(value("run['x']", Kind::Text));
+        assert_eq!(expression(&quotes), "f'a=\"{run[\"x\"]}'");
+        assert_eq!(expression(&odd), "el.concat(el.get(run[\"x\"], \"a'b\"), \"c\")");
     }
 }
