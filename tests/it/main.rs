@@ -18,6 +18,7 @@ mod convert;
 mod convert_actions;
 mod convert_argo;
 mod convert_expressions;
+mod convert_logic;
 mod convert_prefect;
 mod convert_settings;
 mod convert_targets;

@@ -8,7 +8,7 @@ use crate::carry::ledger::Outcome;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
-use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
+use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances, Logic, LogicKind};
 use ankus_lang::el::{Phase, Piece, Template, Value as Known, Variables, tree::Op};
 use ankus_lang::time::{Instant, ProcessingZone};
 use std::collections::{BTreeMap, BTreeSet};
@@ -170,13 +170,7 @@ impl<'a> Printer<'a> {
     /// Datasets, the windows of a run, and the sensors that wait for them.
     fn data(&mut self, coordinator: &Coordinator, definition: &Definition, dag: &mut Dag) {
         self.claim_data(coordinator, definition);
-        if let Some(span) = coordinator.logic {
-            let whole = self.tree.root().and_then(|root| root.child("input-logic"));
-            let span = whole.map_or(span, |element| element.span());
-            let reason = "all inputs are waited for, whatever the logic says";
-            let remedy = "join the sensors by hand as the logic asks";
-            self.ledger.whole(span, Outcome::None, reason, remedy);
-        }
+        let logic = self.logic(coordinator, definition);
         let mut datasets = BTreeSet::new();
         let mut gates = Vec::new();
         let events = definition.inputs.iter().map(|event| (event, true));
@@ -201,40 +195,86 @@ impl<'a> Printer<'a> {
             dag.macros.push((own.clone(), code.clone()));
             let task = format!("wait_for_{own}");
             let used = match looks {
+                // What there is of it is found by the sensor of the logic.
+                true if is_input && logic.is_some() => {
+                    format!("input_logic, 'wait_for_data', {}", quoted(&event.name, '\''))
+                }
                 true => format!("{own}, {}", quoted(&task, '\'')),
                 false => own.clone(),
             };
             self.data.insert(event.name.clone(), used);
-            if !is_input {
+            if !is_input || logic.is_some() {
                 continue;
             }
-            let minutes = definition.controls.timeout;
-            let timeout = match minutes {
-                // Airflow knows no sensor that waits forever.
-                ..0 => "dt.timedelta(days=3650)".to_owned(),
-                minutes => format!("dt.timedelta(minutes={minutes})"),
-            };
-            let mut given = vec![
-                ("task_id".to_owned(), Value::text(&task)),
-                ("data".to_owned(), Value::code(&code)),
-                ("mode".to_owned(), Value::text("reschedule")),
-                ("poke_interval".to_owned(), Value::code("60")),
-                ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
-            ];
-            let connection = self.given.migration.connection("webhdfs");
-            if connection != "webhdfs_default" {
-                given.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
+            gates.push(self.sensor(&task, &code, definition, dag));
+        }
+        if let Some((value, names)) = logic {
+            let value = value.print(0);
+            dag.before.push(format!("INPUT_LOGIC = {value}"));
+            dag.macros.push(("input_logic".to_owned(), "INPUT_LOGIC".to_owned()));
+            for name in names {
+                let used = format!("input_logic, 'wait_for_data', {}", quoted(&name, '\''));
+                self.data.insert(name, used);
             }
-            let call = Value::Call("oozie.DataSensor".to_owned(), given).print(4);
-            dag.tasks.push(format!("    {task} = {call}\n"));
-            for gate in &dag.gates {
-                dag.edges.push(super::python::edge(std::slice::from_ref(gate), &task, 4));
-            }
-            gates.push(task);
+            gates.push(self.sensor("wait_for_data", "INPUT_LOGIC", definition, dag));
         }
         if !gates.is_empty() {
             dag.gates = gates;
         }
+    }
+
+    /// Which inputs are enough, and the names that the logic has; nothing where all are waited for one by one.
+    fn logic(
+        &mut self,
+        coordinator: &Coordinator,
+        definition: &Definition,
+    ) -> Option<(Value, Vec<String>)> {
+        let span = coordinator.logic?;
+        let whole = self.tree.root().and_then(|root| root.child("input-logic"));
+        let span = whole.map_or(span, |element| element.span());
+        match logic(definition) {
+            Ok(found) => {
+                if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
+                    let reason = "`wait` counts from when the run begins";
+                    self.ledger.whole(span, Outcome::Approximate, reason, "");
+                } else {
+                    self.ledger.whole(span, Outcome::Exact, "", "");
+                }
+                Some(found)
+            }
+            Err(why) => {
+                let remedy = "all inputs are waited for; write the logic by hand";
+                self.ledger.whole(span, Outcome::None, &why, remedy);
+                None
+            }
+        }
+    }
+
+    /// A sensor that waits for data; its name.
+    fn sensor(&self, task: &str, code: &str, definition: &Definition, dag: &mut Dag) -> String {
+        let minutes = definition.controls.timeout;
+        let timeout = match minutes {
+            // Airflow knows no sensor that waits forever.
+            ..0 => "dt.timedelta(days=3650)".to_owned(),
+            minutes => format!("dt.timedelta(minutes={minutes})"),
+        };
+        let mut given = vec![
+            ("task_id".to_owned(), Value::text(task)),
+            ("data".to_owned(), Value::code(code)),
+            ("mode".to_owned(), Value::text("reschedule")),
+            ("poke_interval".to_owned(), Value::code("60")),
+            ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
+        ];
+        let connection = self.given.migration.connection("webhdfs");
+        if connection != "webhdfs_default" {
+            given.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
+        }
+        let call = Value::Call("oozie.DataSensor".to_owned(), given).print(4);
+        dag.tasks.push(format!("    {task} = {call}\n"));
+        for gate in &dag.gates {
+            dag.edges.push(super::python::edge(std::slice::from_ref(gate), task, 4));
+        }
+        task.to_owned()
     }
 
     /// What of the datasets and events is carried, before anything is found out that is not.
@@ -396,6 +436,52 @@ pub(in crate::carry) fn dataset(event: &DataEvent, definition: &Definition) -> O
         given.push(("done_flag".to_owned(), Value::text(data.flag())));
     }
     Some(Value::Call("oozie.Dataset".to_owned(), given))
+}
+
+/// The input logic as the helpers take it, and its names; or why there is none.
+pub(in crate::carry) fn logic(definition: &Definition) -> Result<(Value, Vec<String>), String> {
+    let parts = definition.logic.as_deref().unwrap_or_default();
+    let mut roots = parts.iter().enumerate().filter(|(_, part)| part.parent.is_none());
+    let (Some((root, _)), None) = (roots.next(), roots.next()) else {
+        return Err("a server starts no action with it: it has no root, or several".to_owned());
+    };
+    let names = parts.iter().filter_map(|part| part.name.clone()).collect();
+    Ok((part_of(definition, parts, root)?, names))
+}
+
+fn part_of(definition: &Definition, parts: &[Logic], at: usize) -> Result<Value, String> {
+    let part = &parts[at];
+    let kind = match part.kind {
+        LogicKind::And => "and",
+        LogicKind::Or => "or",
+        LogicKind::Combine => "combine",
+        LogicKind::Data => "data-in",
+    };
+    let mut given = vec![(String::new(), Value::text(kind))];
+    if part.kind == LogicKind::Data {
+        if !definition.inputs.iter().any(|event| event.name == part.data) {
+            return Err(format!("no input is called `{}`", part.data));
+        }
+        let code = format!("{}_DATA", identifier(&part.data).to_uppercase());
+        given.push(("data".to_owned(), Value::Code(code)));
+        given.push(("event".to_owned(), Value::text(part.data.as_str())));
+    }
+    let children = parts.iter().enumerate().filter(|(_, other)| other.parent == Some(at));
+    for (child, _) in children {
+        given.push((String::new(), part_of(definition, parts, child)?));
+    }
+    if given.len() == 1 {
+        return Err("a server starts no action with it: a part is empty".to_owned());
+    }
+    if let Some(name) = &part.name {
+        given.push(("name".to_owned(), Value::text(name.as_str())));
+    }
+    for (name, text) in [("least", &part.min), ("wait", &part.wait)] {
+        let Some(text) = text else { continue };
+        let number: i32 = text.trim().parse().map_err(|_| format!("`{text}` is not a number"))?;
+        given.push((name.to_owned(), Value::Code(number.to_string())));
+    }
+    Ok(Value::Call("oozie.Logic".to_owned(), given))
 }
 
 /// An instance as the helpers take it: `current(-1)`.

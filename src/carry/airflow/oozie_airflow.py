@@ -17,7 +17,7 @@ from airflow.plugins_manager import AirflowPlugin
 from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
 
 import oozie_el as el
-from oozie_data import Data, Dataset
+from oozie_data import Data, Dataset, Logic
 
 try:
     from airflow.sdk.bases.sensor import BaseSensorOperator
@@ -34,7 +34,7 @@ except ImportError:
     )
     from airflow.sensors.base import BaseSensorOperator
 
-__all__ = ["Data", "Dataset"]
+__all__ = ["Data", "Dataset", "Logic"]
 UTC = ZoneInfo("UTC")
 
 
@@ -138,7 +138,11 @@ class DataSensor(BaseSensorOperator):
     """Waits until the instances of a run are complete; their folders are its result."""
 
     def __init__(
-        self, *, data: Data, webhdfs_conn_id: str = "webhdfs_default", **kwargs: Any
+        self,
+        *,
+        data: Data | Logic,
+        webhdfs_conn_id: str = "webhdfs_default",
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.data = data
@@ -163,8 +167,18 @@ class DataSensor(BaseSensorOperator):
 
 
 @jinja2.pass_context
-def uris(context: Any, data: Data, sensor: str | None = None) -> str:
-    """`coord:dataIn` and `coord:dataOut`: the folders, separated by commas."""
+def uris(
+    context: Any,
+    data: Data | Logic,
+    sensor: str | None = None,
+    name: str | None = None,
+) -> str:
+    """`coord:dataIn` and `coord:dataOut`: the folders, separated by commas; of input logic, those of one of its names."""
+    if isinstance(data, Logic):
+        found = context["ti"].xcom_pull(task_ids=sensor, key="uris")
+        if name not in found:
+            raise AirflowException(f"the data of {name} were not needed")
+        return ",".join(found[name])
     if data.needs_looking:
         return ",".join(context["ti"].xcom_pull(task_ids=sensor, key="uris"))
     return ",".join(data.uris(nominal(context["dag_run"])))

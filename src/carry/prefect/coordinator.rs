@@ -3,7 +3,7 @@
 use super::python::{laid_out, neutral};
 use super::{Printer, flow_name};
 use crate::carry::airflow::Coordinated;
-use crate::carry::airflow::coordinator::{dataset, instance};
+use crate::carry::airflow::coordinator::{dataset, instance, logic};
 use crate::carry::airflow::expression::{Part, Text as Code};
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
@@ -145,11 +145,22 @@ impl<'a> Printer<'a> {
                 self.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
-        if let Some(logic) = root.child("input-logic") {
-            let reason = "all inputs are waited for, whatever the logic says";
-            let remedy = "join the waiting nodes by hand as the logic asks";
-            self.ledger.whole(logic.span(), Outcome::None, reason, remedy);
-        }
+        let logic = root.child("input-logic").and_then(|element| match logic(definition) {
+            Ok(found) => {
+                if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
+                    let reason = "`wait` counts from when the run begins";
+                    self.ledger.whole(element.span(), Outcome::Approximate, reason, "");
+                } else {
+                    self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                }
+                Some(found)
+            }
+            Err(why) => {
+                let remedy = "all inputs are waited for; write the logic by hand";
+                self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                None
+            }
+        });
         for dataset in &coordinator.datasets {
             if let Some(template) = &dataset.uri_template
                 && template.as_str().starts_with("hcat:")
@@ -173,24 +184,46 @@ impl<'a> Printer<'a> {
             }
             let own = identifier(&event.name);
             let code = format!("{}_DATA", own.to_uppercase());
+            let looks = window.iter().any(|(_, value)| {
+                let text = value.print(0);
+                text.contains("latest(") || text.contains("future(")
+            });
             let mut given = vec![(String::new(), Value::Code(name))];
             given.extend(window);
             let data = Value::Call("oozie.Data".to_owned(), given);
             let data = laid_out(&data, 0, code.chars().count() + 3, 0);
             self.before.push(format!("{code} = {data}"));
-            self.data.insert(event.name.clone(), code.clone());
-            if !is_input {
-                continue;
+            if !is_input || logic.is_none() || !looks {
+                self.data.insert(event.name.clone(), code.clone());
+            } else {
+                // What there is of it is found with the logic.
+                let used = format!("INPUT_LOGIC, {}", quoted(&event.name, '\''));
+                self.data.insert(event.name.clone(), used);
             }
-            let minutes = match definition.controls.timeout {
-                ..0 => String::new(),
-                minutes => format!(", minutes={minutes}"),
-            };
-            let node = format!("wait_for_{own}");
-            let body = format!("        run.wait_for({code}{minutes})\n");
-            self.step(&node, Vec::new(), "None", &body);
-            self.gates.push(node);
+            if is_input && logic.is_none() {
+                self.wait(&format!("wait_for_{own}"), &code, definition);
+            }
         }
+        if let Some((value, names)) = logic {
+            let value = laid_out(&value, 0, "INPUT_LOGIC = ".len(), 0);
+            self.before.push(format!("INPUT_LOGIC = {value}"));
+            for name in names {
+                let used = format!("INPUT_LOGIC, {}", quoted(&name, '\''));
+                self.data.insert(name, used);
+            }
+            self.wait("wait_for_data", "INPUT_LOGIC", definition);
+        }
+    }
+
+    /// A node that waits for data.
+    fn wait(&mut self, node: &str, code: &str, definition: &Definition) {
+        let minutes = match definition.controls.timeout {
+            ..0 => String::new(),
+            minutes => format!(", minutes={minutes}"),
+        };
+        let body = format!("        run.wait_for({code}{minutes})\n");
+        self.step(node, Vec::new(), "None", &body);
+        self.gates.push(node.to_owned());
     }
 
     /// The instances of an event, as arguments.

@@ -26,9 +26,9 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed, State
 
 import oozie_el as el
-from oozie_data import Data, Dataset
+from oozie_data import Data, Dataset, Logic
 
-__all__ = ["Data", "Dataset", "Run", "start"]
+__all__ = ["Data", "Dataset", "Logic", "Run", "start"]
 UTC = ZoneInfo("UTC")
 # The ways that a node can have gone in a run.
 OK, ERROR, SKIPPED, STOPPED = "OK", "ERROR", "SKIPPED", "STOPPED"
@@ -76,7 +76,7 @@ class Run:
         self.chosen: dict[str, str] = {}
         self.data: dict[str, dict[str, str]] = {}
         self.errors: list[tuple[str, str, str]] = []
-        self.found: dict[int, list[str]] = {}
+        self.found: dict[int, Any] = {}
         self.killed: str | None = None
         self.ended = threading.Event()
         began = flow_run.scheduled_start_time or dt.datetime.now(UTC)
@@ -326,7 +326,7 @@ class Run:
         if not state.is_completed():
             raise ActionFailed(state.message or f"{name} failed", "JA018")
 
-    def wait_for(self, data: Data, minutes: int = -1) -> None:
+    def wait_for(self, data: Data | Logic, minutes: int = -1) -> None:
         """Waits until the instances of the run are complete, for so many minutes at most."""
         until = time.monotonic() + minutes * 60
         while not self.ended.is_set():
@@ -340,9 +340,13 @@ class Run:
             self.ended.wait(60)
         raise Stopped("the run ended")
 
-    def uris(self, data: Data) -> str:
-        """`coord:dataIn` and `coord:dataOut`: the folders, separated by commas."""
+    def uris(self, data: Data | Logic, name: str | None = None) -> str:
+        """`coord:dataIn` and `coord:dataOut`: the folders, separated by commas; of input logic, those of one of its names."""
         found = self.found.get(id(data))
+        if isinstance(data, Logic):
+            if name not in (found or {}):
+                raise el.Error(f"the data of {name} were not needed")
+            return ",".join(found[name])
         return ",".join(data.uris(self.nominal) if found is None else found)
 
     def route(self, action: str, *, ok: str, error: str) -> str:

@@ -1,4 +1,4 @@
-"""The data of a coordinator: series of folders, and which of their instances a run reads or writes.
+"""The data of a coordinator: series of folders, which of their instances a run reads or writes, and which are enough.
 
 It needs `oozie_el.py` beside it, and nothing but Python.
 """
@@ -157,10 +157,17 @@ class Data:
         self, at: dt.datetime, made: dt.datetime, exists: Callable[[str], bool]
     ) -> list[str] | None:
         """The folders, if all that is needed is there."""
+        found = self.places(at, made, exists)
+        there = [uri for uri in found if uri is not None]
+        return there if len(there) == len(found) else None
+
+    def places(
+        self, at: dt.datetime, made: dt.datetime, exists: Callable[[str], bool]
+    ) -> list[str | None]:
+        """The folders in their order, with nothing in the place of one that is not there."""
         if not self.needs_looking:
             uris = self.uris(at)
-            there = (self.dataset.is_done(uri, exists) for uri in uris)
-            return uris if all(there) else None
+            return [uri if self.dataset.is_done(uri, exists) else None for uri in uris]
         wanted: list[int] = []
         for text in [self.last, self.first] if self.first else self.instances:
             name, arguments = _arguments(text or "")
@@ -184,7 +191,106 @@ class Data:
                 found.append(uri)
             if len(found) == needed:
                 return [found[abs(n)] for n in numbers]
-        return None
+        # None of them is settled before all are.
+        return [None]
+
+
+class Logic:
+    """The input logic of a coordinator: which inputs of a run are enough.
+
+    `kind` is `and`, `or`, `combine` or `data-in`; the last has `data` and the name of its event, the others have `parts`.
+    """
+
+    needs_looking = True
+
+    def __init__(
+        self,
+        kind: str,
+        *parts: Logic,
+        data: Data | None = None,
+        event: str | None = None,
+        name: str | None = None,
+        least: int | None = None,
+        wait: int | None = None,
+    ) -> None:
+        self.kind, self.parts, self.data, self.event = kind, parts, data, event
+        self.name, self.least, self.wait = name, least, wait
+
+    def look(
+        self, at: dt.datetime, made: dt.datetime, exists: Callable[[str], bool]
+    ) -> dict[str, list[str]] | None:
+        """The folders that are enough, by the names of the logic and of its inputs; nothing where more is waited for."""
+        waited = dt.datetime.now(UTC) - max(at, made)
+        found: dict[str, list[str]] = {}
+
+        def places(part: Logic) -> list[str | None]:
+            every = part.data.places(at, made, exists) if part.data else []
+            if part.event:
+                found[part.event] = [uri for uri in every if uri is not None]
+            return every
+
+        met = self._met(places, waited / dt.timedelta(minutes=1), found, None, None)
+        return found if isinstance(met, list) else None
+
+    def _met(
+        self,
+        places: Callable[[Logic], list[str | None]],
+        waited: float,
+        found: dict[str, list[str]],
+        least: int | None,
+        wait: int | None,
+    ) -> list[str] | bool:
+        """What is enough; `True` where more may come in time, `False` where it is not enough."""
+        least = self.least if self.least is not None else least
+        if self.kind == "data-in":
+            wait = self.wait if self.wait is not None else wait
+            met = _enough(places(self), least, wait, waited)
+        elif self.kind == "combine":
+            every = [places(part) for part in self.parts]
+            longest = max((len(one) for one in every), default=0)
+            padded = [[*one, *[None] * (longest - len(one))] for one in every]
+            slots = [next((uri for uri in slot if uri), None) for slot in zip(*padded)]
+            met = _enough(slots, least, self.wait, waited)
+        else:
+            met = self._joined(places, waited, found, least)
+        if self.name and isinstance(met, list):
+            found[self.name] = met
+        return met
+
+    def _joined(
+        self,
+        places: Callable[[Logic], list[str | None]],
+        waited: float,
+        found: dict[str, list[str]],
+        least: int | None,
+    ) -> list[str] | bool:
+        # All are asked, for each may have a name of its own.
+        judged = [
+            part._met(places, waited, found, least, self.wait) for part in self.parts
+        ]
+        together: list[str] = []
+        for met in judged:
+            if met is True:
+                return True
+            if self.kind == "or" and isinstance(met, list):
+                return met
+            if self.kind == "and":
+                if not isinstance(met, list):
+                    return False
+                # What stands to the right comes first.
+                together = met + together
+        return False if self.kind == "or" else together
+
+
+def _enough(
+    places: list[str | None], least: int | None, wait: int | None, waited: float
+) -> list[str] | bool:
+    there = [uri for uri in places if uri is not None]
+    if len(there) == len(places):
+        return there
+    if wait and waited < wait:
+        return True
+    return there if least is not None and 0 <= least <= len(there) else False
 
 
 def _arguments(text: str) -> tuple[str, list[str]]:
