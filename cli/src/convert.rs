@@ -9,7 +9,7 @@ use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
 use ankus::carry::{
-    self, Conversion, Outcome, Output, Target, argo, prefect, report, step_functions,
+    self, Conversion, Outcome, Output, Target, argo, databricks, prefect, report, step_functions,
 };
 use ankus::check::{self, FileKind};
 use ankus::edit;
@@ -31,13 +31,14 @@ use std::sync::Arc;
   ankus convert apps/daily --to airflow==2.10 -o out/   one application, for Airflow 2.10
   ankus convert apps/ --to step-functions -o aws/       state machines and templates for AWS
   ankus convert apps/ --to argo -o argo/                templates for Argo Workflows
+  ankus convert apps/ --to databricks -o bundle/        a bundle of Databricks Jobs
   ankus convert apps/ --report losses.md                only the report: what would be lost
   ankus convert apps/ -o airflow/ --check               whether the output is up to date")]
 pub(crate) struct Arguments {
     /// Workflows, coordinators, bundles, their folders, or directory trees.
     #[arg(value_name = "APP|DIR", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The engine: `airflow` (3.x), `airflow==2.10`, `prefect`, `step-functions` or `argo`.
+    /// The engine: `airflow` (3.x), `airflow==2.10`, `prefect`, `step-functions`, `argo` or `databricks`.
     #[arg(long, value_name = "TARGET", default_value = "airflow", value_parser = target)]
     to: Target,
     /// Folder to write to. Files that were edited since are left alone.
@@ -73,7 +74,8 @@ pub(crate) struct Arguments {
 
 fn target(text: &str) -> Result<Target, String> {
     Target::of(text).ok_or_else(|| {
-        "known are airflow, airflow==3, airflow==2.10, prefect, step-functions and argo".to_owned()
+        "known are airflow, airflow==3, airflow==2.10, prefect, step-functions, argo and databricks"
+            .to_owned()
     })
 }
 
@@ -372,6 +374,7 @@ fn convert(
         let name = |name: &str| match target {
             Target::Argo => argo::resource_name(name),
             Target::Prefect => prefect::flow_name(name).to_lowercase(),
+            Target::Databricks => databricks::key(name).to_lowercase(),
             _ => name.to_lowercase(),
         };
         while !taken.insert(name(&unit.name)) {
@@ -429,6 +432,7 @@ fn carried(
         Target::StepFunctions => return step_functions::convert(given),
         Target::Argo => return argo::convert(given),
         Target::Prefect => return prefect::convert(given),
+        Target::Databricks => return databricks::convert(given),
     };
     airflow::convert(airflow::Given {
         version,

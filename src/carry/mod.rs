@@ -8,6 +8,7 @@ pub mod airflow;
 pub mod argo;
 mod claims;
 mod commands;
+pub mod databricks;
 pub mod idioms;
 mod instances;
 pub mod ledger;
@@ -16,6 +17,7 @@ pub mod prefect;
 pub mod report;
 pub mod step_functions;
 pub mod text;
+mod yaml;
 
 use crate::analysis::Analysis;
 use crate::settings::Migration;
@@ -42,6 +44,8 @@ pub enum Target {
     Argo,
     /// Prefect.
     Prefect,
+    /// Databricks Jobs.
+    Databricks,
 }
 
 impl Target {
@@ -57,6 +61,7 @@ impl Target {
             "step-functions" | "stepfunctions" => Some(Target::StepFunctions),
             "argo" => Some(Target::Argo),
             "prefect" => Some(Target::Prefect),
+            "databricks" => Some(Target::Databricks),
             _ => Version::of(name).map(Target::Airflow),
         }
     }
@@ -68,6 +73,7 @@ impl Target {
             Target::StepFunctions => "step-functions",
             Target::Argo => "argo",
             Target::Prefect => "prefect",
+            Target::Databricks => "databricks",
         }
     }
 
@@ -76,6 +82,7 @@ impl Target {
         match self {
             Target::Airflow(_) => airflow::helpers(),
             Target::Prefect => prefect::helpers(),
+            Target::Databricks => databricks::helpers(),
             Target::StepFunctions | Target::Argo => Vec::new(),
         }
     }

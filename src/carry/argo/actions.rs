@@ -5,7 +5,7 @@
 
 use super::Printer;
 use super::expression::{Kind, Text};
-use super::yaml::{Yaml, map, named, text};
+use crate::carry::yaml::{Yaml, map, named, text};
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::ir::Scalar;

@@ -2,7 +2,7 @@
 
 use super::expression::{Kind, NOMINAL, Part, Text, quoted};
 use super::schedule::times;
-use super::yaml::{Yaml, map, named, text};
+use crate::carry::yaml::{Yaml, map, named, text};
 use super::{Printer, resource};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::written;

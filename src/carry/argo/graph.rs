@@ -4,7 +4,7 @@
 //! comes after several asks for the failures themselves.
 
 use super::expression::{Before, outer};
-use super::yaml::{Yaml, text};
+use crate::carry::yaml::{Yaml, text};
 use super::{Printer, actions};
 use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};

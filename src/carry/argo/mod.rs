@@ -7,8 +7,7 @@ mod actions;
 mod coordinator;
 pub mod expression;
 mod graph;
-mod schedule;
-mod yaml;
+pub(super) mod schedule;
 
 use super::ledger::{Ledger, Outcome};
 use super::{Conversion, Given, Output, claims, model};
@@ -20,7 +19,7 @@ use ankus_lang::el::Phase;
 use expression::{Before, Names, Part, Text, Used};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use yaml::{Yaml, map, named, text};
+use super::yaml::{Yaml, map, named, text};
 
 /// Parameters that have nothing to do with properties, with their values.
 const OWN: [(&str, Option<&str>); 5] = [

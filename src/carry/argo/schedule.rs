@@ -6,7 +6,7 @@ use ankus_lang::time::{EndOf, Frequency, Instant, Unit};
 use std::collections::BTreeMap;
 
 /// Cron expressions in a zone.
-pub(super) struct Times {
+pub(in crate::carry) struct Times {
     /// Each of them starts runs.
     pub crons: Vec<String>,
     /// The zone that they are read in.
@@ -16,7 +16,7 @@ pub(super) struct Times {
 }
 
 /// The schedules of a coordinator, or why there are none.
-pub(super) fn times(definition: &Definition) -> Result<Times, String> {
+pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
     let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;

@@ -1,0 +1,375 @@
+//! What actions do, as the tasks that Databricks has: Spark and SQL as such, all else as a command on the driver of a cluster.
+
+use super::expression::printed;
+use super::{Printer, key, program};
+use crate::carry::commands::Commands;
+use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::text::{Kind, Text};
+use crate::carry::yaml::{Yaml, map, text};
+use crate::ir::Scalar;
+use crate::ir::workflow::{Action, Body, Details, FileOperation};
+use crate::source::Span;
+
+const CLUSTER: &str = "the cluster of the job stands for it";
+
+/// Whether a text names a secret, which is read by a program alone.
+pub(super) fn is_hidden(text: &str) -> bool {
+    text.contains("@{secret:")
+}
+
+impl Commands for Printer<'_> {
+    const PLACE: &'static str =
+        "there is no launcher job: the command runs on the driver of the job's cluster";
+    const REMEDY: &'static str =
+        "install its tools and the configuration of the old cluster by an init script";
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        Printer::say(self, scalar)
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        Printer::compile(self, source)
+    }
+
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        Printer::hide(self, span, name)
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.given.secrets.covers(name)
+    }
+
+    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
+        Some(self.tree.element(operation.element)?.span())
+    }
+
+    fn last_part(path: &Text) -> Text {
+        let mut name = path.clone();
+        name.lacks.push("the last part of a path that a run decides is not known".to_owned());
+        name
+    }
+}
+
+impl Printer<'_> {
+    /// What a task does for an action.
+    pub(super) fn action(&mut self, action: &Action, body: &Body) -> Yaml {
+        let retries = self.retries(action);
+        self.ledger.exact(body.tag);
+        if let Some(launcher) = &body.launcher {
+            let (reason, remedy) = (Self::PLACE, Self::REMEDY);
+            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+        }
+        let found = match &body.details {
+            Details::Email { .. } => self.email(body),
+            Details::SubWorkflow { .. } => self.sub_workflow(body),
+            Details::Spark { .. } => self.spark(body),
+            Details::Hive { query: None, script: Some(_), .. } => self.sql(body),
+            Details::Other => {
+                let reason = format!("no task is known that does what `{}` does", body.kind);
+                let remedy = "write a task for it in the place of the failing one";
+                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.lack = Some(reason);
+                None
+            }
+            _ => self.run(body),
+        };
+        let what = match (found, self.lack.take()) {
+            (Some(found), None) => found,
+            (_, why) => {
+                return Self::refused(
+                    &why.unwrap_or_else(|| format!("the action is a `{}`", body.kind)),
+                );
+            }
+        };
+        match (what, retries) {
+            (Yaml::Map(entries), Yaml::Map(more)) => Yaml::Map([more, entries].concat()),
+            (what, _) => what,
+        }
+    }
+
+    fn run(&mut self, body: &Body) -> Option<Yaml> {
+        let mut words = Vec::new();
+        if let Some(span) = body.capture_output {
+            if matches!(body.details, Details::Java { .. }) {
+                let reason = "what a Java program writes into its file is not read";
+                self.ledger.claim(span, Outcome::None, reason, "print the lines in place of it");
+            } else {
+                let reason = "lines `key=value` become task values, 48 KiB at most";
+                self.differs(span, reason, "");
+                words.push(Text::literal("--capture"));
+            }
+        }
+        let command = self.command_of(body)?;
+        words.extend(command.texts("\n"));
+        Some(program("run", &words))
+    }
+
+    /// The file of a path that has to lie in the volume of the bundle.
+    fn artifact(&mut self, scalar: &Scalar, volume: &str) -> Option<String> {
+        self.say(scalar);
+        self.lack = None;
+        let path = crate::carry::resolve(scalar.as_str(), self.given.properties);
+        let path = self.given.secrets.text(&path).to_string();
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        if name.is_empty() || name.contains(['$', '{', '}']) {
+            let reason = "the name of the file is not known before a run";
+            self.ledger.claim(scalar.span(), Outcome::None, reason, "write its name out");
+            self.lack = Some(reason.to_owned());
+            return None;
+        }
+        let reason = format!("the file has to lie in the folder of the variable `{volume}`");
+        let remedy = format!("copy it there: `databricks fs cp {name} dbfs:/Volumes/...`");
+        self.differs(scalar.span(), &reason, &remedy);
+        Some(format!("${{var.{volume}}}/{name}"))
+    }
+
+    /// What stands around a program, and has no place in a task of Spark or SQL.
+    fn around(&mut self, body: &Body) {
+        for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
+            self.differs(scalar.span(), CLUSTER, "");
+        }
+        for property in &body.configuration {
+            let remedy = "set it in `spark_conf` of the cluster, if it still has a use";
+            self.ledger.whole(property.span, Outcome::None, "it is not set for the task", remedy);
+        }
+        for scalar in body.files.iter().chain(&body.archives).chain(&body.job_xml) {
+            let remedy = "put the file into a volume, and read it from there";
+            self.ledger.claim(scalar.span(), Outcome::None, "no file is put beside it", remedy);
+        }
+        for operation in &body.prepare {
+            if let Some(span) = self.span_of(operation) {
+                let remedy = "put a task first that does it";
+                self.ledger.whole(span, Outcome::None, "a task prepares nothing", remedy);
+            }
+        }
+    }
+
+    fn spark(&mut self, body: &Body) -> Option<Yaml> {
+        let Details::Spark { master, mode, name, class, jar, spark_opts, arguments } =
+            &body.details
+        else {
+            return None;
+        };
+        self.around(body);
+        for scalar in [master, mode, name].into_iter().flatten() {
+            self.differs(scalar.span(), CLUSTER, "");
+        }
+        if let Some(opts) = spark_opts {
+            let reason = "a cluster takes no options of spark-submit";
+            let remedy = "set `spark_conf`, `num_workers` and `libraries` of the job's cluster";
+            self.ledger.claim(opts.span(), Outcome::None, reason, remedy);
+        }
+        let file = self.artifact(jar.as_deref()?, "artifacts")?;
+        let words: Vec<String> = arguments.iter().map(|word| printed(&self.say(word))).collect();
+        let words = words.into_iter().map(text).collect();
+        let class = class.as_deref().map(|class| printed(&self.say(class)));
+        let task = match (class, file.ends_with(".py")) {
+            (_, true) => {
+                let task = map([("python_file", text(file))]).and_some("parameters", words);
+                map([("spark_python_task", task)])
+            }
+            (Some(class), false) => {
+                let task = map([("main_class_name", text(class))]).and_some("parameters", words);
+                let library = map([("jar", text(file))]);
+                map([("spark_jar_task", task), ("libraries", Yaml::List(vec![library]))])
+            }
+            (None, false) => {
+                self.lack = Some("the file is no program of Python and has no class".to_owned());
+                return None;
+            }
+        };
+        let mut whole = map([("job_cluster_key", text("main"))]);
+        if let Yaml::Map(entries) = task {
+            for (key, value) in entries {
+                whole = whole.and(&key, value);
+            }
+        }
+        Some(whole)
+    }
+
+    /// A script of Hive as a file of SQL for a warehouse.
+    fn sql(&mut self, body: &Body) -> Option<Yaml> {
+        let Details::Hive { script, params, arguments, jdbc_url, password, .. } = &body.details
+        else {
+            return None;
+        };
+        self.around(body);
+        for scalar in [jdbc_url, password].into_iter().flatten() {
+            self.differs(scalar.span(), "the warehouse of the variable `warehouse_id` stands for it", "");
+        }
+        for argument in arguments {
+            let reason = "a warehouse takes no options of Hive";
+            self.ledger.claim(argument.span(), Outcome::None, reason, "write them into the script");
+        }
+        let file = self.artifact(script.as_deref()?, "scripts")?;
+        let mut pairs: Vec<(String, Yaml)> = Vec::new();
+        for param in params {
+            let said = printed(&self.say(param));
+            let Some((name, value)) = said.split_once('=') else {
+                self.lack = Some("a parameter of the script has no `=`".to_owned());
+                return None;
+            };
+            let reason = format!("the script has to name it `:{name}`, and to be one of Databricks SQL");
+            self.differs(param.span(), &reason, "");
+            pairs.retain(|(other, _)| other != name);
+            pairs.push((name.to_owned(), text(value)));
+        }
+        let place = map([("path", text(file)), ("source", text("WORKSPACE"))]);
+        let mut task =
+            map([("warehouse_id", text("${var.warehouse_id}")), ("file", place)]);
+        if !pairs.is_empty() {
+            task = task.and("parameters", Yaml::Map(pairs));
+        }
+        let reason = "a warehouse runs it, not Hive";
+        self.differs(body.tag, reason, "give `warehouse_id`, and try the script there");
+        Some(map([("sql_task", task)]))
+    }
+
+    fn email(&mut self, body: &Body) -> Option<Yaml> {
+        let Details::Email { to, cc, bcc, subject, body: words, content_type, attachment } =
+            &body.details
+        else {
+            return None;
+        };
+        let kind = content_type.as_ref().map(|kind| self.say(kind));
+        let kind = kind.and_then(|kind| {
+            let known = kind.known()?.split(';').next()?.trim().strip_prefix("text/")?;
+            Some(Text::literal(known))
+        });
+        if let Some(files) = attachment {
+            let reason = "files of a cluster are not attached";
+            self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
+        }
+        let reason = "a program on the driver sends it by SMTP, without a password";
+        self.differs(body.tag, reason, "give the variables `smtp_host` and `mail_from`");
+        let variable = |name: &str| Text::value(format!("${{var.{name}}}"), Kind::Text);
+        let mut all = vec![variable("smtp_host"), variable("mail_from")];
+        let mut one = |scalar: &Option<_>| {
+            let scalar: Option<&Scalar> = Option::as_deref(scalar);
+            scalar.map(|scalar| self.say(scalar)).unwrap_or_default()
+        };
+        all.extend([one(to), one(cc), one(bcc), one(subject)]);
+        all.push(kind.unwrap_or_else(|| Text::literal("plain")));
+        all.push(one(words));
+        Some(program("mail", &all))
+    }
+
+    /// A run of another job, which the task waits for.
+    fn sub_workflow(&mut self, body: &Body) -> Option<Yaml> {
+        let Details::SubWorkflow { app_path, propagate_configuration } = &body.details else {
+            return None;
+        };
+        let path = app_path.as_deref()?;
+        let known = self.given.started.get(&path.span()).cloned();
+        let said = self.say(path);
+        // A name that is not known yet is not lacking here.
+        self.lack = None;
+        let name = known.clone().unwrap_or_else(|| {
+            let reason = "the workflow that it starts does not lie around this one";
+            self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+            let shown = said.known().unwrap_or(path.as_str()).trim_end_matches('/');
+            let shown = shown.trim_end_matches("/workflow.xml");
+            shown.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']).to_owned()
+        });
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        if let Some(span) = propagate_configuration {
+            let reason = "what is passed on are the parameters that are known now";
+            self.differs(*span, reason, "");
+            pairs = self.propagated();
+        }
+        for property in &body.configuration {
+            let Some((name, value)) = self.property(property) else { continue };
+            let Some(name) = name.known().map(key) else {
+                let reason = "the name of the property depends on the run";
+                self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                continue;
+            };
+            let value = printed(&value);
+            if is_hidden(&value) {
+                let reason = "a secret is not passed on";
+                let remedy = "the job takes it from a scope of its own";
+                self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
+                continue;
+            }
+            pairs.retain(|(other, _)| *other != name);
+            pairs.push((name, value));
+        }
+        Some(self.starting(&name, known.as_deref(), pairs))
+    }
+
+    /// What runs a job: one of the bundle, or one that is looked up by its name.
+    pub(super) fn starting(
+        &mut self,
+        name: &str,
+        known: Option<&str>,
+        pairs: Vec<(String, String)>,
+    ) -> Yaml {
+        let id = match known {
+            Some(known) => format!("${{resources.jobs.{}.id}}", key(known)),
+            None => {
+                self.elsewhere.insert(name.to_owned());
+                format!("${{var.{}}}", self.variable_of(name))
+            }
+        };
+        let mut task = map([("job_id", text(id))]);
+        if !pairs.is_empty() {
+            let pairs = pairs.into_iter().map(|(name, value)| (name, text(value)));
+            task = task.and("job_parameters", Yaml::Map(pairs.collect()));
+        }
+        map([("run_job_task", task)])
+    }
+
+    /// All properties that are no secrets.
+    fn propagated(&mut self) -> Vec<(String, String)> {
+        let mut names: Vec<String> = self.given.properties.keys().cloned().collect();
+        names.extend(self.texts.keys().cloned());
+        names.sort();
+        names.dedup();
+        names.retain(|name| !self.given.secrets.covers(name) && !name.starts_with("oozie."));
+        let texts = names.into_iter().map(|name| {
+            let said = self.compile(&format!("${{wf:conf('{}')}}", name.replace('\'', "")));
+            (key(&name), said)
+        });
+        let whole = texts.filter(|(_, said)| said.lacks.is_empty());
+        let mut pairs: Vec<(String, String)> =
+            whole.map(|(name, said)| (name, printed(&said))).collect();
+        pairs.dedup_by(|one, other| one.0 == other.0);
+        pairs.retain(|(_, value)| !is_hidden(value));
+        pairs
+    }
+
+    fn retries(&mut self, action: &Action) -> Yaml {
+        if let Some(cred) = &action.cred {
+            self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
+        }
+        let Some(most) = &action.retry_max else { return map([]) };
+        let number = |text: &Text| text.known().and_then(|text| text.trim().parse::<u32>().ok());
+        let times = number(&self.say(most));
+        let minutes = action.retry_interval.as_deref().map(|text| number(&self.say(text)));
+        let (Some(times), Some(minutes)) = (times, minutes.unwrap_or(Some(10))) else {
+            self.lack = None;
+            let reason = "the number of tries or the time between them is not known";
+            self.ledger.claim(most.span(), Outcome::None, reason, "write `max_retries`");
+            return map([]);
+        };
+        let reason = "the server retries some errors only, and this retries all failures";
+        self.differs(most.span(), reason, "");
+        if let Some(policy) = &action.retry_policy {
+            self.say(policy);
+            self.differs(policy.span(), "the time between tries stays the same", "");
+        }
+        if times == 0 {
+            return map([]);
+        }
+        let pause = u64::from(minutes) * 60_000;
+        let pause = pause.min(u64::from(i32::MAX.unsigned_abs()));
+        map([
+            ("max_retries", Yaml::Plain(times.to_string())),
+            ("min_retry_interval_millis", Yaml::Plain(pause.to_string())),
+        ])
+    }
+}

@@ -1,0 +1,251 @@
+//! Coordinators: what starts a run, and what the workflow is given.
+
+use super::Printer;
+use super::expression::printed;
+use crate::carry::airflow::Coordinated;
+use crate::carry::argo::schedule::times;
+use crate::carry::ledger::Outcome;
+use crate::carry::text::Text;
+use crate::carry::yaml::{Yaml, map, text};
+use crate::ir::coordinator::Coordinator;
+use ankus_lang::coordinator::{Definition, Execution};
+use ankus_lang::el::Phase;
+
+const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
+
+const BY_HAND: &str = "start the job from outside, with its `nominal_time` and `nominal_date`";
+
+/// What Databricks lets run at once in a job at most.
+const MOST: i64 = 1000;
+
+impl<'a> Printer<'a> {
+    /// What stands around the workflow, and what starts it where it is not there.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
+        let coordinator = coordinated.analysis.coordinator();
+        self.phase = Phase::CoordinatorActionStart;
+        if let Some(name) = &coordinator.name {
+            let text = self.say(name);
+            self.constants.insert("coord:name", text);
+        }
+        let root = self.tree.root();
+        if let Some(parameter) = root.and_then(|root| root.child("parameters")) {
+            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
+        }
+        match coordinated.definition {
+            Ok(definition) => {
+                self.times(coordinator, definition);
+                self.controls(coordinator, definition);
+                self.data(coordinator);
+            }
+            Err(why) => self.unscheduled(coordinator, why),
+        }
+        let action = root.and_then(|root| root.child("action"));
+        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
+        if let Some(info) = info {
+            self.sla(info.span());
+        }
+        self.configuration(coordinator);
+        self.start_workflow(coordinator)
+    }
+
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
+            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
+        }
+        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
+            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
+                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
+            }
+        }
+    }
+
+    fn set(&mut self, key: &str, value: Yaml) {
+        self.settings = std::mem::replace(&mut self.settings, map([])).and(key, value);
+    }
+
+    fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let found = times(definition).and_then(|times| match &times.crons[..] {
+            [cron] => Ok((quartz(cron)?, times.zone.clone(), times.differs)),
+            _ => Err("no single cron expression gives these times".to_owned()),
+        });
+        for scalar in [&coordinator.frequency, &coordinator.timezone, &coordinator.unit] {
+            let Some(scalar) = scalar else { continue };
+            match &found {
+                Ok((_, _, differs)) => {
+                    let reason = "times that passed while the job was not there or paused are not made up";
+                    let remedy = "run a backfill with `nominal_time` and `nominal_date`";
+                    self.approximate(scalar.span(), differs.unwrap_or(reason), remedy);
+                }
+                Err(why) => self.ledger.claim(scalar.span(), Outcome::None, why, BY_HAND),
+            }
+        }
+        let bounds = [
+            (&coordinator.start, "a job starts when it is deployed", "deploy it when it is due"),
+            (&coordinator.end, "a job has no end", "pause it by hand at its end"),
+        ];
+        for (scalar, reason, remedy) in bounds {
+            if let Some(scalar) = scalar {
+                self.approximate(scalar.span(), reason, remedy);
+            }
+        }
+        if let Ok((cron, zone, _)) = found {
+            // A run without its data is worse than none.
+            let status = if definition.inputs.is_empty() { "UNPAUSED" } else { "PAUSED" };
+            let schedule = map([
+                ("quartz_cron_expression", text(cron)),
+                ("timezone_id", text(zone)),
+                ("pause_status", text(status)),
+            ]);
+            self.set("schedule", schedule);
+        }
+    }
+
+    fn approximate(&mut self, span: crate::source::Span, reason: &str, remedy: &str) {
+        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+    }
+
+    fn controls(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let controls = &definition.controls;
+        let many = if controls.concurrency > 0 { controls.concurrency.min(MOST) } else { MOST };
+        let queues = matches!(controls.execution, Execution::Fifo | Execution::Lifo);
+        self.set("max_concurrent_runs", Yaml::Plain(many.to_string()));
+        self.set("queue", map([("enabled", Yaml::Plain(queues.to_string()))]));
+        for (name, scalar) in &coordinator.controls {
+            let span = scalar.span();
+            match (name.as_str(), controls.execution) {
+                ("timeout", _) if definition.inputs.is_empty() => self.ledger.exact(span),
+                ("timeout", _) => {
+                    let reason = "the job does not wait for data";
+                    self.ledger.claim(span, Outcome::None, reason, "limit what waits for it");
+                }
+                ("concurrency", _) if (1..=MOST).contains(&controls.concurrency) => {
+                    self.ledger.exact(span);
+                }
+                ("concurrency", _) => {
+                    self.approximate(span, "1000 runs at once are the most that a job has", "");
+                }
+                ("execution", Execution::Fifo) => {
+                    let reason = "a run waits in the queue for 48 hours at most";
+                    self.approximate(span, reason, "");
+                }
+                ("execution", Execution::LastOnly | Execution::None) => {
+                    let reason = "a run that comes while as many are running is skipped, whether a later one is due or not";
+                    self.approximate(span, reason, "");
+                }
+                ("execution", _) => {
+                    let reason = "the queue lets the oldest run in first";
+                    self.ledger.claim(span, Outcome::None, reason, "start runs from outside");
+                }
+                _ => {
+                    let reason = "Databricks makes every run when its time comes, whatever waits already";
+                    let remedy = "set `queue.enabled` to false, if it matters";
+                    self.ledger.claim(span, Outcome::None, reason, remedy);
+                }
+            }
+        }
+    }
+
+    /// Data that is waited for or written, which has no counterpart but triggers on tables and files.
+    fn data(&mut self, coordinator: &Coordinator) {
+        let Some(root) = self.tree.root() else { return };
+        for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
+            self.ledger.exact(event.tag);
+        }
+        let reason = "the job does not wait for instances of datasets, and its schedule is paused";
+        let remedy = "set `trigger.file_arrival` on a volume, or put a task first that looks for them";
+        for name in ["datasets", "input-events", "input-logic"] {
+            if let Some(element) = root.child(name) {
+                self.ledger.whole(element.span(), Outcome::None, reason, remedy);
+            }
+        }
+        if let Some(element) = root.child("output-events") {
+            let reason = "instances of datasets are not computed";
+            let remedy = "give the paths as parameters of the job";
+            self.ledger.whole(element.span(), Outcome::None, reason, remedy);
+        }
+    }
+
+    /// What the workflow is given: names that stand for texts of their own.
+    fn configuration(&mut self, coordinator: &Coordinator) {
+        let mut texts = std::collections::BTreeMap::new();
+        for property in &coordinator.configuration {
+            let Some(name) = &property.name else { continue };
+            let known = self.say(name);
+            let name = known.known().unwrap_or(name.as_str()).to_owned();
+            let text = match &property.value {
+                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
+                    self.hide(value.span(), &name)
+                }
+                Some(value) => self.say(value),
+                None => Text::default(),
+            };
+            texts.insert(name, text);
+        }
+        self.lack = None;
+        self.texts = texts;
+    }
+
+    fn start_workflow(&mut self, coordinator: &Coordinator) -> Vec<Yaml> {
+        let Some(app) = &coordinator.app_path else { return Vec::new() };
+        let path = self.say(app);
+        if self.given.analysis.is_some() {
+            self.texts.insert("oozie.wf.application.path".to_owned(), path);
+            return Vec::new();
+        }
+        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
+        let known = known.trim_end_matches("/workflow.xml");
+        let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
+        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let remedy = "convert the workflow as well, and give its job this name";
+        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let texts = self.texts.iter().filter(|(_, text)| text.lacks.is_empty());
+        let pairs = texts.map(|(name, text)| (super::key(name), printed(text)));
+        let pairs = pairs.filter(|(_, value)| !super::actions::is_hidden(value)).collect();
+        let lost = self.texts.values().flat_map(|text| &text.lacks).next().cloned();
+        let what = match lost {
+            Some(why) => Self::refused(&why),
+            None => self.starting(name, None, pairs),
+        };
+        let own = self.key_of("start_workflow");
+        vec![super::graph::task(&own, Vec::new(), None, what)]
+    }
+}
+
+/// A cron expression of five fields as one of Quartz: a second, and one of the two days is not asked for.
+fn quartz(cron: &str) -> Result<String, String> {
+    let fields: Vec<&str> = cron.split_whitespace().collect();
+    let [minute, hour, day, month, weekday] = fields[..] else {
+        return Err(format!("`{cron}` is no cron expression of five fields"));
+    };
+    let names = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
+    let named = |word: &str| match word.parse::<usize>() {
+        Ok(number) => names.get(number).map(|name| (*name).to_owned()),
+        Err(_) => Some(word.to_owned()),
+    };
+    let one = |part: &str| -> Option<String> {
+        let (range, step) = part.split_once('/').map_or((part, None), |(a, b)| (a, Some(b)));
+        let all: Option<Vec<String>> = range.split('-').map(named).collect();
+        let range = all?.join("-");
+        Some(step.map_or(range.clone(), |step| format!("{range}/{step}")))
+    };
+    match (day, weekday) {
+        (_, "*" | "?") => Ok(format!("0 {minute} {hour} {day} {month} ?")),
+        ("*" | "?", _) => {
+            let days: Option<Vec<String>> = weekday.split(',').map(one).collect();
+            let days = days.ok_or_else(|| format!("`{weekday}` names no days of a week"))?;
+            Ok(format!("0 {minute} {hour} ? {month} {}", days.join(",")))
+        }
+        _ => Err("Quartz takes days of the month or of the week, not both".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn five_fields_become_six() {
+        assert_eq!(super::quartz("30 2 * * *").as_deref(), Ok("0 30 2 * * ?"));
+        assert_eq!(super::quartz("0 0 * * 1-5,0").as_deref(), Ok("0 0 0 ? * MON-FRI,SUN"));
+        assert!(super::quartz("0 0 1 * 1").is_err());
+    }
+}

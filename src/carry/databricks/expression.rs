@@ -1,0 +1,375 @@
+//! Texts with expressions, as dynamic value references of Databricks Jobs.
+//!
+//! In: a text and what its names stand for. Out: [`Text`], literal parts and references. References are replaced and never
+//! computed with: what is more than texts beside each other has no counterpart, and its task becomes one that fails.
+
+use crate::carry::text::{self, Kind, Part, Text};
+use ankus_lang::el::tree::{Binary, Node, Op};
+use ankus_lang::el::{Dialect, Phase, Template};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// The parameters that a run of a schedule stands for, with their values.
+pub(super) const TIMES: [(&str, &str); 2] = [
+    ("nominal_time", "{{job.trigger.time.iso_datetime}}"),
+    ("nominal_date", "{{job.trigger.time.iso_date}}"),
+];
+
+const NOMINAL: &str = "the nominal time is when the schedule started the run, with seconds: a late or repaired run has to be given the parameters `nominal_time` and `nominal_date`";
+
+/// What a condition task compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Condition {
+    pub op: &'static str,
+    pub left: String,
+    pub right: String,
+}
+
+impl Condition {
+    pub(super) fn equal(left: &str, right: &str) -> Condition {
+        Condition { op: "EQUAL_TO", left: left.to_owned(), right: right.to_owned() }
+    }
+
+    fn negated(mut self) -> Condition {
+        self.op = match self.op {
+            "EQUAL_TO" => "NOT_EQUAL",
+            "NOT_EQUAL" => "EQUAL_TO",
+            "LESS_THAN" => "GREATER_THAN_OR_EQUAL",
+            "GREATER_THAN_OR_EQUAL" => "LESS_THAN",
+            "GREATER_THAN" => "LESS_THAN_OR_EQUAL",
+            _ => "GREATER_THAN",
+        };
+        self
+    }
+}
+
+/// What an expression comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Value {
+    Text(String),
+    Number(String),
+    Known(bool),
+    Test(Condition),
+    Nominal,
+    /// What an action told, by the key of its task.
+    Told(String),
+}
+
+impl Value {
+    fn text(self) -> Option<String> {
+        match self {
+            Value::Text(text) | Value::Number(text) => Some(text),
+            Value::Known(known) => Some(known.to_string()),
+            Value::Nominal => Some("{{job.parameters.nominal_time}}".to_owned()),
+            Value::Test(_) | Value::Told(_) => None,
+        }
+    }
+
+    fn test(self, text: &mut Text) -> Option<Condition> {
+        match self {
+            Value::Test(test) => Some(test),
+            Value::Known(known) => Some(Condition::equal(&known.to_string(), "true")),
+            Value::Text(code) => {
+                if code.contains("{{") {
+                    text.differs.push("the text `true` counts in small letters alone".to_owned());
+                }
+                Some(Condition::equal(&code, "true"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What names and functions stand for.
+pub(super) struct Names<'a> {
+    pub phase: Phase,
+    /// Properties that are texts of their own.
+    pub texts: &'a BTreeMap<String, Text>,
+    /// Constant results of functions without parameters.
+    pub constants: &'a BTreeMap<&'static str, Text>,
+    /// Parameters of the job, by the properties that were named so far.
+    pub used: &'a RefCell<BTreeMap<String, String>>,
+    /// Actions before: names of their nodes and keys of their tasks.
+    pub before: &'a [(String, String)],
+    /// Those whose failure may have led here.
+    pub failed: &'a [(String, String)],
+    /// The value of a property at submission.
+    pub given: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A text as a field of a job.
+pub(super) fn printed(text: &Text) -> String {
+    let parts = text.parts.iter().map(|part| match part {
+        Part::Literal(text) | Part::Value((text, _)) => text.as_str(),
+    });
+    parts.collect()
+}
+
+/// Whether Databricks would read something into a text.
+pub(super) fn is_read(text: &str) -> bool {
+    let names = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    text.contains("{{") || text.split("${").skip(1).any(names)
+}
+
+impl Names<'_> {
+    /// Compiles a text.
+    pub(super) fn text(&self, source: &str, dialect: Dialect) -> Text {
+        let compiled = text::compile(source, self.phase, dialect, &|template, nodes, written| {
+            self.expression(template, nodes, written)
+        });
+        let mut text = compiled.unwrap_or_else(lacking);
+        let is_odd = |part: &Part| matches!(part, Part::Literal(text) if is_read(text));
+        if text.parts.iter().any(is_odd) {
+            text.lacks.push("Databricks takes `{{` and `${` for references of its own".to_owned());
+        }
+        text
+    }
+
+    /// Compiles the condition of a case.
+    pub(super) fn condition(&self, source: &str, dialect: Dialect) -> (Text, Condition) {
+        let found = RefCell::new(None);
+        let compiled =
+            text::compile(source.trim(), self.phase, dialect, &|template, nodes, written| {
+                let mut text = Text::default();
+                match self.value(template, nodes, &mut text) {
+                    Some(Value::Test(test)) => {
+                        found.replace(Some(test));
+                        text.parts.push(Part::Value((String::new(), Kind::Bool)));
+                        text
+                    }
+                    _ => self.expression(template, nodes, written),
+                }
+            });
+        let mut text = compiled.unwrap_or_else(lacking);
+        let test = match (found.take(), text.parts.len()) {
+            (Some(test), 1) => test,
+            (Some(_), _) => {
+                text.lacks.push("a comparison is only a part of the condition".to_owned());
+                Condition::equal("false", "true")
+            }
+            (None, _) => {
+                let own = printed(&text).trim().to_owned();
+                if text.known().is_none() && text.lacks.is_empty() {
+                    let differs = "the text `true` counts in small letters alone";
+                    text.differs.push(differs.to_owned());
+                }
+                Condition::equal(&own, "true")
+            }
+        };
+        (text, test)
+    }
+
+    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        let mut text = Text::default();
+        if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
+            && node.op == Op::Variable
+            && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
+        {
+            return known.clone();
+        }
+        match self.value(template, nodes, &mut text).and_then(Value::text) {
+            Some(code) => {
+                text.parts.push(Part::Value((code, Kind::Text)));
+                text
+            }
+            None => lacking(format!("no reference of Databricks says `{written}`")),
+        }
+    }
+
+    fn value(&self, template: &Template, nodes: &[Node], text: &mut Text) -> Option<Value> {
+        let mut stack = Vec::new();
+        for node in nodes {
+            self.operation(template, node, &mut stack, text)?;
+        }
+        let value = stack.pop()?;
+        stack.is_empty().then_some(value)
+    }
+
+    fn operation(
+        &self,
+        template: &Template,
+        node: &Node,
+        stack: &mut Vec<Value>,
+        text: &mut Text,
+    ) -> Option<()> {
+        let next = match node.op {
+            Op::True => Value::Known(true),
+            Op::False => Value::Known(false),
+            Op::Integer(number) => Value::Number(number.to_string()),
+            Op::Text(slice) => Value::Text(plain(template.slice(slice))?),
+            Op::Variable => {
+                Value::Text(self.variable(template.span(node.start, node.end).trim(), text)?)
+            }
+            Op::Dot => {
+                let name = template.span(node.start, node.end).rsplit('.').next()?.trim();
+                told(stack.pop()?, name, text)?
+            }
+            Op::Bracket => {
+                let Value::Text(key) = stack.pop()? else { return None };
+                told(stack.pop()?, &key, text)?
+            }
+            Op::Not => Value::Test(stack.pop()?.test(text)?.negated()),
+            Op::Empty => Value::Test(Condition::equal(&stack.pop()?.text()?, "")),
+            Op::Binary(operator) => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                binary(operator, left, right, text)?
+            }
+            Op::Call { arguments, .. } => {
+                let from = stack.len().checked_sub(arguments as usize)?;
+                let given = stack.split_off(from);
+                self.call(&template.call_name(node), given, text)?
+            }
+            Op::BaseTest(_) | Op::ValueEnd | Op::CallStart(_) => return Some(()),
+            _ => return None,
+        };
+        stack.push(next);
+        Some(())
+    }
+
+    fn variable(&self, name: &str, text: &mut Text) -> Option<String> {
+        if let Some(known) = self.texts.get(name) {
+            text.differs.extend(known.differs.iter().cloned());
+            text.lacks.extend(known.lacks.iter().cloned());
+            return Some(printed(known));
+        }
+        if let Some(power) = ["KB", "MB", "GB", "TB", "PB"].iter().position(|unit| *unit == name) {
+            return Some(1024_u64.pow(power as u32 + 1).to_string());
+        }
+        if (self.given)(name).is_none() {
+            let differs = "a run that is not given this parameter takes it for an empty text";
+            text.differs.push(differs.to_owned());
+        }
+        Some(self.property(name))
+    }
+
+    /// The parameter of a property.
+    fn property(&self, name: &str) -> String {
+        let mut used = self.used.borrow_mut();
+        if let Some(known) = used.get(name) {
+            return format!("{{{{job.parameters.{known}}}}}");
+        }
+        let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut parameter: String = name.chars().map(fits).collect();
+        let is_taken = |name: &String| {
+            used.values().any(|other| other == name) || TIMES.iter().any(|(time, _)| time == name)
+        };
+        while parameter.is_empty() || is_taken(&parameter) {
+            parameter.push('_');
+        }
+        used.insert(name.to_owned(), parameter.clone());
+        format!("{{{{job.parameters.{parameter}}}}}")
+    }
+
+    fn call(&self, name: &str, given: Vec<Value>, text: &mut Text) -> Option<Value> {
+        if let Some(constant) = self.constants.get(name) {
+            return Some(Value::Text(printed(constant)));
+        }
+        let mut given = given.into_iter();
+        let code = match name {
+            "concat" => given.next()?.text()? + &given.next()?.text()?,
+            "wf:conf" | "coord:conf" | "bundle:conf" => {
+                self.variable(&given.next()?.text()?, text)?
+            }
+            "wf:id" | "coord:actionId" => {
+                text.differs.push("the id is that of the job run".to_owned());
+                "{{job.run_id}}".to_owned()
+            }
+            "wf:run" => {
+                text.differs.push("it counts the repairs of the run".to_owned());
+                "{{job.repair_count}}".to_owned()
+            }
+            "wf:appPath" => self.variable("oozie.wf.application.path", text)?,
+            "wf:lastErrorNode" => self.each_failed("result_state", text),
+            "wf:errorCode" | "wf:errorMessage" => {
+                let node = given.next()?.text()?;
+                text.differs.push("it is the error code of the task, without a message".to_owned());
+                match self.before.iter().find(|(name, _)| *name == node) {
+                    Some((_, key)) => format!("{{{{tasks.{key}.error_code}}}}"),
+                    None => self.each_failed("error_code", text),
+                }
+            }
+            "wf:actionData" => {
+                let node = given.next()?.text()?;
+                let (_, key) = self.before.iter().find(|(name, _)| *name == node)?;
+                return Some(Value::Told(key.clone()));
+            }
+            "coord:nominalTime" => {
+                text.differs.push(NOMINAL.to_owned());
+                return Some(Value::Nominal);
+            }
+            "coord:actualTime" | "timestamp" => {
+                text.differs.push("it is when the job run began, with seconds".to_owned());
+                "{{job.start_time.iso_datetime}}".to_owned()
+            }
+            "coord:formatTime" => {
+                let time = given.next()?;
+                let pattern = given.next()?.text()?;
+                if time != Value::Nominal || pattern != "yyyy-MM-dd" {
+                    return None;
+                }
+                "{{job.parameters.nominal_date}}".to_owned()
+            }
+            _ => return None,
+        };
+        Some(Value::Text(code))
+    }
+
+    /// What the tasks tell whose failure may have led here.
+    fn each_failed(&self, field: &str, text: &mut Text) -> String {
+        if let ([(node, _)], "result_state") = (self.failed, field) {
+            return node.clone();
+        }
+        text.differs.push("it is told of each task whose failure may have led here".to_owned());
+        let one = |(node, key): &(String, String)| format!("{node}={{{{tasks.{key}.{field}}}}}");
+        self.failed.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn plain(text: &str) -> Option<String> {
+    (!is_read(text)).then(|| text.to_owned())
+}
+
+fn lacking(why: String) -> Text {
+    Text { lacks: vec![why], ..Text::default() }
+}
+
+fn told(base: Value, key: &str, text: &mut Text) -> Option<Value> {
+    let Value::Told(task) = base else { return None };
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if key.is_empty() || !key.chars().all(fits) {
+        return None;
+    }
+    text.differs.push("a key that was not told is an error, not an empty text".to_owned());
+    Some(Value::Text(format!("{{{{tasks.{task}.values.{key}}}}}")))
+}
+
+fn binary(operator: Binary, left: Value, right: Value, text: &mut Text) -> Option<Value> {
+    if operator == Binary::Concatenate {
+        return Some(Value::Text(left.text()? + &right.text()?));
+    }
+    let op = match operator {
+        Binary::Equal => "EQUAL_TO",
+        Binary::NotEqual => "NOT_EQUAL",
+        Binary::Less => "LESS_THAN",
+        Binary::Greater => "GREATER_THAN",
+        Binary::LessEqual => "LESS_THAN_OR_EQUAL",
+        Binary::GreaterEqual => "GREATER_THAN_OR_EQUAL",
+        _ => return None,
+    };
+    let is_number =
+        matches!(left, Value::Number(_)) || matches!(right, Value::Number(_));
+    let is_equality = matches!(operator, Binary::Equal | Binary::NotEqual);
+    if matches!(left, Value::Test(_) | Value::Nominal) || matches!(right, Value::Test(_) | Value::Nominal) {
+        return None;
+    }
+    match (is_number, is_equality) {
+        (true, true) => text.differs.push("numbers are compared as they are written".to_owned()),
+        // Texts are compared by their letters, which no condition does.
+        (false, false) => return None,
+        _ => {}
+    }
+    if matches!(left, Value::Known(_)) || matches!(right, Value::Known(_)) {
+        text.differs.push("the text `true` counts in small letters alone".to_owned());
+    }
+    Some(Value::Test(Condition { op, left: left.text()?, right: right.text()? }))
+}

@@ -1,0 +1,5 @@
+"""Fails with a message."""
+
+import sys
+
+raise RuntimeError(sys.argv[1])

@@ -1,0 +1,297 @@
+//! The tasks of a workflow as those of a job: what each comes after, and in which case it runs.
+//!
+//! A failure that leads anywhere but to a kill node is asked for by a condition on the state of its task, because a task that did
+//! not run since another failed before it counts as failed as well.
+
+use super::expression::Condition;
+use super::{Printer, program};
+use crate::carry::commands::shared;
+use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::text::Text;
+use crate::carry::yaml::{Yaml, map, text};
+use crate::ir::workflow::{NodeId, Workflow};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A task that another comes after, and the outcome that it needs of it.
+pub(super) type Depends = (String, Option<&'static str>);
+
+/// What is printed of the tasks together.
+struct Graph<'a> {
+    tasks: &'a Tasks,
+    keys: Vec<String>,
+    /// Conditions that stand for a way from one task to another.
+    ways: BTreeMap<(TaskId, TaskId), Vec<Depends>>,
+    /// Conditions on the failure of a task.
+    failures: BTreeMap<TaskId, String>,
+    printed: Vec<Yaml>,
+}
+
+/// A task.
+pub(super) fn task(
+    key: &str,
+    depends: Vec<Depends>,
+    runs: Option<&str>,
+    what: Yaml,
+) -> Yaml {
+    let mut whole = map([("task_key", text(key))]);
+    let depends = depends.into_iter().map(|(key, outcome)| {
+        let one = map([("task_key", text(key))]);
+        match outcome {
+            Some(outcome) => one.and("outcome", text(outcome)),
+            None => one,
+        }
+    });
+    whole = whole.and_some("depends_on", depends.collect());
+    if let Some(runs) = runs {
+        whole = whole.and("run_if", text(runs));
+    }
+    if let Yaml::Map(entries) = what {
+        for (key, value) in entries {
+            whole = whole.and(&key, value);
+        }
+    }
+    whole
+}
+
+/// What decides by a condition.
+fn condition(condition: &Condition) -> Yaml {
+    let own = map([
+        ("op", text(condition.op)),
+        ("left", text(&condition.left)),
+        ("right", text(&condition.right)),
+    ]);
+    map([("condition_task", own)])
+}
+
+/// A task that does nothing, and needs no cluster.
+pub(super) fn pass(key: &str, depends: Vec<Depends>, runs: Option<&str>) -> Yaml {
+    task(key, depends, runs, condition(&Condition::equal("true", "true")))
+}
+
+/// The condition that a task is in a state.
+fn state(of: &str, op: &'static str, state: &str) -> Yaml {
+    let left = format!("{{{{tasks.{of}.result_state}}}}");
+    condition(&Condition { op, left, right: state.to_owned() })
+}
+
+impl Graph<'_> {
+    /// What a task comes after that needs another to succeed.
+    fn depends(&self, at: TaskId) -> Vec<Depends> {
+        let task = &self.tasks.list[at];
+        let one = |from: &TaskId| {
+            let usual = || {
+                let passes = matches!(self.tasks.list[*from].does, Does::Pass);
+                vec![(self.keys[*from].clone(), passes.then_some("true"))]
+            };
+            self.ways.get(&(*from, at)).cloned().unwrap_or_else(usual)
+        };
+        task.after.iter().flat_map(one).collect()
+    }
+
+    /// A condition that is true if a task failed itself.
+    fn failure(&mut self, of: TaskId, key: String) -> Depends {
+        let own = self.keys[of].clone();
+        let known = self.failures.entry(of).or_insert_with(|| {
+            let depends = vec![(own.clone(), None)];
+            let what = state(&own, "EQUAL_TO", "failed");
+            self.printed.push(task(&key, depends, Some("ALL_DONE"), what));
+            key
+        });
+        (known.clone(), Some("true"))
+    }
+
+    /// What lies before each task, by its place.
+    fn before(&self) -> Vec<BTreeSet<TaskId>> {
+        let list = &self.tasks.list;
+        let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); list.len()];
+        let mut changes = true;
+        while changes {
+            changes = false;
+            for (at, task) in list.iter().enumerate() {
+                let sources = task.after.iter().chain(&task.after_failed);
+                let all: BTreeSet<TaskId> =
+                    sources.flat_map(|from| before[*from].iter().copied().chain([*from])).collect();
+                changes |= all.len() > before[at].len();
+                before[at] = all;
+            }
+        }
+        before
+    }
+
+    /// Whether the failure of one task may lead to another.
+    fn leads(&self, failed: TaskId, to: TaskId, before: &[BTreeSet<TaskId>]) -> bool {
+        let reaches = |at: TaskId| at == to || before[to].contains(&at);
+        self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
+            Does::Route(_, _, error) if task.after.contains(&failed) => reaches(error),
+            _ => task.after_failed.contains(&failed) && reaches(at),
+        })
+    }
+}
+
+impl Printer<'_> {
+    /// The tasks of a job.
+    pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
+        let keys = tasks.list.iter().map(|task| self.key_of(&task.name)).collect();
+        let (ways, failures) = (BTreeMap::new(), BTreeMap::new());
+        let mut graph = Graph { tasks, keys, ways, failures, printed: Vec::new() };
+        let before = graph.before();
+        // What chooses says which ways lead on before others come after it.
+        let chooses = |task: &Task| matches!(task.does, Does::Decide(..) | Does::Route(..));
+        let mut order: Vec<TaskId> = (0..tasks.list.len()).collect();
+        order.sort_by_key(|at| (before[*at].len(), !chooses(&tasks.list[*at]), *at));
+        for at in order {
+            let mut actions: Vec<(TaskId, NodeId)> = before[at]
+                .iter()
+                .filter_map(|id| match tasks.list[*id].does {
+                    Does::Action(node) => Some((*id, node)),
+                    _ => None,
+                })
+                .collect();
+            actions.sort_by_key(|(id, _)| std::cmp::Reverse(before[*id].len()));
+            let named = |(id, node): &(TaskId, NodeId)| {
+                (workflow.node(*node).name.text.to_string(), graph.keys[*id].clone())
+            };
+            self.before = actions.iter().map(named).collect();
+            let led = actions.iter().filter(|(id, _)| graph.leads(*id, at, &before));
+            self.failed = led.map(named).collect();
+            self.lack = None;
+            self.task(&mut graph, at, workflow);
+        }
+        graph.printed
+    }
+
+    /// What a task comes after, and when it runs.
+    fn placed(&mut self, graph: &mut Graph<'_>, at: TaskId) -> (Vec<Depends>, Option<&'static str>) {
+        let task = &graph.tasks.list[at];
+        let mut depends = graph.depends(at);
+        let is_kill = matches!(task.does, Does::Kill(_));
+        let runs = match task.runs {
+            Runs::AfterAll if depends.len() > task.after.len() => Some("NONE_FAILED"),
+            Runs::AfterAll => None,
+            Runs::AfterAny if depends.len() < 2 => None,
+            Runs::AfterAny => Some("NONE_FAILED"),
+            Runs::AfterDone => Some("ALL_DONE"),
+            Runs::OnFailure if is_kill => {
+                let failed = task.after_failed.iter();
+                depends = failed.map(|from| (graph.keys[*from].clone(), None)).collect();
+                return (depends, Some("AT_LEAST_ONE_FAILED"));
+            }
+            Runs::OnFailure | Runs::OnEither => {
+                for from in task.after_failed.clone() {
+                    let key = self.key_of(&format!("{}_failed", graph.keys[from]));
+                    depends.push(graph.failure(from, key));
+                }
+                (depends.len() > 1).then_some("AT_LEAST_ONE_SUCCESS")
+            }
+        };
+        (depends, runs)
+    }
+
+    fn task(&mut self, graph: &mut Graph<'_>, at: TaskId, workflow: &Workflow) {
+        let own = graph.keys[at].clone();
+        let (depends, runs) = self.placed(graph, at);
+        let put = match &graph.tasks.list[at].does {
+            Does::Pass => pass(&own, depends, runs),
+            Does::Route(_, ok, error) => return self.route(graph, at, *ok, *error),
+            Does::Decide(id, targets) => {
+                return self.decision(graph, (at, *id, targets), workflow, (depends, runs));
+            }
+            Does::Kill(id) => {
+                let message = workflow.node(*id).message.as_deref();
+                let message = message.map(|message| self.say(message)).unwrap_or_default();
+                task(&own, depends, runs, program("fail", &[message]))
+            }
+            Does::Action(id) => {
+                let action = workflow.node(*id).action.as_deref();
+                let body = action.and_then(|action| action.body.as_ref());
+                match action.zip(body.map(|body| shared(workflow, body))) {
+                    None => pass(&own, depends, runs),
+                    Some((action, body)) => {
+                        task(&own, depends, runs, self.action(action, &body))
+                    }
+                }
+            }
+        };
+        graph.printed.push(put);
+    }
+
+    /// The ways behind an action, by its state. What did not run since another failed goes no way.
+    fn route(&mut self, graph: &mut Graph<'_>, at: TaskId, ok: TaskId, error: TaskId) {
+        let Some(action) = graph.tasks.list[at].after.first().copied() else { return };
+        let (of, own) = (graph.keys[action].clone(), graph.keys[at].clone());
+        let depends = vec![(of.clone(), None)];
+        let done = Some("ALL_DONE");
+        if ok == error {
+            let what = state(&of, "NOT_EQUAL", "upstream_failed");
+            graph.printed.push(task(&own, depends, done, what));
+            graph.ways.insert((at, ok), vec![(own, Some("true"))]);
+            return;
+        }
+        graph.printed.push(task(&own, depends, done, state(&of, "EQUAL_TO", "success")));
+        graph.ways.insert((at, ok), vec![(own, Some("true"))]);
+        let key = self.key_of(&format!("{of}_failed"));
+        let way = graph.failure(action, key);
+        graph.ways.insert((at, error), vec![way]);
+    }
+
+    /// A chain of conditions, each asked where those before it do not hold.
+    fn decision(
+        &mut self,
+        graph: &mut Graph<'_>,
+        (at, id, targets): (TaskId, NodeId, &[TaskId]),
+        workflow: &Workflow,
+        (depends, runs): (Vec<Depends>, Option<&str>),
+    ) {
+        if let Some(element) = self.tree.element(workflow.node(id).element)
+            && let Some(switch) = element.child("switch")
+        {
+            self.ledger.exact(switch.name_span());
+        }
+        let exits = workflow.exits(id);
+        let cases: Vec<_> = exits.iter().filter(|exit| exit.target.given).zip(targets).collect();
+        let mut found: Vec<(TaskId, Condition)> = Vec::new();
+        let mut rest = None;
+        for (exit, target) in cases {
+            let Some(predicate) = &exit.predicate else {
+                rest = Some(*target);
+                continue;
+            };
+            let (text, test) =
+                self.names(|names, dialect| names.condition(predicate.as_str(), dialect));
+            self.judge(predicate.span(), &text);
+            found.push((*target, test));
+        }
+        let own = graph.keys[at].clone();
+        if let Some(why) = self.lack.take() {
+            graph.printed.push(task(&own, depends, runs, Self::refused(&why)));
+            return;
+        }
+        if found.is_empty() {
+            graph.printed.push(pass(&own, depends, runs));
+            graph.ways.extend(rest.map(|to| ((at, to), vec![(own, Some("true"))])));
+            return;
+        }
+        let mut last = own;
+        let (mut depends, mut runs) = (depends, runs);
+        for (number, (target, test)) in found.iter().enumerate() {
+            if number > 0 {
+                let next = self.key_of(&format!("{}_{}", graph.keys[at], number + 1));
+                (depends, runs) = (vec![(last, Some("false"))], None);
+                last = next;
+            }
+            graph.printed.push(task(&last, depends, runs, condition(test)));
+            depends = Vec::new();
+            graph.ways.entry((at, *target)).or_default().push((last.clone(), Some("true")));
+        }
+        if let Some(rest) = rest {
+            graph.ways.entry((at, rest)).or_default().push((last, Some("false")));
+        }
+    }
+
+    /// What fails because it could not be carried over.
+    pub(super) fn refused(why: &str) -> Yaml {
+        // Nothing in the message is a reference.
+        let why = why.replace("${", "{").replace("{{", "{ {");
+        program("fail", &[Text::literal(&format!("not carried over: {why}"))])
+    }
+}

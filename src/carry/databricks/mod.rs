@@ -1,0 +1,298 @@
+//! Databricks Jobs: one Asset Bundle with a job per coordinator with what starts it, or per workflow that no coordinator starts.
+//!
+//! In: a definition with its analysis, and what it is submitted with. Out: `resources/NAME.job.yml` and the ledger. The bundle
+//! itself, and the programs in `src/`, are the same for all. A run ends as its leaves do: every failure leads to one that fails.
+
+mod actions;
+mod coordinator;
+mod expression;
+mod graph;
+
+use super::ledger::{Ledger, Outcome};
+use super::yaml::{Yaml, map, named, text};
+use super::{Conversion, Given, Output, claims, model};
+use crate::analysis::Analysis;
+use crate::ir::Scalar;
+use crate::source::Span;
+use crate::syntax::xml::Tree;
+use ankus_lang::el::Phase;
+use expression::{Names, TIMES, is_read, printed};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::text::{Kind, Text};
+
+const CREDENTIALS: (&str, &str) = (
+    "Databricks takes rights from who the job runs as",
+    "give `run_as` a service principal with what it needs",
+);
+
+/// Prints one application.
+struct Printer<'a> {
+    given: Given<'a>,
+    /// The ledger of the text that is printed now.
+    ledger: Ledger,
+    tree: &'a Tree,
+    phase: Phase,
+    texts: BTreeMap<String, Text>,
+    constants: BTreeMap<&'static str, Text>,
+    used: RefCell<BTreeMap<String, String>>,
+    /// Actions before the task that is printed now: nodes and keys.
+    before: Vec<(String, String)>,
+    /// Those of them whose failure may have led to it.
+    failed: Vec<(String, String)>,
+    /// What the task that is printed now lacks.
+    lack: Option<String>,
+    /// Keys of tasks.
+    taken: BTreeSet<String>,
+    /// Jobs that are started and not in the bundle.
+    elsewhere: BTreeSet<String>,
+    /// What a coordinator says of the job.
+    settings: Yaml,
+}
+
+/// The key of a job or a task: letters, digits and `_`.
+///
+/// ```
+/// use ankus::carry::databricks::key;
+/// assert_eq!(key("daily-load.v2"), "daily_load_v2");
+/// ```
+pub fn key(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let key: String = name.chars().map(fits).take(90).collect();
+    if key.starts_with(|c: char| c.is_ascii_alphabetic()) { key } else { format!("n{key}") }
+}
+
+/// The files that all jobs share.
+pub fn helpers() -> Vec<Output> {
+    let files = [
+        ("databricks.yml", include_str!("bundle.yml")),
+        ("src/fail.py", include_str!("fail.py")),
+        ("src/mail.py", include_str!("mail.py")),
+        ("src/run.py", include_str!("run.py")),
+    ];
+    files.map(|(path, text)| Output { path: path.to_owned(), text: text.to_owned() }).to_vec()
+}
+
+/// Carries an application over.
+pub fn convert(given: Given<'_>) -> Conversion {
+    let empty = Tree::parse("<none/>").0;
+    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
+    let tree = first.map_or(&empty, |analysis| analysis.tree());
+    let mut printer = Printer {
+        given,
+        ledger: Ledger::new(tree),
+        tree,
+        phase: Phase::Workflow,
+        texts: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        used: RefCell::default(),
+        before: Vec::new(),
+        failed: Vec::new(),
+        lack: None,
+        taken: BTreeSet::new(),
+        elsewhere: BTreeSet::new(),
+        settings: map([]),
+    };
+    let mut entries = Vec::new();
+    let mut tasks = None;
+    if let Some(coordinator) = given.coordinator {
+        tasks = Some(printer.coordinator(coordinator));
+        let listed = printer.ledger.entries(coordinator.analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+    }
+    if let Some(analysis) = given.analysis {
+        printer.ledger = Ledger::new(analysis.tree());
+        printer.tree = analysis.tree();
+        printer.phase = Phase::Workflow;
+        tasks = printer.workflow(analysis);
+        let listed = printer.ledger.entries(analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+    }
+    let outputs = tasks.map(|tasks| printer.output(tasks)).into_iter().collect();
+    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
+    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+}
+
+impl<'a> Printer<'a> {
+    /// What a text says, claimed as it came out.
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        let text = self.names(|names, dialect| names.text(scalar.as_str(), dialect));
+        self.judge(scalar.span(), &text);
+        if text.known().is_none_or(str::is_empty) {
+            return text;
+        }
+        let shown = self.given.secrets.text(scalar.as_str());
+        if shown == scalar.as_str() {
+            return text;
+        }
+        let reason = "a secret stands in it, which is not written down again";
+        self.ledger.claim(scalar.span(), Outcome::None, reason, "read it from a secret scope");
+        Text::literal(&shown)
+    }
+
+    /// A secret, which is taken from a scope.
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        let scope = format!("{}-secrets", key(self.given.name));
+        let reason = "the value is a secret, and is taken from a scope of Databricks";
+        let remedy = format!("databricks secrets put-secret {scope} {name}");
+        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
+        Text::value(format!("@{{secret:{scope}/{name}}}"), Kind::Text)
+    }
+
+    fn judge(&mut self, span: Span, text: &Text) {
+        if let Some(why) = text.lacks.first() {
+            let remedy = "rewrite the expression: its task fails";
+            self.ledger.claim(span, Outcome::None, why, remedy);
+            self.lack.get_or_insert_with(|| why.clone());
+        } else if let Some(why) = text.differs.first() {
+            self.ledger.claim(span, Outcome::Approximate, why, "");
+        } else {
+            self.ledger.exact(span);
+        }
+    }
+
+    fn names<T>(&self, ask: impl FnOnce(&Names<'_>, ankus_lang::el::Dialect) -> T) -> T {
+        let names = Names {
+            phase: self.phase,
+            texts: &self.texts,
+            constants: &self.constants,
+            used: &self.used,
+            before: &self.before,
+            failed: &self.failed,
+            given: &|name| self.value_of(name),
+        };
+        ask(&names, self.given.dialect)
+    }
+
+    fn compile(&self, source: &str) -> Text {
+        self.names(|names, dialect| names.text(source, dialect))
+    }
+
+    /// The value of a property that may be shown.
+    fn value_of(&self, name: &str) -> Option<String> {
+        let (properties, secrets) = (self.given.properties, self.given.secrets);
+        let value = properties.get(name).filter(|_| !secrets.covers(name))?;
+        let value = secrets.text(&super::resolve(value, properties)).to_string();
+        (!is_read(&value)).then_some(value)
+    }
+
+    /// A key that no other task has.
+    fn key_of(&mut self, wanted: &str) -> String {
+        let wanted = key(wanted);
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !self.taken.insert(name.to_lowercase()) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        name
+    }
+
+    /// The tasks of a workflow; none where it is refused.
+    fn workflow(&mut self, analysis: &'a Analysis) -> Option<Vec<Yaml>> {
+        let flow = analysis.flow();
+        if let Some(name) = &flow.workflow.name {
+            let text = self.compile(name.as_str());
+            self.judge(name.span(), &text);
+            self.constants.insert("wf:name", text);
+        }
+        let tasks = model::tasks(flow);
+        if let Some(why) = tasks.broken {
+            let reason = format!("a server refuses the workflow: {why}");
+            if let Some(root) = self.tree.root() {
+                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            }
+            return None;
+        }
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS);
+        let workflow = flow.workflow;
+        let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
+        for sla in slas.chain(&workflow.sla) {
+            self.sla(sla.span);
+        }
+        for fork in &tasks.failing_forks {
+            let reason =
+                "where one path fails the run fails as well, but the others go on to their end";
+            let remedy = "make the tasks of the paths short, or cancel the run by hand";
+            self.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
+        }
+        Some(self.graph(workflow, &tasks))
+    }
+
+    /// An SLA block, which has no counterpart.
+    fn sla(&mut self, span: Span) {
+        let reason = "a job knows no agreements on service levels";
+        let remedy = "set `health.rules` on `RUN_DURATION_SECONDS`, and `email_notifications`";
+        self.ledger.whole(span, Outcome::None, reason, remedy);
+    }
+
+    fn parameters(&self, shown: &str) -> Vec<Yaml> {
+        let parameter = |name: &str, value: &str| named(name).and("default", text(value));
+        let is_named = |name: &str| shown.contains(&format!("{{{{job.parameters.{name}}}}}"));
+        let times = TIMES.iter().filter(|(name, _)| is_named(name));
+        let mut all: Vec<Yaml> = times.map(|(name, value)| parameter(name, value)).collect();
+        for (name, own) in self.used.borrow().iter() {
+            all.push(parameter(own, &self.value_of(name).unwrap_or_default()));
+        }
+        all
+    }
+
+    fn output(&mut self, mut tasks: Vec<Yaml>) -> Output {
+        if tasks.is_empty() {
+            tasks.push(graph::pass("nothing", Vec::new(), None));
+        }
+        let tasks = Yaml::List(tasks);
+        let printed_tasks = tasks.print();
+        let own = key(self.given.name);
+        let mut job = named(self.given.name);
+        if let Yaml::Map(settings) = std::mem::replace(&mut self.settings, map([])) {
+            for (name, value) in settings {
+                job = job.and(&name, value);
+            }
+        }
+        job = job.and_some("parameters", self.parameters(&printed_tasks));
+        if printed_tasks.contains("job_cluster_key: main\n") {
+            job = job.and("job_clusters", Yaml::List(vec![cluster()]));
+        }
+        let job = job.and("tasks", tasks);
+        let mut whole = map([]);
+        if !self.elsewhere.is_empty() {
+            let names = self.elsewhere.iter().map(|name| {
+                let lookup = map([("lookup", map([("job", text(name))]))]);
+                (self.variable_of(name), lookup)
+            });
+            whole = whole.and("variables", Yaml::Map(names.collect()));
+        }
+        let jobs = Yaml::Map(vec![(own.clone(), job)]);
+        let whole = whole.and("resources", map([("jobs", jobs)]));
+        let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
+        let from: String = from.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let head = format!("# {}, carried over from {from}\n", self.given.name);
+        let path = format!("resources/{own}.job.yml");
+        Output { path, text: format!("{head}{}", whole.print()) }
+    }
+
+    /// The variable for a job that lies elsewhere.
+    fn variable_of(&self, name: &str) -> String {
+        format!("{}_starts_{}", key(self.given.name), key(name))
+    }
+}
+
+/// The cluster that programs run on.
+fn cluster() -> Yaml {
+    let new = map([
+        ("spark_version", text("${var.spark_version}")),
+        ("node_type_id", text("${var.node_type_id}")),
+        ("num_workers", text("${var.num_workers}")),
+    ]);
+    map([("job_cluster_key", text("main")), ("new_cluster", new)])
+}
+
+/// What runs a program of `src/`.
+fn program(name: &str, words: &[Text]) -> Yaml {
+    let words = words.iter().map(|word| text(printed(word))).collect();
+    let task =
+        map([("python_file", text(format!("../src/{name}.py"))), ("parameters", Yaml::List(words))]);
+    map([("job_cluster_key", text("main")), ("spark_python_task", task)])
+}
