@@ -164,7 +164,7 @@ fn mangled(name: &str) -> Option<String> {
 }
 
 /// Runs of a workflow with what is expected of them; none where names of tasks are not those of nodes.
-fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
+pub(crate) fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
     let text = std::fs::read_to_string(path).ok()?;
     let analysis = Analysis::new(Arc::new(Source::new(path, text)));
     let flow = analysis.flow();
@@ -196,6 +196,7 @@ fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
             steps: 0,
         };
         let mut chooses = serde_json::Map::new();
+        let mut cases = serde_json::Map::new();
         let mut fails = Vec::new();
         for (id, shape, name) in &nodes {
             let exits: Vec<_> = flow.exits(*id).collect();
@@ -208,6 +209,9 @@ fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
                     let case = random(exits.len() as u64) as usize;
                     plan.chooses.insert(*id, case);
                     let target = flow.workflow.node(exits[case].1?);
+                    let asked = exits.iter().filter(|(exit, _)| exit.predicate.is_some()).count();
+                    let number = if exits[case].0.predicate.is_some() { case } else { asked } + 1;
+                    cases.insert(mangled(name)?, json!({"of": asked, "number": number}));
                     chooses.insert(mangled(name)?, json!(mangled(&target.name.text)?));
                 }
                 _ => {}
@@ -221,7 +225,7 @@ fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
         };
         let ran: Vec<&String> = plan.ran.iter().collect();
         all.push(json!({
-            "file": shown(file), "actions": actions, "fails": fails, "chooses": chooses,
+            "file": shown(file), "actions": actions, "fails": fails, "chooses": chooses, "cases": cases,
             "phase": phase, "ran": ran,
         }));
     }

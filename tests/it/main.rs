@@ -17,6 +17,7 @@ mod console;
 mod convert;
 mod convert_actions;
 mod convert_argo;
+mod convert_databricks;
 mod convert_expressions;
 mod convert_logic;
 mod convert_prefect;

@@ -5,9 +5,9 @@
 
 use super::Printer;
 use super::expression::{Kind, Text};
-use crate::carry::yaml::{Yaml, map, named, text};
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::yaml::{Yaml, map, named, text};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation};
 use crate::source::Span;

@@ -2,13 +2,13 @@
 
 use super::expression::{Kind, NOMINAL, Part, Text, quoted};
 use super::schedule::times;
-use crate::carry::yaml::{Yaml, map, named, text};
 use super::{Printer, resource};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::written;
 use crate::carry::commands::Commands;
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
+use crate::carry::yaml::{Yaml, map, named, text};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;

@@ -4,10 +4,10 @@
 //! comes after several asks for the failures themselves.
 
 use super::expression::{Before, outer};
-use crate::carry::yaml::{Yaml, text};
 use super::{Printer, actions};
 use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::yaml::{Yaml, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,6 +10,7 @@ mod graph;
 pub(super) mod schedule;
 
 use super::ledger::{Ledger, Outcome};
+use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -19,7 +20,6 @@ use ankus_lang::el::Phase;
 use expression::{Before, Names, Part, Text, Used};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use super::yaml::{Yaml, map, named, text};
 
 /// Parameters that have nothing to do with properties, with their values.
 const OWN: [(&str, Option<&str>); 5] = [

@@ -199,7 +199,11 @@ impl Printer<'_> {
         };
         self.around(body);
         for scalar in [jdbc_url, password].into_iter().flatten() {
-            self.differs(scalar.span(), "the warehouse of the variable `warehouse_id` stands for it", "");
+            self.differs(
+                scalar.span(),
+                "the warehouse of the variable `warehouse_id` stands for it",
+                "",
+            );
         }
         for argument in arguments {
             let reason = "a warehouse takes no options of Hive";
@@ -213,14 +217,14 @@ impl Printer<'_> {
                 self.lack = Some("a parameter of the script has no `=`".to_owned());
                 return None;
             };
-            let reason = format!("the script has to name it `:{name}`, and to be one of Databricks SQL");
+            let reason =
+                format!("the script has to name it `:{name}`, and to be one of Databricks SQL");
             self.differs(param.span(), &reason, "");
             pairs.retain(|(other, _)| other != name);
             pairs.push((name.to_owned(), text(value)));
         }
         let place = map([("path", text(file)), ("source", text("WORKSPACE"))]);
-        let mut task =
-            map([("warehouse_id", text("${var.warehouse_id}")), ("file", place)]);
+        let mut task = map([("warehouse_id", text("${var.warehouse_id}")), ("file", place)]);
         if !pairs.is_empty() {
             task = task.and("parameters", Yaml::Map(pairs));
         }

@@ -73,7 +73,8 @@ impl<'a> Printer<'a> {
             let Some(scalar) = scalar else { continue };
             match &found {
                 Ok((_, _, differs)) => {
-                    let reason = "times that passed while the job was not there or paused are not made up";
+                    let reason =
+                        "times that passed while the job was not there or paused are not made up";
                     let remedy = "run a backfill with `nominal_time` and `nominal_date`";
                     self.approximate(scalar.span(), differs.unwrap_or(reason), remedy);
                 }
@@ -138,7 +139,8 @@ impl<'a> Printer<'a> {
                     self.ledger.claim(span, Outcome::None, reason, "start runs from outside");
                 }
                 _ => {
-                    let reason = "Databricks makes every run when its time comes, whatever waits already";
+                    let reason =
+                        "Databricks makes every run when its time comes, whatever waits already";
                     let remedy = "set `queue.enabled` to false, if it matters";
                     self.ledger.claim(span, Outcome::None, reason, remedy);
                 }
@@ -153,7 +155,8 @@ impl<'a> Printer<'a> {
             self.ledger.exact(event.tag);
         }
         let reason = "the job does not wait for instances of datasets, and its schedule is paused";
-        let remedy = "set `trigger.file_arrival` on a volume, or put a task first that looks for them";
+        let remedy =
+            "set `trigger.file_arrival` on a volume, or put a task first that looks for them";
         for name in ["datasets", "input-events", "input-logic"] {
             if let Some(element) = root.child(name) {
                 self.ledger.whole(element.span(), Outcome::None, reason, remedy);

@@ -278,6 +278,10 @@ impl Names<'_> {
                 text.differs.push("it counts the repairs of the run".to_owned());
                 "{{job.repair_count}}".to_owned()
             }
+            "wf:user" | "coord:user" => {
+                text.differs.push("it is the user who deployed the bundle".to_owned());
+                "${workspace.current_user.short_name}".to_owned()
+            }
             "wf:appPath" => self.variable("oozie.wf.application.path", text)?,
             "wf:lastErrorNode" => self.each_failed("result_state", text),
             "wf:errorCode" | "wf:errorMessage" => {
@@ -336,9 +340,10 @@ fn lacking(why: String) -> Text {
 fn told(base: Value, key: &str, text: &mut Text) -> Option<Value> {
     let Value::Told(task) = base else { return None };
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if key.is_empty() || !key.chars().all(fits) {
+    if key.is_empty() || key.contains(['`', '{', '}', '$']) {
         return None;
     }
+    let key = if key.chars().all(fits) { key.to_owned() } else { format!("`{key}`") };
     text.differs.push("a key that was not told is an error, not an empty text".to_owned());
     Some(Value::Text(format!("{{{{tasks.{task}.values.{key}}}}}")))
 }
@@ -356,10 +361,11 @@ fn binary(operator: Binary, left: Value, right: Value, text: &mut Text) -> Optio
         Binary::GreaterEqual => "GREATER_THAN_OR_EQUAL",
         _ => return None,
     };
-    let is_number =
-        matches!(left, Value::Number(_)) || matches!(right, Value::Number(_));
+    let is_number = matches!(left, Value::Number(_)) || matches!(right, Value::Number(_));
     let is_equality = matches!(operator, Binary::Equal | Binary::NotEqual);
-    if matches!(left, Value::Test(_) | Value::Nominal) || matches!(right, Value::Test(_) | Value::Nominal) {
+    if matches!(left, Value::Test(_) | Value::Nominal)
+        || matches!(right, Value::Test(_) | Value::Nominal)
+    {
         return None;
     }
     match (is_number, is_equality) {

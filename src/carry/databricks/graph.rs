@@ -27,12 +27,7 @@ struct Graph<'a> {
 }
 
 /// A task.
-pub(super) fn task(
-    key: &str,
-    depends: Vec<Depends>,
-    runs: Option<&str>,
-    what: Yaml,
-) -> Yaml {
+pub(super) fn task(key: &str, depends: Vec<Depends>, runs: Option<&str>, what: Yaml) -> Yaml {
     let mut whole = map([("task_key", text(key))]);
     let depends = depends.into_iter().map(|(key, outcome)| {
         let one = map([("task_key", text(key))]);
@@ -161,7 +156,11 @@ impl Printer<'_> {
     }
 
     /// What a task comes after, and when it runs.
-    fn placed(&mut self, graph: &mut Graph<'_>, at: TaskId) -> (Vec<Depends>, Option<&'static str>) {
+    fn placed(
+        &mut self,
+        graph: &mut Graph<'_>,
+        at: TaskId,
+    ) -> (Vec<Depends>, Option<&'static str>) {
         let task = &graph.tasks.list[at];
         let mut depends = graph.depends(at);
         let is_kill = matches!(task.does, Does::Kill(_));
@@ -206,9 +205,7 @@ impl Printer<'_> {
                 let body = action.and_then(|action| action.body.as_ref());
                 match action.zip(body.map(|body| shared(workflow, body))) {
                     None => pass(&own, depends, runs),
-                    Some((action, body)) => {
-                        task(&own, depends, runs, self.action(action, &body))
-                    }
+                    Some((action, body)) => task(&own, depends, runs, self.action(action, &body)),
                 }
             }
         };

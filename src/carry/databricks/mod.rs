@@ -292,7 +292,9 @@ fn cluster() -> Yaml {
 /// What runs a program of `src/`.
 fn program(name: &str, words: &[Text]) -> Yaml {
     let words = words.iter().map(|word| text(printed(word))).collect();
-    let task =
-        map([("python_file", text(format!("../src/{name}.py"))), ("parameters", Yaml::List(words))]);
+    let task = map([
+        ("python_file", text(format!("../src/{name}.py"))),
+        ("parameters", Yaml::List(words)),
+    ]);
     map([("job_cluster_key", text("main")), ("spark_python_task", task)])
 }

@@ -1,0 +1,143 @@
+//! `ankus convert --to databricks`: what it writes, whether the models of Databricks take it, and how its jobs end.
+
+use crate::convert_argo::scenarios;
+use crate::convert_targets::{COORDINATOR, FORKED, counted, shown, written};
+use crate::{oracle, shared};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs `ankus convert --to databricks`: exit code, stdout, stderr.
+fn convert(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    let command = command.args(["convert", "--to", "databricks"]).args(arguments);
+    let output = command.output().expect("the binary is built");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// The Python with the models of Databricks.
+fn python() -> Option<PathBuf> {
+    let variable = std::env::var_os("ANKUS_DATABRICKS");
+    let folder = variable.map_or("/tmp/databricks-env".into(), PathBuf::from);
+    let python = folder.join("bin/python");
+    if python.exists() {
+        return Some(python);
+    }
+    println!("skipped: there is no {}; tests/databricks-env.sh makes it", python.display());
+    None
+}
+
+fn asked(python: &Path, arguments: &[&str]) -> Value {
+    let script = crate::root().join("tests/databricks_check.py");
+    let mut command = Command::new(python);
+    let output = command.arg(script).args(arguments).output().expect("Python starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_else(|error| {
+        panic!("{error}: {text}\n{}", String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+#[test]
+fn a_coordinator_is_a_job_with_its_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = COORDINATOR
+        .replace("<timeout>60</timeout>", "<timeout>60</timeout><concurrency>2</concurrency>");
+    written(folder.path(), "apps/daily/coordinator.xml", &coordinator);
+    let workflow = FORKED
+        .replace("<exec>load.sh</exec>", "<exec>load.sh</exec><argument>${password}</argument>");
+    written(folder.path(), "apps/daily/workflow.xml", &workflow);
+    written(folder.path(), "apps/daily/job.properties", "mode=full\nunused=1\n");
+    let out = folder.path().join("out");
+    let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
+    // It does not wait for its data.
+    let (code, lost, said) = convert(&[&apps, "-o", &target]);
+    assert_eq!(code, 1, "{said}");
+    assert!(lost.contains("its schedule is paused"), "{lost}");
+    let text = std::fs::read_to_string(out.join("resources/daily.job.yml")).expect("a file");
+    for part in [
+        "      schedule:\n        quartz_cron_expression: '0 0 6 * * ?'\n        timezone_id: UTC\n        pause_status: PAUSED\n",
+        "      max_concurrent_runs: 2\n      queue:\n        enabled: true\n",
+        "        - name: mode\n          default: full\n",
+        "            op: EQUAL_TO\n            left: '{{job.parameters.mode}}'\n            right: full\n",
+        "          run_if: AT_LEAST_ONE_FAILED\n",
+        "            python_file: '../src/fail.py'\n",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(!text.contains("hunter22") && !text.contains("unused"), "{text}");
+    let bundle = std::fs::read_to_string(out.join("databricks.yml")).expect("a file");
+    assert!(bundle.contains("include:\n  - resources/*.yml\n"), "{bundle}");
+
+    // The same input gives the same bytes, and an edited file is left alone.
+    assert_eq!(convert(&[&apps, "-o", &target, "--check", "--allow", "*"]).0, 0);
+    written(&out, "resources/daily.job.yml", "# mine\n");
+    assert_eq!(convert(&[&apps, "-o", &target, "--allow", "*"]).0, 1);
+}
+
+#[test]
+fn what_no_reference_says_fails_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = FORKED.replace("${input}", "${wf:callback('x')}");
+    written(folder.path(), "workflow.xml", &text);
+    let out = folder.path().join("out");
+    let path = shown(&folder.path().join("workflow.xml"));
+    let (code, lost, _) = convert(&[&path, "-o", &shown(&out), "-D", "mode=full"]);
+    assert_eq!(code, 1);
+    assert!(lost.contains("no reference of Databricks says `${wf:callback('x')}`"), "{lost}");
+    let text = std::fs::read_to_string(out.join("resources/load.job.yml")).expect("a file");
+    assert!(text.contains("not carried over: no reference of Databricks says"), "{text}");
+    assert!(!text.contains("load.sh"), "{text}");
+}
+
+#[test]
+fn the_corpus_becomes_jobs_that_are_valid_and_end_as_their_workflows() {
+    let Some(corpus) = shared("ANKUS_CORPUS", "corpus") else { return };
+    let out = tempfile::tempdir().expect("a folder");
+    let (folder, report) = (shown(out.path()), shown(&out.path().join("report.json")));
+    let corpus = shown(&corpus);
+    let (code, _, said) =
+        convert(&[&corpus, "--isolated", "-o", &folder, "--report", &report, "--allow", "*"]);
+    assert_eq!(code, 0, "{said}");
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(report).expect("a report")).expect("JSON");
+    let (mut whole, mut of) = (0, 0);
+    let mut played: Vec<Value> = Vec::new();
+    for application in report["applications"].as_array().expect("a list") {
+        let mut files: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+        for entry in application["constructs"].as_array().expect("a list") {
+            let construct = entry["construct"].as_str().expect("a text");
+            assert!(entry["outcome"] != "none" || entry["reason"] != "", "{construct}");
+            let file = files.entry(entry["path"].as_str().expect("a path")).or_default();
+            file.0 += usize::from(!construct.contains(".@xmlns"));
+            file.1 |= construct == "workflow";
+        }
+        let output = application["outputs"][0].as_str().map(|path| out.path().join(path));
+        for (path, (listed, is_workflow)) in files {
+            if let Some(output) = output.as_ref().filter(|_| is_workflow) {
+                played.extend(scenarios(path, output, 12).unwrap_or_default());
+            }
+            let text = std::fs::read_to_string(path).expect("it was read before");
+            let Some(counted) = counted(&text) else { continue };
+            of += 1;
+            whole += usize::from(counted == listed);
+            assert_eq!(listed, counted, "{path}");
+        }
+    }
+    oracle::agree("conversion ledgers of Databricks", whole, of);
+    println!("{}", report["summary"]);
+    let Some(python) = python() else { return };
+    let answer = asked(&python, &[&folder]);
+    assert_eq!(answer["errors"], json!({}));
+    let jobs = answer["jobs"].as_u64().expect("a number") as usize;
+    oracle::agree("jobs that the models of Databricks take", jobs, jobs);
+    let file = out.path().join("scenarios.json");
+    std::fs::write(&file, serde_json::to_string(&played).expect("JSON")).expect("writable");
+    let answer = asked(&python, &["--play", &shown(&file)]);
+    println!("{} with a decision that is refused were not played", answer["skipped"]);
+    println!("{} differ by how excluded tasks are read", answer["readings"]);
+    let number = |name: &str| answer[name].as_u64().expect("a number") as usize;
+    println!("{}", answer["first"]);
+    oracle::agree("runs of jobs of Databricks", number("count") - number("wrong"), number("count"));
+}
