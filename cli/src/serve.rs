@@ -93,7 +93,20 @@ struct Served {
 
 /// A failure of ours as a client learns it.
 fn failed(report: &miette::Report) -> Fault {
-    Fault::internal(report.to_string())
+    let text = report.to_string();
+    if text.contains(&ankus_procedure::store::Error::Full.to_string()) {
+        return no_room();
+    }
+    Fault::internal(text)
+}
+
+/// Nothing of what was asked is kept where the disk is full.
+fn no_room() -> Fault {
+    let text = format!(
+        "{}: nothing was changed; ask again when there is room",
+        ankus_procedure::store::Error::Full
+    );
+    Fault::internal(text).status(503)
 }
 
 /// A refusal of the engine, with its code where it has one.
@@ -101,6 +114,7 @@ fn refused(error: driver::Error) -> Fault {
     let text = match error {
         driver::Error::Refused(refused) => return Fault::new(refused.code, refused.message),
         driver::Error::State(why) | driver::Error::Control(ControlError::Refused(why)) => why,
+        driver::Error::Store(ankus_procedure::store::Error::Full) => return no_room(),
         other => return Fault::internal(other.to_string()),
     };
     if text.contains("does not take this: E1018") {
@@ -120,6 +134,12 @@ fn refused(error: driver::Error) -> Fault {
 impl Served {
     fn runner(&self) -> MutexGuard<'_, Runner> {
         self.runner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why nothing can be made durable at the moment, if so.
+    fn refuses(&self) -> Option<String> {
+        let runner = self.runner();
+        runner.driver()?.refused().map(|error| error.to_string())
     }
 
     /// Settings may have changed since; a submission is read with those of now.
@@ -339,6 +359,10 @@ fn limits(loaded: &ankus_project::Loaded) -> Option<Fault> {
 impl Backend for Served {
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault> {
         self.readers.one().map_err(|report| failed(&report))
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.refuses()
     }
 
     fn submit(
@@ -654,6 +678,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         ankus_server::serve(listener, options, stop).await
     });
     let mut looked = Instant::now();
+    let mut refused = None;
     while signals.typed() == 0 && !signals.is_ending() && !serving.is_finished() {
         if let Ok(line) = told.recv_timeout(LOOK) {
             shell.say(line);
@@ -669,9 +694,20 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         if runner.is_handed_over().map_err(store::failure)? {
             runner.activate_all(false).map_err(store::failure)?;
         }
-        if let Some(error) = runner.driver().and_then(|driver| driver.executor().stopped_by()) {
-            return Err(store::failure(error.into()));
+        if let Some(driver) = runner.driver() {
+            driver.executor().wait_for_room();
+            if let Some(error) = driver.executor().stopped_by() {
+                return Err(store::failure(error.into()));
+            }
         }
+        drop(runner);
+        let refuses = served.refuses();
+        match (&refused, &refuses) {
+            (None, Some(why)) => shell.say(format!("{why}; what is asked is refused until then")),
+            (Some(_), None) => shell.say("there is room again"),
+            _ => {}
+        }
+        refused = refuses;
     }
     // A server that has ended by itself hears no more.
     let _ = end.send(());

@@ -98,8 +98,11 @@ fn serve(
                     .say(format!("running the jobs of `{place}` (process {})", std::process::id()));
             }
         }
-        if let Some(error) = runner.driver().and_then(|driver| driver.executor().stopped_by()) {
-            return Err(store::failure(error.into()));
+        if let Some(driver) = runner.driver() {
+            driver.executor().wait_for_room();
+            if let Some(error) = driver.executor().stopped_by() {
+                return Err(store::failure(error.into()));
+            }
         }
         // Stores with many jobs are looked through less often.
         if looked.elapsed() < LOOK * (1 + seen.len() as u32 / 1_000) {

@@ -53,6 +53,11 @@ pub trait Backend: Send + Sync {
     /// Where the store cannot be opened.
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault>;
 
+    /// Why nothing can be made durable at the moment, if so: nobody should be sent here until it can.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Submits the application that a configuration names; the answer is the id of the job, or what a dry run tells.
     ///
     /// # Errors

@@ -305,10 +305,13 @@ fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
             }
         }
         Some("healthz") => Answer::of(answer::TEXT, "ok\n"),
-        Some("readyz") => match shared.backend.reader() {
-            Ok(_) => Answer::of(answer::TEXT, "ok\n"),
-            Err(fault) => Answer { status: 503, ..Answer::of(answer::TEXT, fault.message + "\n") },
-        },
+        Some("readyz") => {
+            let refused = shared.backend.reader().err().map(|fault| fault.message);
+            match refused.or_else(|| shared.backend.trouble()) {
+                None => Answer::of(answer::TEXT, "ok\n"),
+                Some(why) => Answer { status: 503, ..Answer::of(answer::TEXT, why + "\n") },
+            }
+        }
         _ => Answer {
             status: 404,
             ..Answer::of(answer::TEXT, "not found; the web services are below /oozie\n")

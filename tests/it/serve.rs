@@ -41,25 +41,41 @@ impl Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(more).current_dir(folder);
         command.env("ANKUS_USER_CONFIG", settings).env_remove("ANKUS_STORE");
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        Server::spawned(command).unwrap_or_else(|line| panic!("{line}"))
+    }
+
+    /// A server that a command starts, or what it says instead.
+    fn spawned(mut command: Command) -> Result<Server, String> {
+        let mut child = command.stderr(Stdio::piped()).spawn().map_err(|why| why.to_string())?;
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut line = String::new();
         lines.read_line(&mut line).expect("it says where it serves");
         let address = line.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
-        let address = address.unwrap_or_else(|| panic!("{line}")).0.to_owned();
+        let Some((address, _)) = address else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(line);
+        };
+        let address = address.to_owned();
         // What it logs has to go somewhere.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
-        Server { child, address }
+        Ok(Server { child, address })
     }
 
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        self.ask_at(method, &format!("/oozie/{path}"), headers, body)
+    }
+
+    /// Asks for any path.
+    #[track_caller]
+    fn ask_at(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let length = body.len();
         let host = &self.address;
         let request = format!(
-            "{method} /oozie/{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
         );
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut bytes = Vec::new();
@@ -635,4 +651,73 @@ fn expectations_of_workflows_actions_and_coordinators_are_listed_and_filtered() 
         let answer = server.ask("GET", &format!("v2/sla?filter={filter}"), "", "");
         assert!(answer.head.contains("e0303"), "{filter}: {}", answer.head);
     }
+}
+
+const APPENDING: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="a"><start to="s"/><action name="s">
+  <shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node><exec>sh</exec>
+  <argument>-c</argument><argument>echo "$1" &gt;&gt; "$0"; sleep 2</argument><argument>RAN</argument><argument>${wf:id()}</argument></shell>
+  <ok to="t"/><error to="k"/></action><action name="t">
+  <shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node><exec>true</exec></shell>
+  <ok to="e"/><error to="k"/></action><kill name="k"><message>m</message></kill><end name="e"/></workflow-app>"#;
+
+/// With a full disk nothing is acknowledged and nothing ends; when there is room it goes on by itself.
+#[test]
+fn a_full_disk_is_waited_for() {
+    let place = folder(&[]);
+    let at = |name: &str| place.path().join(name);
+    let app = at("root/apps/a");
+    std::fs::create_dir_all(&app).expect("a folder");
+    std::fs::create_dir(at("small")).expect("a folder");
+    let text = APPENDING.replace("RAN", &at("ran").to_string_lossy());
+    std::fs::write(app.join("workflow.xml"), text).expect("a file");
+    let root = at("root").to_string_lossy().into_owned();
+    let settings =
+        format!("[hosts]\n\"hdfs://nn\" = \"{root}\"\n[launchers]\ndisk_floor = \"0\"\n");
+    std::fs::write(at("user.toml"), settings).expect("a file");
+    let script = "mount -t tmpfs -o size=4m tmpfs small || exit 1; \
+         $ANKUS serve --listen 127.0.0.1:0 --store small/store & \
+         until [ -e fill ]; do sleep 0.1; done; dd if=/dev/zero of=small/filler bs=4k 2> full; touch filled; \
+         until [ -e free ]; do sleep 0.1; done; rm small/filler; \
+         until [ -e end ]; do sleep 0.1; done; kill $!; wait $!";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
+    command.current_dir(place.path()).env("ANKUS", env!("CARGO_BIN_EXE_ankus"));
+    command.env("ANKUS_USER_CONFIG", at("user.toml")).env_remove("ANKUS_STORE");
+    let mut server = match Server::spawned(command) {
+        Ok(server) => server,
+        Err(said) => {
+            println!("skipped: no small disk can be mounted here ({said})");
+            return;
+        }
+    };
+    let first = server.id("v1/jobs?action=start", "a");
+    // Its program runs, and ends while the disk is full.
+    let ran = || std::fs::read_to_string(at("ran")).unwrap_or_default();
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let holds = (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            holds()
+        });
+        assert!(holds, "{what}");
+    };
+    until("the program runs", &|| !ran().is_empty());
+    std::fs::write(at("fill"), "").expect("a file");
+    until("the disk is full", &|| at("filled").exists());
+    let refused = server.submit("v1/jobs?action=start", "a");
+    assert!(refused.status.starts_with("503"), "{} {}", refused.status, refused.body);
+    assert!(refused.body.contains("no room is left on the disk"), "{}", refused.body);
+    let ready = || server.ask_at("GET", "/readyz", "", "").status;
+    assert!(ready().starts_with("503"));
+    assert!(server.ask_at("GET", "/healthz", "", "").status.starts_with("200"));
+    // Longer than a store is waited for that refuses for another reason.
+    std::thread::sleep(Duration::from_secs(7));
+    assert!(ready().starts_with("503"));
+    std::fs::write(at("free"), "").expect("a file");
+    until("it is ready again", &|| ready().starts_with("200"));
+    server.waits(&first, "SUCCEEDED");
+    let second = server.id("v1/jobs?action=start", "a");
+    server.waits(&second, "SUCCEEDED");
+    assert_eq!(ran(), format!("{first}\n{second}\n"));
+    std::fs::write(at("end"), "").expect("a file");
+    server.child.wait().expect("it ends");
 }

@@ -67,6 +67,8 @@ const STOPPING: Duration = Duration::from_secs(20);
 const FORCED: Duration = Duration::from_secs(2);
 /// How soon a notification that failed is tried again by somebody who is about to end; twice as late each time.
 const SOON_MS: u64 = 500;
+/// Bytes that a commit may need.
+const ROOM: u64 = 1 << 18;
 
 /// The name of the store in its folder.
 pub const STORE: &str = "store.sqlite";
@@ -636,6 +638,14 @@ impl Driver {
         event: &ankus_lang::machine::coordinator::bundle::Event,
     ) -> Result<(), Error> {
         self.on_behalf(self.asker()).bundle(id, event)
+    }
+
+    /// Why the store takes nothing at the moment, if so.
+    pub fn refused(&self) -> Option<store::Error> {
+        let (error, is_asked_again) = self.executor.refused_by()?;
+        // What nobody asks again for is over when there is room for a commit.
+        let has_room = || self.shared.places.free().is_none_or(|free| free > ROOM);
+        (is_asked_again || error != store::Error::Full || !has_room()).then_some(error)
     }
 
     /// Waits so long for the end of a bundle, and says whether it has come.

@@ -301,6 +301,12 @@ impl Places {
         (free < floor).then_some((free, floor))
     }
 
+    /// Bytes that are free where the store lies; nothing where they cannot be asked for.
+    pub(super) fn free(&self) -> Option<u64> {
+        let stat = rustix::fs::statvfs(&self.folder).ok()?;
+        Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
     /// Whether nothing starts for want of room on the disk.
     pub(super) fn is_short_of_disk(&self) -> bool {
         self.shortage(&mut self.lock()).is_some()

@@ -204,6 +204,8 @@ struct Shared {
     instant: bool,
     started: AtomicBool,
     stopping: AtomicBool,
+    /// A store without room is waited for, however long.
+    waits_for_room: AtomicBool,
     threads: AtomicUsize,
     /// Something may be runnable.
     work: Signal,
@@ -279,6 +281,7 @@ impl Executor {
             config,
             started: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            waits_for_room: AtomicBool::new(false),
             threads: AtomicUsize::new(0),
             work: Signal::default(),
             dirty: Signal::default(),
@@ -649,6 +652,19 @@ impl Executor {
             return None;
         }
         self.shared.lock().given_up.clone()
+    }
+
+    /// From now on a store that has no room is waited for, however long: it is not given up as any other that refuses for
+    /// [`Config::give_up_ms`].
+    pub fn wait_for_room(&self) {
+        self.shared.waits_for_room.store(true, Ordering::Release);
+    }
+
+    /// What the store said when it refused the last commit, where it has taken none since; and whether it is asked again by
+    /// itself, because something waits for it.
+    pub fn refused_by(&self) -> Option<(store::Error, bool)> {
+        let core = self.shared.lock();
+        core.refuses_since.and_then(|_| Some((core.last_error.clone()?, core.pending() > 0)))
     }
 
     /// Who has called for a procedure that lives, if it is a child.

@@ -219,7 +219,10 @@ impl Shared {
                 core.last_error = Some(error.clone());
                 let now = core.now.elapsed_ms;
                 let refuses_for = now - *core.refuses_since.get_or_insert(now);
-                let is_over = refuses_for >= self.config.give_up_ms || error == store::Error::Gone;
+                let waits =
+                    error == store::Error::Full && self.waits_for_room.load(Ordering::Acquire);
+                let is_over = (refuses_for >= self.config.give_up_ms && !waits)
+                    || error == store::Error::Gone;
                 drop(core);
                 if self.runs_by_itself() && is_over {
                     self.give_up(error.clone());
