@@ -205,9 +205,9 @@ def play(job: dict, scenario: dict, excluded_succeed: bool) -> tuple[str, list[s
 def decided(key: str, condition: dict, scenario: dict, states: dict[str, str]) -> str:
     """The outcome of a condition: of a state as it is, of a case as the scenario has it."""
     for name, case in scenario["cases"].items():
-        number = 1 if key == name else None
-        if match := re.fullmatch(re.escape(name) + r"_(\d+)", key):
-            number = int(match[1])
+        number = None
+        if match := re.fullmatch(re.escape(name) + r"(?:_(\d+))?(?:_(?:and|or)_\d+)?", key):
+            number = int(match[1] or 1)
         if number is not None and case["of"] > 0 and number <= case["of"]:
             return "true" if number == case["number"] else "false"
     left = re.sub(r"\{\{tasks\.(\w+)\.result_state\}\}", lambda found: states[found[1]], condition["left"])

@@ -43,13 +43,38 @@ impl Condition {
     }
 }
 
+/// Conditions that hold together, or of which one has to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Case {
+    /// Whether all have to hold.
+    pub all: bool,
+    pub tests: Vec<Condition>,
+}
+
+impl Case {
+    pub(super) fn of(condition: Condition) -> Case {
+        Case { all: true, tests: vec![condition] }
+    }
+
+    fn negated(self) -> Case {
+        Case { all: !self.all, tests: self.tests.into_iter().map(Condition::negated).collect() }
+    }
+
+    /// Both, or one of both; nothing where that would be nested.
+    fn with(self, other: Case, all: bool) -> Option<Case> {
+        let fits = |case: &Case| case.tests.len() == 1 || case.all == all;
+        let tests = [&self.tests[..], &other.tests[..]].concat();
+        (fits(&self) && fits(&other)).then_some(Case { all, tests })
+    }
+}
+
 /// What an expression comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
     Number(String),
     Known(bool),
-    Test(Condition),
+    Test(Case),
     Nominal,
     /// What an action told, by the key of its task.
     Told(String),
@@ -65,15 +90,15 @@ impl Value {
         }
     }
 
-    fn test(self, text: &mut Text) -> Option<Condition> {
+    fn test(self, text: &mut Text) -> Option<Case> {
         match self {
             Value::Test(test) => Some(test),
-            Value::Known(known) => Some(Condition::equal(&known.to_string(), "true")),
+            Value::Known(known) => Some(Case::of(Condition::equal(&known.to_string(), "true"))),
             Value::Text(code) => {
                 if code.contains("{{") {
                     text.differs.push("the text `true` counts in small letters alone".to_owned());
                 }
-                Some(Condition::equal(&code, "true"))
+                Some(Case::of(Condition::equal(&code, "true")))
             }
             _ => None,
         }
@@ -126,7 +151,7 @@ impl Names<'_> {
     }
 
     /// Compiles the condition of a case.
-    pub(super) fn condition(&self, source: &str, dialect: Dialect) -> (Text, Condition) {
+    pub(super) fn condition(&self, source: &str, dialect: Dialect) -> (Text, Case) {
         let found = RefCell::new(None);
         let compiled =
             text::compile(source.trim(), self.phase, dialect, &|template, nodes, written| {
@@ -145,7 +170,7 @@ impl Names<'_> {
             (Some(test), 1) => test,
             (Some(_), _) => {
                 text.lacks.push("a comparison is only a part of the condition".to_owned());
-                Condition::equal("false", "true")
+                Case::of(Condition::equal("false", "true"))
             }
             (None, _) => {
                 let own = printed(&text).trim().to_owned();
@@ -153,7 +178,7 @@ impl Names<'_> {
                     let differs = "the text `true` counts in small letters alone";
                     text.differs.push(differs.to_owned());
                 }
-                Condition::equal(&own, "true")
+                Case::of(Condition::equal(&own, "true"))
             }
         };
         (text, test)
@@ -209,17 +234,23 @@ impl Names<'_> {
                 told(stack.pop()?, &key, text)?
             }
             Op::Not => Value::Test(stack.pop()?.test(text)?.negated()),
-            Op::Empty => Value::Test(Condition::equal(&stack.pop()?.text()?, "")),
+            Op::Empty => Value::Test(Case::of(Condition::equal(&stack.pop()?.text()?, ""))),
             Op::Binary(operator) => {
                 let (right, left) = (stack.pop()?, stack.pop()?);
                 binary(operator, left, right, text)?
+            }
+            Op::And | Op::Or => {
+                let (right, left) = (stack.pop()?.test(text)?, stack.pop()?.test(text)?);
+                Value::Test(left.with(right, node.op == Op::And)?)
             }
             Op::Call { arguments, .. } => {
                 let from = stack.len().checked_sub(arguments as usize)?;
                 let given = stack.split_off(from);
                 self.call(&template.call_name(node), given, text)?
             }
-            Op::BaseTest(_) | Op::ValueEnd | Op::CallStart(_) => return Some(()),
+            Op::BaseTest(_) | Op::ValueEnd | Op::CallStart(_) | Op::AndTest(_) | Op::OrTest(_) => {
+                return Some(());
+            }
             _ => return None,
         };
         stack.push(next);
@@ -377,5 +408,6 @@ fn binary(operator: Binary, left: Value, right: Value, text: &mut Text) -> Optio
     if matches!(left, Value::Known(_)) || matches!(right, Value::Known(_)) {
         text.differs.push("the text `true` counts in small letters alone".to_owned());
     }
-    Some(Value::Test(Condition { op, left: left.text()?, right: right.text()? }))
+    let test = Condition { op, left: left.text()?, right: right.text()? };
+    Some(Value::Test(Case::of(test)))
 }

@@ -3,7 +3,7 @@
 //! A failure that leads anywhere but to a kill node is asked for by a condition on the state of its task, because a task that did
 //! not run since another failed before it counts as failed as well.
 
-use super::expression::Condition;
+use super::expression::{Case, Condition};
 use super::{Printer, program};
 use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
@@ -237,7 +237,7 @@ impl Printer<'_> {
         graph: &mut Graph<'_>,
         (at, id, targets): (TaskId, NodeId, &[TaskId]),
         workflow: &Workflow,
-        (depends, runs): (Vec<Depends>, Option<&str>),
+        (depends, runs): (Vec<Depends>, Option<&'static str>),
     ) {
         if let Some(element) = self.tree.element(workflow.node(id).element)
             && let Some(switch) = element.child("switch")
@@ -246,7 +246,7 @@ impl Printer<'_> {
         }
         let exits = workflow.exits(id);
         let cases: Vec<_> = exits.iter().filter(|exit| exit.target.given).zip(targets).collect();
-        let mut found: Vec<(TaskId, Condition)> = Vec::new();
+        let mut found: Vec<(TaskId, Case)> = Vec::new();
         let mut rest = None;
         for (exit, target) in cases {
             let Some(predicate) = &exit.predicate else {
@@ -268,21 +268,47 @@ impl Printer<'_> {
             graph.ways.extend(rest.map(|to| ((at, to), vec![(own, Some("true"))])));
             return;
         }
-        let mut last = own;
-        let (mut depends, mut runs) = (depends, runs);
-        for (number, (target, test)) in found.iter().enumerate() {
+        let name = own.clone();
+        let mut way = (own, depends, runs);
+        for (number, (target, case)) in found.iter().enumerate() {
             if number > 0 {
-                let next = self.key_of(&format!("{}_{}", graph.keys[at], number + 1));
-                (depends, runs) = (vec![(last, Some("false"))], None);
-                last = next;
+                way.0 = self.key_of(&format!("{name}_{}", number + 1));
             }
-            graph.printed.push(task(&last, depends, runs, condition(test)));
-            depends = Vec::new();
-            graph.ways.entry((at, *target)).or_default().push((last.clone(), Some("true")));
+            let (holds, fails) = self.case(graph, case, (&name, number + 1), way);
+            graph.ways.entry((at, *target)).or_default().extend(holds);
+            // Of several ways one is gone, and the others are excluded.
+            let runs = (fails.len() > 1).then_some("NONE_FAILED");
+            way = (String::new(), fails, runs);
         }
         if let Some(rest) = rest {
-            graph.ways.entry((at, rest)).or_default().push((last, Some("false")));
+            graph.ways.entry((at, rest)).or_default().extend(way.1);
         }
+    }
+
+    /// The conditions of a case, one after another: the ways on where it holds, and where it does not.
+    fn case(
+        &mut self,
+        graph: &mut Graph<'_>,
+        case: &Case,
+        (name, number): (&str, usize),
+        (mut key, mut depends, mut runs): (String, Vec<Depends>, Option<&'static str>),
+    ) -> (Vec<Depends>, Vec<Depends>) {
+        let (on, off, word) = match case.all {
+            true => ("true", "false", "and"),
+            false => ("false", "true", "or"),
+        };
+        let mut left = Vec::new();
+        for (place, test) in case.tests.iter().enumerate() {
+            if place > 0 {
+                (depends, runs) = (vec![(key, Some(on))], None);
+                key = self.key_of(&format!("{name}_{number}_{word}_{}", place + 1));
+            }
+            graph.printed.push(task(&key, depends, runs, condition(test)));
+            depends = Vec::new();
+            left.push((key.clone(), Some(off)));
+        }
+        let through = vec![(key, Some(on))];
+        if case.all { (through, left) } else { (left, through) }
     }
 
     /// What fails because it could not be carried over.
