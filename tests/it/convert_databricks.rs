@@ -89,6 +89,15 @@ fn what_no_reference_says_fails_and_says_so() {
     let text = std::fs::read_to_string(out.join("resources/load.job.yml")).expect("a file");
     assert!(text.contains("not carried over: no reference of Databricks says"), "{text}");
     assert!(!text.contains("load.sh"), "{text}");
+
+    // Everybody sees what a run is given.
+    let text = FORKED.replace("${input}", "${password}");
+    written(folder.path(), "workflow.xml", &text);
+    let report = shown(&folder.path().join("report.json"));
+    convert(&[&path, "--report", &report, "-D", "mode=full", "-D", "password=hunter22"]);
+    let report = std::fs::read_to_string(report).expect("a report");
+    assert!(report.contains("a secret is left out of the parameters"), "{report}");
+    assert!(!report.contains("hunter22"), "{report}");
 }
 
 #[test]

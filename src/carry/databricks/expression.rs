@@ -120,6 +120,8 @@ pub(super) struct Names<'a> {
     pub failed: &'a [(String, String)],
     /// The value of a property at submission.
     pub given: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a property is a secret.
+    pub secret: &'a dyn Fn(&str) -> bool,
 }
 
 /// A text as a field of a job.
@@ -266,7 +268,10 @@ impl Names<'_> {
         if let Some(power) = ["KB", "MB", "GB", "TB", "PB"].iter().position(|unit| *unit == name) {
             return Some(1024_u64.pow(power as u32 + 1).to_string());
         }
-        if (self.given)(name).is_none() {
+        if (self.secret)(name) {
+            let differs = "a secret is left out of the parameters, which everybody sees: let the program read it from a secret scope";
+            text.differs.insert(0, differs.to_owned());
+        } else if (self.given)(name).is_none() {
             let differs = "a run that is not given this parameter takes it for an empty text";
             text.differs.push(differs.to_owned());
         }

@@ -161,6 +161,7 @@ impl<'a> Printer<'a> {
             before: &self.before,
             failed: &self.failed,
             given: &|name| self.value_of(name),
+            secret: &|name| self.given.secrets.covers(name),
         };
         ask(&names, self.given.dialect)
     }
