@@ -859,21 +859,48 @@ fn typed_through(folder: &Path, file: &Path) {
     assert_eq!(editor.shut_down(), Some(0));
 }
 
+/// All files of a folder and of those in it, in order.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let each = paths.into_iter().flat_map(|path| match path.is_dir() {
+        true => files_below(&path),
+        false => vec![path],
+    });
+    each.collect()
+}
+
 #[test]
 fn a_file_may_be_typed_letter_by_letter() {
     let (_room, folder) = fixture("err/nightly");
     typed_through(&folder, &folder.join("workflow.xml"));
     let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
-    let corpus = corpus.canonicalize().expect("it is there").join("gbif__occurrence");
-    for (path, found) in by_command(&corpus, &["."])
-        .into_iter()
-        .filter(|(path, _)| {
-            let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-            path.extension().is_some_and(|end| end == "xml") && (1_000..4_000).contains(&length)
-        })
-        .take(4)
-    {
-        assert!(!found.is_empty());
-        typed_through(&corpus, &path);
+    let corpus = corpus.canonicalize().expect("it is there");
+    // `cargo xtask type-through` types more of them, from everywhere.
+    let asked = std::env::var("ANKUS_TYPE_THROUGH").ok().and_then(|number| number.parse().ok());
+    let (folder, most) = match asked {
+        Some(most) => (corpus, most),
+        None => (corpus.join("gbif__occurrence"), 4),
+    };
+    let mut fits: Vec<PathBuf> = match asked {
+        None => by_command(&folder, &["."]).into_keys().collect(),
+        Some(_) => files_below(&folder),
+    };
+    fits.retain(|path| {
+        let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let is_definition = ["<workflow-app", "<coordinator-app", "<bundle-app"]
+            .iter()
+            .any(|root| text.contains(root));
+        is_definition && (1_000..4_000).contains(&length)
+    });
+    // Those that are typed stand evenly among all of them.
+    let step = (fits.len() / most).max(1);
+    let chosen: Vec<_> = fits.into_iter().step_by(step).take(most).collect();
+    assert_eq!(chosen.len(), most);
+    for path in &chosen {
+        typed_through(&folder, path);
     }
+    println!("{most} files typed letter by letter");
 }

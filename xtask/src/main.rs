@@ -19,6 +19,7 @@
 //! `cargo xtask bench-converters [--most N]` converts workflows with `ankus convert` and with o2a, and has Airflow import both.
 //! `cargo xtask panel [FOLDER] [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings to be judged by people.
 //! `cargo xtask replay [--folder FOLDER] [--scenarios N]` plays scenarios of the corpus here and in real Airflow.
+//! `cargo xtask type-through [--files N]` types so many files of the corpus letter by letter into the language server.
 //! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
 
 #![expect(
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
             let folder = text("--folder");
             told(replay::run(&root(), folder.as_deref(), option("--scenarios").unwrap_or(100)))
         }
+        Some("type-through") => type_through(option("--files").unwrap_or(50)),
         Some("bench-durable") => told(durable::run()),
         Some("simulate") => {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
@@ -213,6 +215,21 @@ fn told(outcome: Result<(), String>) -> ExitCode {
 
 /// Runs the tests that hold answers against the folders of facts, and keeps how many agree. A floor only rises, unless the
 /// facts are others.
+/// Types files of the corpus letter by letter, which is a test with more files than usual.
+fn type_through(files: u64) -> ExitCode {
+    let status = Command::new("cargo")
+        .args(["test", "-p", "ankus-cli", "--locked", "--test", "it", "--"])
+        .args(["lsp::a_file_may_be_typed_letter_by_letter", "--exact", "--nocapture"])
+        .current_dir(root())
+        .env("ANKUS_TYPE_THROUGH", files.to_string())
+        .env("ANKUS_REQUIRE_SHARED", "1")
+        .status();
+    match status.is_ok_and(|status| status.success()) {
+        true => ExitCode::SUCCESS,
+        false => fail("what is typed is not what the command finds"),
+    }
+}
+
 fn floors(root: &Path) -> ExitCode {
     let made = root.join("target/floors");
     let _ = std::fs::remove_dir_all(&made);
