@@ -216,6 +216,16 @@ fn tell(
             }
         }
     }
+    let known: BTreeSet<&str> = conversions
+        .iter()
+        .flat_map(|one| one.lost(&[]))
+        .map(|(_, entry)| entry.construct.as_str())
+        .collect();
+    for name in allowed.iter().filter(|name| *name != "*" && !known.contains(name.as_str())) {
+        let near = ankus::diag::nearest(name, known.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        shell.say(format!("--allow {name}: nothing of that name is lost{near}"));
+    }
     let of = |outcome| conversions.iter().map(|one| one.count(outcome)).sum::<usize>();
     shell.say(format!(
         "{}: {} exact, {} approximate, {} lost",

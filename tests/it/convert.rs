@@ -159,6 +159,8 @@ fn what_is_lost_has_to_be_allowed() {
         serde_json::from_str(&std::fs::read_to_string(&report).expect("a report")).expect("JSON");
     assert_eq!(read["target"], "airflow==3");
     assert_eq!(convert(&[&file, "--report", &report, "--allow", "*"]).0, 0);
+    let (code, _, said) = convert(&[&file, "--report", &report, "--allow", "workflow.action.owm"]);
+    assert!(code == 1 && said.contains("did you mean `workflow.action.own`?"), "{said}");
 }
 
 /// The corpus, converted once for each version.
