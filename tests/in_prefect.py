@@ -64,10 +64,14 @@ def served(name):
 def schedule(one):
     """A schedule as the server of Prefect reads it."""
     if one.cron:
-        return server.CronSchedule(cron=one.cron, timezone=one.timezone, day_or=one.day_or)
+        return server.CronSchedule(
+            cron=one.cron, timezone=one.timezone, day_or=one.day_or
+        )
     if one.interval:
         anchor = {"anchor_date": one.anchor_date} if one.anchor_date else {}
-        return server.IntervalSchedule(interval=one.interval, timezone=one.timezone, **anchor)
+        return server.IntervalSchedule(
+            interval=one.interval, timezone=one.timezone, **anchor
+        )
     return server.RRuleSchedule(rrule=one.rrule, timezone=one.timezone or "UTC")
 
 
@@ -77,13 +81,17 @@ async def times(wanted):
     for name, expected in wanted.items():
         if not expected:
             continue
-        start = dt.datetime.strptime(expected[0], "%Y-%m-%dT%H:%MZ").replace(tzinfo=dt.UTC)
+        start = dt.datetime.strptime(expected[0], "%Y-%m-%dT%H:%MZ").replace(
+            tzinfo=dt.UTC
+        )
         [one] = served(name)
         dates = await schedule(one).get_dates(len(expected), start=start)
         found = [at.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%MZ") for at in dates]
         compared += len(expected)
         if found != expected:
-            pairs = [(a, b) for a, b in zip(found, expected, strict=False) if a != b][:3]
+            pairs = [(a, b) for a, b in zip(found, expected, strict=False) if a != b][
+                :3
+            ]
             wrong[name] = {"first": pairs, "lengths": [len(found), len(expected)]}
     return {"flows": len(wanted), "times": compared, "wrong": wrong}
 

@@ -1,18 +1,21 @@
-//! Expressions as they are carried over to Airflow: what the helpers make of them, beside the server's own answers.
+//! Expressions as they are carried over to Airflow and Prefect: what the helpers make of them, beside the server's own answers.
 
 use crate::convert::{airflow, asked_of};
+use crate::convert_prefect::prefect;
 use crate::oracle;
 use ankus::carry::airflow::expression::{Names, Part, Place, Text};
+use ankus::carry::prefect::expression;
 use ankus_lang::el::{Dialect, Phase};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Functions whose results are those of a cluster or of Airflow, which a template alone does not have.
 const ELSEWHERE: [&str; 6] =
     ["timestamp(", "wf:error", "wf:lastError", "hadoop:", "wf:external", "wf:transition"];
 
-/// A vector as a template, or why there is none.
-fn template(vector: &Value) -> Result<String, String> {
+/// A vector as a template or as code, or why there is none.
+fn carried(vector: &Value, place: Place) -> Result<String, String> {
     let group = vector["group"].as_str().expect("a group");
     let phase = Phase::from_name(group).expect("a known group");
     let state = &vector["state"];
@@ -29,8 +32,9 @@ fn template(vector: &Value) -> Result<String, String> {
     // Properties are texts; the vectors have other values as well.
     let typed = vector["vars"].as_object().into_iter().flatten();
     let typed = typed.filter(|(_, value)| !value.is_string());
+    let owner = if place == Place::Template { "params" } else { "run.params" };
     let texts = typed.map(|(name, _)| {
-        let part = Part::Value(format!("params['{name}']"), false);
+        let part = Part::Value(format!("{owner}['{name}']"), false);
         (name.clone(), Text { parts: vec![part], ..Text::default() })
     });
     let texts = texts.collect();
@@ -42,12 +46,13 @@ fn template(vector: &Value) -> Result<String, String> {
         constants: &constants,
         data: &data,
         tasks: &tasks,
-        place: Place::Template,
+        place,
     };
     let text = names.text(vector["expr"].as_str().expect("a text"), Dialect::Tomcat);
-    match text.lacks.first() {
-        Some(why) => Err(why.clone()),
-        None => Ok(text.jinja()),
+    match (text.lacks.first(), place) {
+        (Some(why), _) => Err(why.clone()),
+        (None, Place::Template) => Ok(text.jinja()),
+        (None, Place::Flow) => Ok(expression(text)),
     }
 }
 
@@ -74,7 +79,20 @@ fn is_compared(vector: &Value) -> bool {
 
 #[test]
 fn expressions_come_to_what_a_server_makes_of_them() {
-    let Some(python) = airflow("airflow") else { return };
+    if let Some(python) = airflow("airflow") {
+        compare(&python, "Airflow", Place::Template, "el_in_jinja.py");
+    }
+}
+
+#[test]
+fn expressions_of_flows_come_to_what_a_server_makes_of_them() {
+    if let Some(python) = prefect() {
+        compare(&python, "Prefect", Place::Flow, "el_in_python.py");
+    }
+}
+
+/// Has the vectors evaluated by a script, and compares with the server's answers.
+fn compare(python: &Path, engine: &str, place: Place, script: &str) {
     let Some(text) = oracle::file("ANKUS_REFERENCE", "reference", "el-vectors.json") else {
         return;
     };
@@ -84,10 +102,11 @@ fn expressions_come_to_what_a_server_makes_of_them() {
     let (mut agree, mut refused) = (0, 0);
     let (mut todo, mut asked) = (Vec::new(), Vec::new());
     for vector in &vectors {
-        match template(vector) {
-            Ok(template) => {
+        match carried(vector, place) {
+            Ok(code) => {
+                let field = if place == Place::Template { "template" } else { "code" };
                 asked.push(json!({
-                    "template": template, "vars": vector["vars"], "state": vector["state"],
+                    field: code, "vars": vector["vars"], "state": vector["state"],
                 }));
                 todo.push(vector);
             }
@@ -99,7 +118,7 @@ fn expressions_come_to_what_a_server_makes_of_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("vectors.json");
     std::fs::write(&file, Value::Array(asked.clone()).to_string()).expect("writable");
-    let answers = asked_of(&python, "el_in_jinja.py", &[&file.to_string_lossy()]);
+    let answers = asked_of(python, script, &[&file.to_string_lossy()]);
     for ((vector, asked), answer) in
         todo.iter().zip(&asked).zip(answers.as_array().expect("a list"))
     {
@@ -111,9 +130,9 @@ fn expressions_come_to_what_a_server_makes_of_them() {
         }
         println!(
             "{} {}\n   {}\n   expected {}\n   found    {answer}",
-            vector["group"], vector["expr"], asked["template"], vector["expect"]
+            vector["group"], vector["expr"], asked, vector["expect"]
         );
     }
-    println!("expressions in Airflow: {refused} refused by the conversion, with the reason");
-    oracle::agree("expressions in Airflow", agree, vectors.len());
+    println!("expressions in {engine}: {refused} refused by the conversion, with the reason");
+    oracle::agree(&format!("expressions in {engine}"), agree, vectors.len());
 }

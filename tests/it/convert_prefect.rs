@@ -18,7 +18,7 @@ fn convert(arguments: &[&str]) -> (i32, String, String) {
 }
 
 /// The Python of a virtual environment with Prefect: where a variable says, or where `tests/prefect-env.sh` puts it.
-fn prefect() -> Option<PathBuf> {
+pub(crate) fn prefect() -> Option<PathBuf> {
     let folder = std::env::var_os("ANKUS_PREFECT").unwrap_or_else(|| "/tmp/prefect3".into());
     let folder = PathBuf::from(folder);
     let python = folder.join("bin/python");

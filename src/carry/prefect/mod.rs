@@ -51,6 +51,11 @@ pub fn flow_name(name: &str) -> String {
     if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
 }
 
+/// The expression of Python that a text becomes in a flow.
+pub fn expression(text: Code) -> String {
+    python::expression(&python::neutral(text))
+}
+
 /// Prints one application.
 struct Printer<'a> {
     given: Given<'a>,

@@ -400,9 +400,11 @@ class Run:
         return str(Secret.load(block).get())
 
     def exists(self, uri: str) -> bool:
-        """`fs:exists()`, without patterns."""
-        if not uri or any(c in uri for c in "*?{["):
-            raise el.Error(f"{uri!r} is not the path of one file")
+        """`fs:exists()`: whether there is a file or a folder, or one that fits a pattern."""
+        if not uri:
+            raise el.Error("a path is empty")
+        if any(c in uri for c in "*?{["):
+            return _hdfs(["-ls", "-d", uri]).returncode == 0
         return _hdfs(["-test", "-e", uri]).returncode == 0
 
     def is_dir(self, uri: str) -> bool:
