@@ -19,6 +19,7 @@ use ankus::syntax::xml::Element;
 use ankus_lang::coordinator::Definition;
 use ankus_lang::el::Dialect;
 use ankus_lang::time::{Instant, ProcessingZone};
+use ankus_project::application::PATHS;
 use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -522,18 +523,17 @@ impl Gathering<'_> {
     }
 
     /// An application that another one names by its path.
-    fn around(&self, from: &Loaded, uri: &str, file: &str) -> Option<PathBuf> {
+    /// `own` is the path of that one, where it is known.
+    fn around(&self, from: &Loaded, own: Option<&str>, uri: &str, file: &str) -> Option<PathBuf> {
         let looks = Looks::into_tree(&from.found.tree, None);
-        let found = from.application_around(looks, None, uri, file);
-        // A folder that is named alone has its workflow beside its coordinator.
+        let found = from.application_around(looks, own, uri, file);
+        // Where the folder is not known, the workflow beside the coordinator is meant.
         found.or_else(|| {
             let folder = absolute(&from.found.path).parent()?.to_owned();
             let beside = folder.join(file);
             let looks = Looks::into_tree(&from.found.tree, None);
             let last = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            let fits = last == file
-                || last.contains("${")
-                || folder.file_name().is_some_and(|name| *name == *last);
+            let fits = last == file || last.contains("${");
             (fits && beside != absolute(&from.found.path) && looks.is_file(&beside))
                 .then_some(beside)
         })
@@ -562,7 +562,8 @@ impl Gathering<'_> {
             let name = airflow::dag_id(name.unwrap_or("bundle"));
             if let Ok(taken) = &submitted.outcome {
                 for (at, member) in taken.members.iter().enumerate() {
-                    let file = self.around(&loaded, &member.app_path, "coordinator.xml");
+                    let own = taken.properties.get(PATHS[2]).map(String::as_str);
+                    let file = self.around(&loaded, own, &member.app_path, "coordinator.xml");
                     known.push(file.is_some());
                     let Some(file) = file else { continue };
                     let given =
@@ -613,7 +614,9 @@ impl Gathering<'_> {
         let written = analysis.coordinator().app_path.as_ref().map(|path| path.as_str().to_owned());
         let uri =
             definition.as_ref().ok().map(|definition| definition.app_path.clone()).or(written);
-        let file = uri.and_then(|uri| self.around(&loaded, &uri, "workflow.xml"));
+        let own = definition.as_ref().ok().and_then(|known| known.properties.get(PATHS[1]));
+        let own = own.map(String::as_str);
+        let file = uri.and_then(|uri| self.around(&loaded, own, &uri, "workflow.xml"));
         let workflow = match file {
             Some(file) => {
                 self.used.insert(absolute(&file));
