@@ -883,10 +883,7 @@ fn a_file_may_be_typed_letter_by_letter() {
         Some(most) => (corpus, most),
         None => (corpus.join("gbif__occurrence"), 4),
     };
-    let mut fits: Vec<PathBuf> = match asked {
-        None => by_command(&folder, &["."]).into_keys().collect(),
-        Some(_) => files_below(&folder),
-    };
+    let mut fits = files_below(&folder);
     fits.retain(|path| {
         let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let text = std::fs::read_to_string(path).unwrap_or_default();
