@@ -447,7 +447,7 @@ fn no_secret_is_written_down() {
     written(&apps, "two/workflow.xml", &SECRETS.replace("hushed", "hushed2"));
     written(&apps, "two/job.properties", "dbPassword=planted-20\n");
     let mut seen = String::new();
-    for target in ["airflow", "airflow==2.10", "step-functions"] {
+    for target in ["airflow", "airflow==2.10", "step-functions", "argo", "prefect", "databricks"] {
         let out = folder.path().join(target);
         let mut arguments: Vec<String> = vec![shown(&apps), "-o".into(), shown(&out)];
         arguments.extend(["--to".into(), target.into(), "--allow".into(), "*".into()]);

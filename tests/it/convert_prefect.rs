@@ -180,3 +180,43 @@ fn flows_end_as_their_workflows_do() {
     let line = found.lines().find(|line| line.starts_with("replay: agree ")).expect("a summary");
     println!("{line}");
 }
+
+const STOPPED: &str = r#"<workflow-app name="stopped" xmlns="uri:oozie:workflow:0.5">
+  <start to="both"/>
+  <fork name="both"><path start="long"/><path start="bad"/></fork>
+  <action name="long" retry-max="3" retry-interval="1"><shell xmlns="uri:oozie:shell-action:0.2"><exec>sleep</exec><argument>300</argument></shell>
+    <ok to="meet"/><error to="fail"/></action>
+  <action name="bad"><shell xmlns="uri:oozie:shell-action:0.2"><exec>sh</exec><argument>-c</argument><argument>echo no room; exit 3</argument></shell>
+    <ok to="meet"/><error to="fail"/></action>
+  <join name="meet" to="end"/>
+  <kill name="fail"><message>${wf:lastErrorNode()}: ${wf:errorMessage(wf:lastErrorNode())}</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
+/// A kill node stops what runs, and what it stops is not tried again.
+#[test]
+fn a_kill_node_stops_what_runs() {
+    let Some(python) = prefect() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", STOPPED);
+    let (code, lost, said) =
+        convert(&[&shown(&folder.path().join("workflow.xml")), "-o", &shown(folder.path())]);
+    assert_eq!(code, 0, "{lost}{said}");
+    let began = std::time::Instant::now();
+    let output = Command::new(python)
+        .arg(folder.path().join("flows/stopped.py"))
+        .env("PREFECT_HOME", folder.path().join("home"))
+        .env("DO_NOT_TRACK", "1")
+        .output()
+        .expect("Python starts");
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!output.status.success(), "{text}");
+    assert!(text.contains("bad: exit code 3: no room"), "{text}");
+    assert!(text.contains("the run ended") && !text.contains("Retry 1/3"), "{text}");
+    // Its five minutes were not waited for.
+    assert!(began.elapsed().as_secs() < 250, "{:?}\n{text}", began.elapsed());
+}

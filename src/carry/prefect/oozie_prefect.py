@@ -132,6 +132,8 @@ class Run:
                     name=step.name,
                     retries=step.retries,
                     retry_delay_seconds=step.retry_delay_seconds,
+                    # What is stopped with the run is not tried again.
+                    retry_condition_fn=lambda *_: not self.ended.is_set(),
                 )
                 waits = [allow_failure(futures[name]) for name in sorted(before)]
                 future = futures[step.name] = own.submit(wait_for=waits)
@@ -186,6 +188,8 @@ class Run:
                 self.ways[step.name] = way
                 name = "Skipped" if way == SKIPPED else "Stopped"
                 return Completed(name=name, message="no run of the workflow got here")
+            # What an earlier try said counts no more.
+            self.errors = [error for error in self.errors if error[0] != step.name]
             try:
                 chosen = step.work()
             except ActionFailed as error:
