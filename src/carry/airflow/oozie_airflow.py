@@ -301,10 +301,54 @@ def file_status(context: Any, uri: str) -> dict[str, Any]:
 
 @jinja2.pass_context
 def exists(context: Any, uri: str) -> bool:
-    """`fs:exists()`, without patterns."""
-    if not uri or re.search(r"[*?{\[]", uri):
-        raise AirflowException(f"{uri!r} is not the path of one file")
-    return bool(file_status(context, uri))
+    """`fs:exists()`: whether there is a file or a folder, or one that fits a pattern."""
+    if not uri:
+        raise AirflowException("a path is empty")
+    if not re.search(r"[*?{\[]", uri):
+        return bool(file_status(context, uri))
+    files, found = cluster(context), [""]
+    for part in el.path_of(uri).strip("/").split("/"):
+        if not re.search(r"[*?{\[]", part):
+            found = [f"{folder}/{part}" for folder in found]
+            continue
+        fits = re.compile(_pattern(part))
+        folders = [one for one in found if _kind(files, one) == "DIRECTORY"]
+        found = [
+            f"{folder}/{name}"
+            for folder in folders
+            for name, _ in files.list(folder or "/", status=True)
+            if fits.fullmatch(name)
+        ]
+    return any(_kind(files, path) for path in found)
+
+
+def _kind(files: Any, path: str) -> str:
+    return (files.status(path or "/", strict=False) or {}).get("type", "")
+
+
+def _pattern(part: str) -> str:
+    """A pattern of Hadoop for one part of a path, as a regular expression."""
+    out, at, open_braces = "", 0, 0
+    while at < len(part):
+        c = part[at]
+        if c == "[":
+            end = part.find("]", at + 1)
+            if end < 0:
+                raise AirflowException(f"{part!r} has a `[` without its `]`")
+            out += part[at : end + 1].replace("\\", "\\\\")
+            at = end
+        elif c in "*?{" or (c in ",}" and open_braces):
+            out += {"*": ".*", "?": ".", "{": "(?:", ",": "|", "}": ")"}[c]
+            open_braces += {"{": 1, "}": -1}.get(c, 0)
+        elif c == "\\" and at + 1 < len(part):
+            at += 1
+            out += re.escape(part[at])
+        else:
+            out += re.escape(c)
+        at += 1
+    if open_braces:
+        raise AirflowException(f"{part!r} has a `{{` without its `}}`")
+    return out
 
 
 @jinja2.pass_context
