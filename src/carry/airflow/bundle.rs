@@ -15,8 +15,9 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[bool]) -> Co
         if let Some(parameters) = root.child("parameters") {
             ledger.whole(parameters.span(), Outcome::Exact, "", "");
         }
-        let reason = "the DAGs are there as soon as their files are; the bundle cannot be paused, killed or rerun as one";
-        ledger.claim(root.name_span(), Outcome::Approximate, reason, "choose them by their tag");
+        let reason = "each coordinator is converted by itself; the bundle cannot be paused, killed or rerun as one";
+        let remedy = "choose what is converted by its name, or by its tag in Airflow";
+        ledger.claim(root.name_span(), Outcome::Approximate, reason, remedy);
         let members = root.elements().filter(|element| element.name() == "coordinator");
         for (at, member) in members.enumerate() {
             if found.get(at) == Some(&true) {
@@ -28,8 +29,9 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[bool]) -> Co
         }
     }
     if let Some(kick_off) = &bundle.kick_off {
-        let reason = "the runs before it are made as soon as the DAG is there";
-        ledger.claim(kick_off.span(), Outcome::Approximate, reason, "unpause the DAGs then");
+        let reason = "what is converted runs as soon as it is there";
+        let remedy = "bring it there, or unpause it, at this time";
+        ledger.claim(kick_off.span(), Outcome::Approximate, reason, remedy);
     }
     let entries = ledger.entries(analysis.source());
     let entries = entries.into_iter().map(|entry| (path.to_owned(), entry)).collect();
