@@ -34,7 +34,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 pub use coordinator::{
-    NamedApplication, Submitted, application_paths, refused_path, submit_bundle, submit_coordinator,
+    NamedApplication, Submitted, application_paths, refused_path, resolved, submit_bundle,
+    submit_coordinator,
 };
 pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};

@@ -562,8 +562,9 @@ impl Gathering<'_> {
             let name = airflow::dag_id(name.unwrap_or("bundle"));
             if let Ok(taken) = &submitted.outcome {
                 for (at, member) in taken.members.iter().enumerate() {
-                    let own = taken.properties.get(PATHS[2]).map(String::as_str);
-                    let file = self.around(&loaded, own, &member.app_path, "coordinator.xml");
+                    let own = check::resolved(&taken.properties, PATHS[2]);
+                    let file =
+                        self.around(&loaded, own.as_deref(), &member.app_path, "coordinator.xml");
                     known.push(file.is_some());
                     let Some(file) = file else { continue };
                     let given =
@@ -614,9 +615,9 @@ impl Gathering<'_> {
         let written = analysis.coordinator().app_path.as_ref().map(|path| path.as_str().to_owned());
         let uri =
             definition.as_ref().ok().map(|definition| definition.app_path.clone()).or(written);
-        let own = definition.as_ref().ok().and_then(|known| known.properties.get(PATHS[1]));
-        let own = own.map(String::as_str);
-        let file = uri.and_then(|uri| self.around(&loaded, own, &uri, "workflow.xml"));
+        let known = definition.as_ref().ok();
+        let own = known.and_then(|known| check::resolved(&known.properties, PATHS[1]));
+        let file = uri.and_then(|uri| self.around(&loaded, own.as_deref(), &uri, "workflow.xml"));
         let workflow = match file {
             Some(file) => {
                 self.used.insert(absolute(&file));

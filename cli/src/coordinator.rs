@@ -11,7 +11,7 @@ use ankus_engine::driver::bundle::{self, SubmitBundle};
 use ankus_engine::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
 use ankus_engine::driver::{self, object, view};
 use ankus_engine::host::files::FileUri;
-use ankus_lang::coordinator::{Definition, Existing};
+use ankus_lang::coordinator::{Bundle, Definition, Existing};
 use ankus_lang::machine::coordinator::{ActionStatus, Event, Status, bundle::Event as BundleEvent};
 use ankus_lang::time::Instant as Time;
 use ankus_procedure::store::Reader;
@@ -85,7 +85,7 @@ pub(super) fn run(
     }
     let definitions: Vec<Definition> =
         tracks.tracks.into_iter().map(|track| track.definition).collect();
-    let mounts = mounts(&loaded, &definitions);
+    let mounts = mounts(&loaded, tracks.bundle.as_ref(), &definitions);
     let id = arguments.id.clone();
     let submitted = match tracks.bundle {
         Some(bundle) => {
@@ -228,24 +228,33 @@ pub(super) fn is_one(id: &str, store: &StoreArguments) -> miette::Result<bool> {
     Ok(Job::find(&*store::reader(store)?, id)?.is_some())
 }
 
-/// The application paths of coordinators, each with the definition of its workflow if that lies around them.
+/// The application paths of a coordinator, or of those of a bundle, each with the definition of its workflow if that lies around them.
 pub(super) fn workflows(
     loaded: &Loaded,
+    bundle: Option<&Bundle>,
     definitions: &[Definition],
 ) -> Vec<(String, Option<PathBuf>)> {
     let around = |definition: &Definition| {
         let looks = Looks::into_tree(&loaded.found.tree, None);
-        let own = definition.properties.get(PATHS[1]).map(String::as_str);
-        loaded.application_around(looks, own, &definition.app_path, "workflow.xml")
+        // The path of what is submitted: of the bundle, or of the coordinator itself.
+        let own = match bundle {
+            Some(bundle) => ankus::check::resolved(&bundle.properties, PATHS[2]),
+            None => ankus::check::resolved(&definition.properties, PATHS[1]),
+        };
+        loaded.application_around(looks, own.as_deref(), &definition.app_path, "workflow.xml")
     };
     let each = definitions.iter();
     each.map(|definition| (definition.app_path.clone(), around(definition))).collect()
 }
 
 /// The workflows of coordinators, where their folders stand in the file systems.
-pub(super) fn mounts(loaded: &Loaded, definitions: &[Definition]) -> Vec<(String, PathBuf)> {
+pub(super) fn mounts(
+    loaded: &Loaded,
+    bundle: Option<&Bundle>,
+    definitions: &[Definition],
+) -> Vec<(String, PathBuf)> {
     let mut mounts = Vec::new();
-    for (path, file) in workflows(loaded, definitions) {
+    for (path, file) in workflows(loaded, bundle, definitions) {
         let Some(folder) = file.as_deref().and_then(Path::parent) else { continue };
         let at = FileUri::parse(&path);
         let at = match at.parent() {

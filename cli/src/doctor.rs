@@ -58,9 +58,10 @@ impl Examined {
             return Ok(vec![Examined::of(&project, path, given)?]);
         }
         let loaded = project.load(&found, &given.given(), None)?;
-        let tracks = timeline::tracks(&loaded, &project, shell)?.tracks;
-        let definitions: Vec<_> = tracks.into_iter().map(|track| track.definition).collect();
-        let started = coordinator::workflows(&loaded, &definitions);
+        let tracks = timeline::tracks(&loaded, &project, shell)?;
+        let all = tracks.tracks.into_iter();
+        let definitions: Vec<_> = all.map(|track| track.definition).collect();
+        let started = coordinator::workflows(&loaded, tracks.bundle.as_ref(), &definitions);
         for absent in started.iter().filter(|(_, file)| file.is_none()) {
             shell.say(format!(
                 "not looked at, for it does not lie around the definition: {}",

@@ -235,7 +235,7 @@ impl Served {
             ));
         }
         let definitions: Vec<_> = tracks.tracks.into_iter().map(|track| track.definition).collect();
-        let mounts = coordinator::mounts(&loaded, &definitions);
+        let mounts = coordinator::mounts(&loaded, tracks.bundle.as_ref(), &definitions);
         if how == Submission::DryRun {
             return Ok(match tracks.bundle {
                 // The server tells the definition of a bundle as it understood it.

@@ -335,8 +335,9 @@ fn members(
             continue;
         }
         let looks = Looks::into_tree(&loaded.found.tree, None);
-        let own = bundle.properties.get(PATHS[2]).map(String::as_str);
-        let Some(path) = loaded.application_around(looks, own, &member.app_path, "coordinator.xml")
+        let own = check::resolved(&bundle.properties, PATHS[2]);
+        let Some(path) =
+            loaded.application_around(looks, own.as_deref(), &member.app_path, "coordinator.xml")
         else {
             let lost_one = format!("`{}` ({})", member.name, member.app_path);
             lost.push(lost_one.clone());

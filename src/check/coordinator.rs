@@ -225,6 +225,12 @@ fn blamed(refused: &Refused, given: &Properties) -> Option<(&'static str, String
     Some((refused.code?, name.clone()))
 }
 
+/// The value of a property with the properties that it names resolved, as a submission does.
+pub fn resolved(properties: &Properties, name: &str) -> Option<String> {
+    let lookup = |name: &str| properties.get(name).map(|value| Cow::Borrowed(value.as_str()));
+    substitute(properties.get(name)?, lookup).ok().map(|value| value.into_owned())
+}
+
 /// An application that a definition names.
 #[derive(Clone, Debug)]
 pub struct NamedApplication {
@@ -242,11 +248,11 @@ pub fn application_paths(input: &Input<'_>) -> Vec<NamedApplication> {
         FileKind::Bundle => {
             let kept = submit_bundle(input).outcome;
             let Ok(kept) = kept else { return Vec::new() };
-            let own = kept.properties.get("oozie.bundle.application.path");
+            let own = resolved(&kept.properties, "oozie.bundle.application.path");
             let named = kept.members.into_iter().map(|member| NamedApplication {
                 path: member.app_path,
                 file: "coordinator.xml",
-                own: own.cloned(),
+                own: own.clone(),
             });
             named.collect()
         }
@@ -255,7 +261,7 @@ pub fn application_paths(input: &Input<'_>) -> Vec<NamedApplication> {
             let named = kept.map(|kept| NamedApplication {
                 path: kept.app_path,
                 file: "workflow.xml",
-                own: kept.properties.get("oozie.coord.application.path").cloned(),
+                own: resolved(&kept.properties, "oozie.coord.application.path"),
             });
             named.into_iter().collect()
         }

@@ -206,6 +206,28 @@ fn a_coordinator_finds_the_workflow_of_its_own_folder() {
     }
 }
 
+/// A bundle, its coordinator and the workflow in one folder, which is called otherwise in the file system.
+#[test]
+fn a_bundle_finds_what_lies_in_its_own_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bundle = "<bundle-app name='all' xmlns='uri:oozie:bundle:0.2'><coordinator name='one'>\
+         <app-path>${nameNode}/user/place/coordinator.xml</app-path></coordinator></bundle-app>";
+    let (daily, flow) = (DAILY.replace("PLACE", "place"), flow());
+    let files = [
+        ("here/bundle.xml", bundle),
+        ("here/coordinator.xml", &daily),
+        ("here/workflow.xml", &flow),
+        ("here/say.sh", SAY),
+        (
+            "here/job.properties",
+            "nameNode=hdfs://nn:8020\noozie.bundle.application.path=${nameNode}/user/place\n",
+        ),
+    ];
+    application(folder.path(), &files);
+    let (code, told) = said(folder.path(), &["run", "here"]);
+    assert!(code == Some(0) && told.contains("SUCCEEDED all"), "{told}");
+}
+
 #[test]
 fn one_action_is_shown_alone() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -64,7 +64,11 @@ fn prepare(
     let mut mounted = BTreeSet::new();
     let mut own = Vec::new();
     for track in tracks.tracks {
-        let mounts = coordinator::mounts(loaded, std::slice::from_ref(&track.definition));
+        let mounts = coordinator::mounts(
+            loaded,
+            tracks.bundle.as_ref(),
+            std::slice::from_ref(&track.definition),
+        );
         let has_workflow = !mounts.is_empty();
         for (uri, folder) in mounts {
             if mounted.insert(uri.clone()) {
