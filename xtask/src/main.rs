@@ -341,27 +341,18 @@ fn root() -> PathBuf {
 fn generated() -> Vec<(PathBuf, String)> {
     let source = std::fs::read_to_string(root().join("grammar/el.lalrpop"))
         .expect("the grammar of expressions is part of the project");
-    let strict: String = source.lines().filter(|line| !line.ends_with("// recovery")).fold(
-        String::new(),
-        |mut text, line| {
-            text.push_str(line);
-            text.push('\n');
-            text
-        },
-    );
     vec![
         (root().join("docs/action-elements.md"), ankus_engine::actions::carried::page()),
         (root().join("docs/site.md"), ankus::settings::site::page()),
-        (root().join("runtime/lang/src/el/grammar.rs"), parser("grammar", &strict)),
-        (root().join("runtime/lang/src/el/recovery.rs"), parser("recovery", &source)),
+        (root().join("runtime/lang/src/el/grammar.rs"), parser(&source)),
     ]
 }
 
 /// The parser that lalrpop makes of `grammar`.
-fn parser(name: &str, grammar: &str) -> String {
-    let folder = std::env::temp_dir().join(format!("ankus-{name}-{}", std::process::id()));
+fn parser(grammar: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("ankus-grammar-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is room for temporary files");
-    let input = folder.join(format!("{name}.lalrpop"));
+    let input = folder.join("grammar.lalrpop");
     std::fs::write(&input, grammar).expect("there is room for temporary files");
     lalrpop::Configuration::new()
         .set_in_dir(&folder)
@@ -371,13 +362,19 @@ fn parser(name: &str, grammar: &str) -> String {
         .force_build(true)
         .log_quiet()
         .process()
-        .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let text = std::fs::read_to_string(folder.join(format!("{name}.rs")))
-        .expect("lalrpop has written its parser");
+        .unwrap_or_else(|error| panic!("the grammar of expressions: {error}"));
+    let text =
+        std::fs::read_to_string(folder.join("grammar.rs")).expect("lalrpop has written its parser");
     let _ = std::fs::remove_dir_all(&folder);
     // The second line is a hash of the input, which says nothing the text does not.
     let body: Vec<&str> = text.lines().filter(|line| !line.starts_with("// sha3")).collect();
-    format!("// Made from grammar/el.lalrpop by `cargo xtask gen`.\n{}\n", body.join("\n"))
+    // Recovery takes quadratic time, and lalrpop has it on or off for good. Here each run of the parser decides.
+    let always = "fn uses_error_recovery(&self) -> bool {\n            true\n";
+    let asked = "fn uses_error_recovery(&self) -> bool {\n            self.b.recovers\n";
+    let body = body.join("\n");
+    assert_eq!(body.matches(always).count(), 1, "lalrpop writes its parsers in another way");
+    let body = body.replace(always, asked);
+    format!("// Made from grammar/el.lalrpop by `cargo xtask gen`.\n{body}\n")
 }
 
 #[cfg(test)]

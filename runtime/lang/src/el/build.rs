@@ -24,6 +24,8 @@ pub(crate) struct Builder<'s> {
     /// Strings that had escapes, one behind the other.
     pub(crate) decoded: String,
     pub(crate) errors: Vec<SyntaxError>,
+    /// Whether the parser reads on behind a fault. Only short expressions can afford that.
+    pub(crate) recovers: bool,
 }
 
 impl<'s> Builder<'s> {
@@ -35,6 +37,7 @@ impl<'s> Builder<'s> {
             from: (0, 0),
             decoded: String::new(),
             errors: Vec::new(),
+            recovers: false,
         }
     }
 

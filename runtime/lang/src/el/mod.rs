@@ -30,9 +30,6 @@ mod grammar;
 mod parse;
 mod phase;
 pub mod print;
-#[rustfmt::skip]
-#[allow(clippy::all, clippy::allow_attributes_without_reason, missing_docs, unreachable_pub, reason = "generated")]
-mod recovery;
 mod regex;
 mod scope;
 pub mod state;

@@ -9,7 +9,7 @@ use super::build::{Broken, Builder};
 use super::functions::{self, SiteFunction};
 use super::token::{Lexer, Token, is_java_keyword, is_reserved};
 use super::tree::{Node, Op, Slice, Target};
-use super::{Dialect, Phase, grammar, parse, recovery};
+use super::{Dialect, Phase, grammar, parse};
 
 /// More tokens than that in one expression are refused.
 pub(super) const MOST_TOKENS: u32 = 1_000_000;
@@ -458,7 +458,9 @@ impl Parser<'_> {
             self.builder.decoded.truncate(decoded);
             self.builder.errors.truncate(errors);
             let mut lexer = Lexer::new(text, inner, dialect, RECOVERED_TOKENS);
-            let recovered = recovery::ExpressionParser::new().parse(&mut self.builder, &mut lexer);
+            self.builder.recovers = true;
+            let recovered = grammar::ExpressionParser::new().parse(&mut self.builder, &mut lexer);
+            self.builder.recovers = false;
             if recovered.is_err() || lexer.too_long || self.builder.errors.len() == errors {
                 self.builder.errors.truncate(errors);
                 self.builder.errors.push(syntax(&error, text, end as u32 - 1));
