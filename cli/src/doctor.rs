@@ -22,8 +22,8 @@ use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A workflow, coordinator or bundle: its file or its folder. The tools it needs are looked for, and what it says
-    /// without effect here is listed.
+    /// A workflow, coordinator or bundle (file or folder) whose tools to look for. Elements and properties without effect
+    /// here are listed.
     #[arg(value_name = "APP")]
     application: Option<PathBuf>,
     #[command(flatten)]

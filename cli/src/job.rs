@@ -19,11 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// List, show and steer the jobs of a store, whoever runs it.
+/// List, show and control the jobs of a store, whichever process runs them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The jobs of this server of Oozie's web services, instead of those of a store. `OOZIE_URL` names one, too, where no
-    /// store is named.
+    /// URL of an Oozie server to ask instead of a store. Without `--store` and `ANKUS_STORE`, `OOZIE_URL` is used if set.
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -44,37 +43,37 @@ pub(super) enum Format {
 pub(super) enum JobCommand {
     /// List jobs, the newest first.
     List {
-        /// Only these: `status=RUNNING;user=ann;name=load`. Names: status, user, name, group, id, text, frequency, unit,
+        /// Only jobs that match, as `status=RUNNING;user=ann;name=load`. Names: status, user, name, group, id, text, frequency, unit,
         /// startcreatedtime, endcreatedtime, sortby.
         #[arg(long, value_name = "FILTER", default_value = "")]
         filter: String,
-        /// At most so many.
+        /// Maximum number of jobs.
         #[arg(long, value_name = "N", default_value_t = 100)]
         len: usize,
-        /// Beginning with this one, from 1.
+        /// Number of the first job to list, counting from 1.
         #[arg(long, value_name = "N", default_value_t = 1)]
         offset: usize,
-        /// How.
+        /// Output format.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
     },
     /// Show a job and its actions, or one of them.
     Show {
-        /// The job: its id, the beginning of it, or `latest`. With `@NAME` (of a coordinator, `@NUMBER`) this action alone,
-        /// with everything that is known of it.
+        /// The job: its id, a unique prefix of it, or `latest`; with `@NAME` (or `@NUMBER` for a coordinator), one of its
+        /// actions in full.
         id: String,
-        /// Show what it runs with instead: file root, hosts, tools, variables.
+        /// Show what the job runs with instead: file root, hosts, tools, environment variables.
         #[arg(long)]
         environment: bool,
-        /// How.
+        /// Output format.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
     },
-    /// Print what happened to a job, and what its programs wrote.
+    /// Print the log of a job and the output of its programs.
     Log(log::Arguments),
-    /// Draw a job: its application, and which way it went.
+    /// Draw the application of a job and the path it took.
     Graph {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         id: String,
         /// Output format.
         #[arg(long, value_name = "FORMAT", default_value = "dot")]
@@ -83,56 +82,56 @@ pub(super) enum JobCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Take jobs that have ended out of the store, with what their programs wrote.
+    /// Remove ended jobs from the store, with the output of their programs.
     Purge {
-        /// These, whenever they ended.
+        /// Jobs to remove, however recently they ended.
         #[arg(value_name = "ID")]
         ids: Vec<String>,
-        /// Those that ended so many days ago.
+        /// Remove jobs that ended at least this many days ago.
         #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "ids")]
         older_than: u32,
-        /// Only say which.
+        /// List the jobs that would be removed, without removing them.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Stop a job between nodes; what runs goes on.
+    /// Suspend a job. Actions that are running continue; no new ones start.
     Suspend {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         id: String,
     },
-    /// Go on with a suspended or interrupted job; it runs here when nobody else runs it.
+    /// Resume a suspended or interrupted job, in this process unless another one runs it.
     Resume {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         #[arg(required_unless_present = "all")]
         id: Option<String>,
-        /// Go on with every job, coordinator and bundle, until each has ended or is suspended again.
+        /// Resume every job, coordinator and bundle, and wait until each has ended or is suspended again.
         #[arg(long, conflicts_with = "id")]
         all: bool,
     },
-    /// End a job and every program it runs.
+    /// Kill a job and every program it runs.
     Kill {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         id: String,
-        /// Do not wait for programs that do not end, or that cannot be reached: take them for ended.
+        /// Do not wait for programs that do not end or cannot be reached: treat them as ended.
         #[arg(long)]
         force: bool,
         #[command(flatten)]
         scope: Scope,
     },
-    /// Run an ended job again.
+    /// Rerun a job that has ended.
     Rerun {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         id: String,
-        /// Pass over what ended well.
+        /// Skip the nodes that succeeded.
         #[arg(long, conflicts_with = "skip")]
         failed: bool,
-        /// Pass over these nodes: names with commas between.
+        /// Skip these nodes (names separated by commas).
         #[arg(long, value_name = "NODES")]
         skip: Option<String>,
-        /// Another value for a property.
+        /// Set one property for this run.
         #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = ankus_project::name_and_value)]
         define: Vec<(String, String)>,
-        /// Do not wait for programs of the last run that do not end, or that cannot be reached: take them for ended.
+        /// Do not wait for programs of the last run that do not end or cannot be reached: treat them as ended.
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -140,40 +139,40 @@ pub(super) enum JobCommand {
         #[command(flatten)]
         again: Again,
     },
-    /// Change a coordinator or a bundle while it runs.
+    /// Change the end, pause time, concurrency or status of a coordinator or bundle.
     Change {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         id: String,
-        /// What: `endtime=T`, `pausetime=T`, `concurrency=N`, `status=RUNNING|IGNORED`, with `;` between.
+        /// Changes separated by `;`: `endtime=T`, `pausetime=T`, `concurrency=N`, `status=RUNNING|IGNORED`.
         value: String,
     },
-    /// Have faults of actions of a coordinator count no more, or those of all where no action is named.
+    /// Ignore failed actions of a coordinator (all of them unless some are named), so that they no longer count.
     Ignore {
-        /// The coordinator: its id, the beginning of it, or `latest`.
+        /// The coordinator: its id, a unique prefix of it, or `latest`.
         id: String,
         #[command(flatten)]
         scope: Scope,
     },
-    /// Give a coordinator another definition; name, frequency, start, end and zone stay.
+    /// Replace the definition of a coordinator. Name, frequency, start, end and time zone cannot change.
     Update {
-        /// The coordinator: its id, the beginning of it, or `latest`.
+        /// The coordinator: its id, a unique prefix of it, or `latest`.
         id: String,
         /// The definition: a file or a folder.
         path: PathBuf,
         #[command(flatten)]
         properties: crate::properties::PropertyArguments,
-        /// Show what is different.
+        /// Show the differences first.
         #[arg(long)]
         diff: bool,
-        /// Only say whether it would be taken.
+        /// Report whether the update would be accepted, without making it.
         #[arg(long)]
         dry_run: bool,
     },
-    /// List the attempts at an action.
+    /// List the attempts of an action.
     Retries {
-        /// The job: its id, the beginning of it, or `latest`.
+        /// The job: its id, a unique prefix of it, or `latest`.
         id: String,
-        /// The node.
+        /// The name of its node.
         node: String,
     },
 }

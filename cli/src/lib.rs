@@ -78,6 +78,7 @@ const EXIT_CODES: &str = "Exit codes:
 
 /// What every subcommand takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Shared {
     /// When to use colors.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]

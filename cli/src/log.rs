@@ -17,20 +17,20 @@ use std::path::Path;
 /// Which part of a log.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The job.
+    /// The job: its id, a unique prefix of it, or `latest`.
     pub(super) id: String,
-    /// Only of this node.
+    /// Show only this node.
     #[arg(long, value_name = "NODE")]
     pub(super) node: Option<String>,
-    /// Only lines that this lets through, as on Oozie's command line:
-    /// `loglevel=WARN|ERROR;text=prepare;recent=30m;limit=20`. `start` and `end` take a moment or an offset from the
-    /// start of the job (`2h`, `15m`); `text` is a regular expression; `debug` shows what is filtered.
+    /// Show only the lines that pass this filter, written as for Oozie's command line:
+    /// `loglevel=WARN|ERROR;text=prepare;recent=30m;limit=20`. `start` and `end` take a time or an offset from the
+    /// start of the job (`2h`, `15m`); `text` is a regular expression; `debug` prints how the filter was understood.
     #[arg(long, value_name = "FILTER", alias = "filter", default_value = "")]
     pub(super) logfilter: String,
-    /// The error log: warnings and errors only.
+    /// Show the error log: warnings and errors only.
     #[arg(long, conflicts_with = "audit")]
     pub(super) errors: bool,
-    /// The audit log: who asked what of the job, and what came of it.
+    /// Show the audit log: who requested what, and the result.
     #[arg(long, conflicts_with = "node")]
     pub(super) audit: bool,
 }

@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 /// Which actions a command is about.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct Scope {
-    /// Of a coordinator: actions by number, as `1,4-6`.
+    /// Actions of a coordinator by number, as `1,4-6`.
     #[arg(long, value_name = "NUMBERS", conflicts_with = "date")]
     pub(super) action: Option<String>,
-    /// Of a coordinator or a bundle: actions by time, as `2026-01-01T00:00Z::2026-01-02T00:00Z`.
+    /// Actions of a coordinator or bundle by nominal time, as `2026-01-01T00:00Z::2026-01-02T00:00Z`.
     #[arg(long, value_name = "DATES")]
     pub(super) date: Option<String>,
 }
@@ -51,13 +51,13 @@ impl Scope {
 /// How a rerun is done.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct Again {
-    /// Of a coordinator: resolve the instances of the actions anew.
+    /// For a coordinator: resolve the dataset instances again.
     #[arg(long)]
     pub(super) refresh: bool,
-    /// Of a coordinator: leave the outputs of the actions where they are.
+    /// For a coordinator: do not delete the output of the actions first.
     #[arg(long)]
     pub(super) nocleanup: bool,
-    /// Of a bundle: only these coordinators, names with commas between.
+    /// For a bundle: only these coordinators (names separated by commas).
     #[arg(long, value_name = "NAMES")]
     pub(super) coordinator: Option<String>,
 }

@@ -21,7 +21,7 @@ enum PlanCommand {
     Show {
         /// The plan.
         file: PathBuf,
-        /// How.
+        /// Output format.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
     },

@@ -34,49 +34,49 @@ use std::sync::Arc;
   ankus run app/ --only load           run one action and nothing else
   ankus run --resume 0000000-…-W       continue a run that was stopped")]
 pub(super) struct Arguments {
-    /// A workflow, coordinator or bundle: the file, its folder, a zip of it or its URI; or a compiled plan. Without it,
-    /// what `oozie.wf.application.path` (or that of a coordinator or bundle) names in the properties.
+    /// A workflow, coordinator or bundle (its file, folder, zip or URI) or a compiled plan. By default, the application
+    /// that `oozie.wf.application.path` (or `oozie.coord…`, `oozie.bundle…`) in the properties names.
     #[arg(value_name = "APP", required_unless_present_any = ["resume", "files", "define"])]
     pub(super) path: Option<PathBuf>,
-    /// Go on with this job: its id, the beginning of it, or `latest`.
+    /// Resume this job: its id, a unique prefix of it, or `latest`.
     #[arg(long, value_name = "ID", conflicts_with_all = ["path", "dry_run", "strict", "id"])]
     resume: Option<String>,
     #[command(flatten)]
     pub(super) properties: PropertyArguments,
     #[command(flatten)]
     pub(super) store: StoreArguments,
-    /// The folder in which the file systems of the application lie; `root` in the store's folder if none is named.
+    /// Folder that holds the file systems of the application (default: `root` in the store).
     #[arg(long, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
-    /// The id the job gets.
+    /// Id of the new job.
     #[arg(long, value_name = "ID", value_parser = job_id)]
     pub(super) id: Option<String>,
-    /// How it is told of.
+    /// Output format.
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: RunFormat,
-    /// Say whether it would be accepted and with which properties, and run nothing.
+    /// Report whether the job would be accepted and with which properties, without running it.
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Do not run what has errors, though a server would take it.
+    /// Do not run an application with errors, even if a server would accept it.
     #[arg(long)]
     strict: bool,
-    /// Begin at this node instead of at the start. Expressions find nothing of the nodes before it.
+    /// Start at this node. Expressions find no data of the nodes before it.
     #[arg(long = "from", value_name = "NODE", conflicts_with_all = ["resume", "simulate", "only"])]
     begin: Option<String>,
-    /// Run this action and nothing else.
+    /// Run only this action.
     #[arg(long, value_name = "NODE", conflicts_with_all = ["resume", "simulate"])]
     only: Option<String>,
-    /// Run a coordinator or a bundle in simulated time, with workflows that succeed after a minute. All data are there, or
-    /// with --root those below it and what the workflows make.
+    /// Run a coordinator or bundle in simulated time, with workflows that succeed after a minute. All data exists; with
+    /// --root, only what lies below it and what the workflows produce.
     #[arg(long, conflicts_with_all = ["resume", "id", "dry_run"])]
     simulate: bool,
-    /// Break a simulation off at this time.
+    /// End the simulation at this time.
     #[arg(long, value_name = "T", requires = "simulate", value_parser = timeline::instant)]
     until: Option<Instant>,
-    /// Begin a simulation at this time, instead of at the start of the first coordinator.
+    /// Start the simulation at this time (default: the start of the first coordinator).
     #[arg(long, value_name = "T", requires = "simulate", value_parser = timeline::instant)]
     at: Option<Instant>,
-    /// At the first Ctrl-C leave at once; what runs goes on, and `--resume` finds it.
+    /// Exit at the first Ctrl-C. Running programs continue, and `--resume` takes them up.
     #[arg(long)]
     pub(super) detach_on_signal: bool,
 }

@@ -54,11 +54,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The names of definitions, in the order of the properties that name their folders.
 const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
 
-/// Serve Oozie's web services: the unmodified `oozie` client and whatever else speaks to a server submits jobs here, which
-/// run on this machine.
+/// Serve Oozie's web services and a console. The unmodified `oozie` client submits jobs, which run on this machine.
 ///
-/// It stays in the foreground until SIGTERM or Ctrl-C ends it. Programs that run then go on, and whoever runs the store next
-/// finds them.
+/// Runs in the foreground until SIGTERM or Ctrl-C. Programs that are running continue, and the next process that runs the
+/// store takes them up.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus serve                                    serve the jobs of .ankus on 127.0.0.1:11000
@@ -68,10 +67,10 @@ const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"]
 pub(super) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// The address to listen on. Others than this machine reach the server only with --auth.
+    /// Address to listen on. Other machines are served only with --auth.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:11000")]
     listen: SocketAddr,
-    /// The folder in which the file systems of applications lie; `root` in the store's folder if none is named.
+    /// Folder that holds the file systems of applications (default: `root` in the store).
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]

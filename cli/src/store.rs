@@ -36,10 +36,10 @@ pub(crate) const SHORT: Duration = Duration::from_millis(300);
 /// Where jobs are kept.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StoreArguments {
-    /// The folder of the store.
+    /// Folder of the store.
     #[arg(long, global = true, value_name = "DIR", env = "ANKUS_STORE", default_value = ".ankus")]
     pub(crate) store: PathBuf,
-    /// Run a store on a network file system, which no other machine may use.
+    /// Allow a store on a network file system. No other machine may use it.
     #[arg(long, global = true, env = "ANKUS_NETWORK_STORE")]
     pub(crate) network_store: bool,
 }
@@ -47,11 +47,11 @@ pub(crate) struct StoreArguments {
 /// How a run is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum RunFormat {
-    /// For people: what happens on stderr, how it ended on stdout.
+    /// Readable text: progress on stderr, the outcome on stdout.
     Human,
-    /// The job as the web services show it, when it has ended.
+    /// The job object of the web services, once the job has ended.
     Json,
-    /// An event a line, as it happens.
+    /// One event per line, as it happens.
     Jsonl,
 }
 
@@ -360,8 +360,8 @@ pub(crate) fn follow(
     shell.hide(masker(following.settings, &run.conf));
     if following.format == RunFormat::Human && std::io::stdin().is_terminal() {
         shell.say(match following.detach {
-            true => "Ctrl-C leaves at once; programs go on, and `ankus run --resume` finds them",
-            false => "Ctrl-C suspends the job when what runs now has ended; twice leaves at once",
+            true => "Ctrl-C exits at once; programs continue, and `ankus run --resume` takes them up",
+            false => "Ctrl-C suspends the job once its running actions have ended; pressed twice, it exits at once",
         });
     }
     let mut asked = 0;
@@ -417,7 +417,7 @@ pub(crate) fn follow(
                 return Ok(Exit::Unfinished);
             }
             progress.say(
-                "stopping when what runs now has ended; Ctrl-C once more leaves at once, and programs go on",
+                "stopping once the running actions have ended; press Ctrl-C again to exit at once and leave programs running",
                 shell,
             );
             // One that has just ended needs no stopping.

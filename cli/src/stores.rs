@@ -25,26 +25,26 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Say whether everything in the store is as it was written; exit 1 where it is not.
+    /// Check that the store is intact; exit with 1 if it is not.
     Check {
-        /// How.
+        /// Output format.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
-        /// Delete the rows that are damaged, and go on before the damage of a log. Nobody may run jobs meanwhile.
+        /// Delete damaged rows, and cut logs off before the damage. No process may run jobs meanwhile.
         #[arg(long)]
         forget_damaged: bool,
     },
-    /// Write a copy of the store as it is at one moment. As `store.sqlite` in a folder of its own it is a store; what programs
-    /// wrote (`jobs/`) and the file root are not in it.
+    /// Copy the store as of one moment to a file. Named `store.sqlite` in a folder of its own, the copy is a store. The output
+    /// of programs (`jobs/`) and the file root are not included.
     Backup {
-        /// A file that is not there yet.
+        /// File to write; it must not exist.
         file: PathBuf,
     },
-    /// Give the room of purged jobs back to the disk. Nobody may run jobs meanwhile.
+    /// Return the space of purged jobs to the disk. No process may run jobs meanwhile.
     Compact,
-    /// Write every job, coordinator and bundle as JSON, with what happened to it a line each.
+    /// Export every job, coordinator and bundle as JSON, with its events as JSON lines.
     Export {
-        /// A folder that is not there yet, or empty.
+        /// Folder to write to; it must be empty or not exist.
         folder: PathBuf,
     },
 }

@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     /// Run only scenarios whose path or title contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// How.
+    /// Output format.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     /// Update the scenarios to expect what was observed.

@@ -20,11 +20,11 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How often jobs are purged that have been kept for long enough.
 const PURGE: Duration = Duration::from_secs(3_600);
 
-/// Run every job of a store: take up what was interrupted, follow coordinators and bundles, and do what others submit and
-/// command.
+/// Run every job of a store: resume interrupted jobs, follow coordinators and bundles, and carry out what other processes
+/// submit or command.
 ///
-/// It stays in the foreground until SIGTERM or Ctrl-C ends it. Programs that run then go on, and whoever runs the store next
-/// finds them.
+/// Runs in the foreground until SIGTERM or Ctrl-C. Programs that are running continue, and the next process that runs the
+/// store takes them up.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus up --store /var/lib/ankus   run the jobs of a store, as a service does
@@ -32,7 +32,7 @@ const PURGE: Duration = Duration::from_secs(3_600);
 pub(super) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// End when every job has ended or is suspended.
+    /// Exit once every job has ended or is suspended.
     #[arg(long)]
     until_idle: bool,
 }

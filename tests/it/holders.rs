@@ -245,7 +245,7 @@ fn ctrl_c_says_what_it_does() {
     let mut run = place.running();
     let mut lines = BufReader::new(run.stderr.take().expect("a pipe")).lines();
     signal("-INT", run.id());
-    let said = "stopping when what runs now has ended; Ctrl-C once more leaves at once, and programs go on";
+    let said = "stopping once the running actions have ended; press Ctrl-C again to exit at once and leave programs running";
     assert!(lines.any(|line| line.is_ok_and(|line| line == said)), "it was not said");
     place.let_go();
     assert_eq!(ended(run).status.code(), Some(3));

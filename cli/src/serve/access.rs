@@ -22,44 +22,42 @@ const SECRET: &str = "cookies.secret";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct AccessArguments {
-    /// How clients say who they are, with commas between several. `simple` believes `user.name`, as a server without Kerberos
-    /// does; `basic` asks for a password, `token` for a bearer token and `kerberos` for a ticket (SPNEGO). Without it everybody
-    /// on this machine is served.
+    /// How clients authenticate; several methods are separated by commas. Without it, everybody on this machine has access.
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     auth: Vec<Auth>,
-    /// Passwords, tokens, groups, administrators and proxy users (docs/web-services.md describes the file).
+    /// File with passwords, tokens, groups, administrators and proxy users (see docs/web-services.md).
     #[arg(long, value_name = "FILE")]
     accounts: Option<PathBuf>,
-    /// The keys of this service, for --auth kerberos: those of `HTTP/host@REALM`, as `kadmin ktadd` writes them.
+    /// Keytab with the keys of this service (`HTTP/host@REALM`), as `kadmin ktadd` writes it. For --auth kerberos.
     #[arg(long, value_name = "FILE")]
     keytab: Option<PathBuf>,
-    /// The principal of this service, where the keytab has keys of several and only one is meant.
+    /// Principal of this service, if the keytab has keys of several.
     #[arg(long, value_name = "HTTP/HOST@REALM", requires = "keytab")]
     principal: Option<String>,
-    /// Serve over TLS with this chain of certificates and this key, both as PEM.
+    /// Serve over TLS with this certificate chain and private key, both in PEM format.
     #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
     tls: Vec<PathBuf>,
-    /// A name under which a proxy serves this server, where there is no --auth. Can be repeated.
+    /// Host name under which a proxy forwards to this server. Needed only without --auth. Repeatable.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Read a password from standard input, print its hash for the file of accounts, and end.
+    /// Read a password from standard input, print its hash for the accounts file, and exit.
     #[arg(long, exclusive = true)]
     hash_password: bool,
-    /// Print a new bearer token, and its line for the file of accounts, and end.
+    /// Print a new bearer token and its line for the accounts file, and exit.
     #[arg(long, exclusive = true)]
     new_token: bool,
 }
 
-/// A way to say who one is.
+/// A method of authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Auth {
-    /// By saying so.
+    /// The `user.name` of the request is trusted, as by a server without Kerberos.
     Simple,
-    /// By a password.
+    /// A password (HTTP Basic).
     Basic,
-    /// By a bearer token.
+    /// A bearer token.
     Token,
-    /// By a ticket of Kerberos.
+    /// A Kerberos ticket (SPNEGO).
     Kerberos,
 }
 
