@@ -59,6 +59,7 @@ fn a_coordinator_is_a_template_and_what_starts_it() {
         "            depends: 'a.Failed || a.Errored || b.Failed || b.Errored'\n",
         "      activeDeadlineSeconds: 3600\n",
         "                  value: '{{inputs.parameters.data-hours}}'\n",
+        "filter(map(0..2, 0 - #), i + # >= 0)",
         "        args: ['$(SECRET_password)', '{{inputs.parameters.arg1}}']\n",
         "                name: daily-secrets\n                key: password\n",
         "kind: ConfigMap\nmetadata:\n  name: daily-limits\ndata:\n  concurrency: '2'\n",

@@ -384,7 +384,8 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
             if first > last {
                 return Err("its range is empty".to_owned());
             }
-            format!("{first}..{last}")
+            // The newest is the first, as the server lists them.
+            format!("map(0..{}, {last} - #)", last - first)
         }
         Instances::List(all) => {
             let all: Result<Vec<String>, String> =
