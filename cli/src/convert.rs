@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     /// Begin with the first nominal time from this instant on (`2026-12-01T00:00Z`), and print how to end the coordinators before it.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     cut_over: Option<Instant>,
-    /// Play scenarios of each application here and in Airflow with stubbed tasks, and compare.
+    /// Play scenarios of each application here and in the other engine with stubbed tasks, and compare.
     #[arg(long, requires = "python")]
     prove: bool,
     /// For --prove: the Python of a virtual environment with the engine that is converted to.
@@ -106,18 +106,23 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let project = shell.project()?;
     let search = project.definitions(&arguments.paths)?;
     let mut given = arguments.properties.given();
-    // Airflow's user, not the one who happens to convert.
+    // The user of the other engine, not the one who happens to convert: steps of EMR run as `hadoop`.
     if given.define.iter().all(|(name, _)| name != "user.name") {
-        given.define.push(("user.name".to_owned(), "airflow".to_owned()));
+        let user = match arguments.to {
+            Target::StepFunctions => "hadoop",
+            _ => "airflow",
+        };
+        given.define.push(("user.name".to_owned(), user.to_owned()));
     }
     let is_airflow = matches!(arguments.to, Target::Airflow(_));
     if !is_airflow && arguments.cut_over.is_some() {
         let failure = Failure::new("--cut-over is for a conversion to Airflow");
         return Err(failure.help("give --to airflow or --to airflow==2.10").into());
     }
-    if arguments.prove && !is_airflow && arguments.to != Target::Prefect {
-        let failure = Failure::new("--prove is for a conversion to Airflow or Prefect");
-        return Err(failure.help("give --to airflow, --to airflow==2.10 or --to prefect").into());
+    if arguments.prove && matches!(arguments.to, Target::Argo | Target::Databricks) {
+        let failure =
+            Failure::new("--prove is for a conversion to Airflow, Prefect or Step Functions");
+        return Err(failure.help("there is no engine here that could play the others").into());
     }
     let (conversions, units) =
         convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
@@ -130,12 +135,25 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
         stale = write_all(folder, &outputs, &arguments, shell)?;
     }
+    let proof = match &arguments.python {
+        Some(python) if arguments.prove => {
+            let most = arguments.scenarios;
+            let engine = (arguments.to, python.as_path());
+            Some(prove::prove(&project, &units, &conversions, &given, engine, most)?)
+        }
+        _ => None,
+    };
+    let replays = proof.as_ref().map(|proof| {
+        let by_name =
+            |one: &prove::Proved| ((one.path.clone(), one.name.clone()), one.replay.clone());
+        proof.iter().map(by_name).collect::<report::Replays>()
+    });
     for path in &arguments.report {
         let target = arguments.to.name();
         let text = match path.extension().and_then(|end| end.to_str()) {
-            Some("html") => report::html(target, &conversions),
-            Some("md") => report::markdown(target, &conversions),
-            _ => report::json(target, &conversions),
+            Some("html") => report::html(target, &conversions, replays.as_ref()),
+            Some("md") => report::markdown(target, &conversions, replays.as_ref()),
+            _ => report::json(target, &conversions, replays.as_ref()),
         };
         write::file(path, text.as_bytes())?;
     }
@@ -143,13 +161,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         tell_cut_over(&units, cut_over, shell)?;
     }
     let lost = tell(&conversions, &arguments.allow, shell)?;
-    let mut wrong = 0;
-    if let (true, Some(python)) = (arguments.prove, &arguments.python) {
-        let most = arguments.scenarios;
-        let proof =
-            prove::prove(&project, &units, &conversions, &given, (arguments.to, python), most)?;
-        wrong = tell_proof(&proof, shell)?;
-    }
+    let wrong = proof.map_or(Ok(0), |proof| tell_proof(&proof, shell))?;
     shell.flush()?;
     if !search.failures.is_empty() {
         return Err(Failure::new(search.failures.join("\n")).into());
@@ -179,25 +191,35 @@ fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette
 
 /// Says what the scenarios came to; how many differ.
 fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> {
-    for (application, scenario, differs) in &proof.differs {
-        shell.line(format!("{application}: with `{scenario}` the two sides differ"))?;
-        for what in differs {
-            shell.line(format!("    {what}"))?;
+    let mut wrong = 0;
+    for one in proof {
+        for difference in one.replay.differs.iter().filter(|difference| !difference.is_told) {
+            wrong += 1;
+            let (path, scenario) = (&one.path, &difference.scenario);
+            shell.line(format!("{path}: with `{scenario}` the two sides differ"))?;
+            for what in &difference.what {
+                shell.line(format!("    {what}"))?;
+            }
         }
     }
-    for (application, why) in &proof.left_out {
-        shell.say(format!("{application}: not played: {why}"));
+    for one in proof {
+        if let Some(why) = &one.replay.left_out {
+            shell.say(format!("{}: not played: {why}", one.path));
+        }
     }
-    let prove::Proof { applications, scenarios, agree, loosely, told, .. } = proof;
+    let sums = report::Sums::of(proof.iter().map(|one| &one.replay));
     shell.say(format!(
-        "replay: agree {} of {scenarios} scenarios of {}",
-        agree + loosely,
-        count_of(*applications, "application"),
+        "replay: agree {} of {} scenarios of {}",
+        sums.agree + sums.loosely,
+        sums.scenarios,
+        count_of(sums.applications, "application"),
     ));
+    let loosely = sums.loosely;
     shell
         .say(format!("    {loosely} of them but for tasks that a server stops when another fails"));
+    let told = sums.told;
     shell.say(format!("    {told} others differ where the report says that something is lost"));
-    Ok(proof.differs.len())
+    Ok(wrong)
 }
 
 /// Says what is lost, and sums up; how much of it is not allowed.

@@ -1,9 +1,120 @@
-//! What became of each construct, as JSON, Markdown or a page.
+//! What became of each construct, and of the scenarios that both sides played, as JSON, Markdown or a page.
 
 use super::ledger::PARTS;
 use super::{Conversion, Outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// What came of the scenarios of an application, played here and in the other engine.
+#[derive(Clone, Debug, Default)]
+pub struct Replay {
+    /// Those that were played.
+    pub scenarios: usize,
+    /// Those that agree.
+    pub agree: usize,
+    /// Those that agree but for tasks that a server stops when another one fails.
+    pub loosely: usize,
+    /// Those that differ.
+    pub differs: Vec<Difference>,
+    /// Why none was played.
+    pub left_out: Option<String>,
+}
+
+/// A scenario in which the two sides differ.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The scenario in words.
+    pub scenario: String,
+    /// What differs.
+    pub what: Vec<String>,
+    /// Whether something of the application is lost, as the report says.
+    pub is_told: bool,
+}
+
+/// What came of scenarios, by path and name of a conversion.
+pub type Replays = BTreeMap<(String, String), Replay>;
+
+/// What came of the scenarios of many applications.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    /// Applications of which a scenario was played.
+    pub applications: usize,
+    /// Scenarios that were played.
+    pub scenarios: usize,
+    /// Those that agree.
+    pub agree: usize,
+    /// Those that agree but for tasks that a server stops when another one fails.
+    pub loosely: usize,
+    /// Those that differ where something is lost.
+    pub told: usize,
+    /// Those that differ otherwise.
+    pub differ: usize,
+}
+
+impl Sums {
+    /// Added up.
+    pub fn of<'a>(replays: impl Iterator<Item = &'a Replay>) -> Sums {
+        let mut sums = Sums::default();
+        for replay in replays {
+            sums.applications += usize::from(replay.scenarios > 0);
+            sums.scenarios += replay.scenarios;
+            sums.agree += replay.agree;
+            sums.loosely += replay.loosely;
+            let told = replay.differs.iter().filter(|one| one.is_told).count();
+            sums.told += told;
+            sums.differ += replay.differs.len() - told;
+        }
+        sums
+    }
+
+    /// In words.
+    fn words(&self) -> String {
+        let Sums { applications, scenarios, agree, loosely, told, differ } = self;
+        format!(
+            "{scenarios} scenarios of {applications} applications were played on both sides: {agree} agree, {loosely} but for tasks that a server stops when another one fails, {told} differ where something is lost, {differ} differ otherwise."
+        )
+    }
+}
+
+impl Replay {
+    fn json(&self) -> Value {
+        if let Some(why) = &self.left_out {
+            return json!({"scenarios": 0, "notPlayed": why});
+        }
+        let differs: Vec<Value> = self
+            .differs
+            .iter()
+            .map(|one| json!({"scenario": one.scenario, "what": one.what, "lost": one.is_told}))
+            .collect();
+        json!({
+            "scenarios": self.scenarios, "agree": self.agree, "loosely": self.loosely, "differs": differs,
+        })
+    }
+
+    /// In words: a sentence, and a line for each scenario that differs.
+    fn words(&self) -> (String, Vec<String>) {
+        if let Some(why) = &self.left_out {
+            return (format!("No scenario was played: {why}."), Vec::new());
+        }
+        let Replay { scenarios, agree, loosely, differs, .. } = self;
+        let sum = format!(
+            "Of {scenarios} scenarios {agree} agree, {loosely} but for tasks that a server stops when another one fails, {} differ.",
+            differs.len()
+        );
+        let lines = differs
+            .iter()
+            .map(|one| {
+                let told = if one.is_told { " (something is lost, see below)" } else { "" };
+                format!("{}{told}: {}", one.scenario, one.what.join("; "))
+            })
+            .collect();
+        (sum, lines)
+    }
+}
+
+fn replay_of<'a>(replays: Option<&'a Replays>, conversion: &Conversion) -> Option<&'a Replay> {
+    replays?.get(&(conversion.path.clone(), conversion.name.clone()))
+}
 
 /// Counts of outcomes by construct: exact, approximate, none.
 pub fn totals(conversions: &[Conversion]) -> BTreeMap<&str, [usize; 3]> {
@@ -20,7 +131,7 @@ fn sums(conversions: &[Conversion]) -> [usize; 3] {
 }
 
 /// Everything, for programs.
-pub fn json(target: &str, conversions: &[Conversion]) -> String {
+pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let applications: Vec<Value> = conversions
         .iter()
         .map(|conversion| {
@@ -40,16 +151,28 @@ pub fn json(target: &str, conversions: &[Conversion]) -> String {
                     })
                 })
                 .collect();
-            json!({"path": conversion.path, "outputs": outputs, "constructs": constructs})
+            let mut all =
+                json!({"path": conversion.path, "outputs": outputs, "constructs": constructs});
+            if let Some(replay) = replay_of(replays, conversion) {
+                all["replay"] = replay.json();
+            }
+            all
         })
         .collect();
     let [exact, approximate, none] = sums(conversions);
-    let summary = json!({
+    let mut summary = json!({
         "applications": conversions.len(),
         "exact": exact,
         "approximate": approximate,
         "none": none,
     });
+    if let Some(replays) = replays {
+        let sums = Sums::of(replays.values());
+        summary["replay"] = json!({
+            "applications": sums.applications, "scenarios": sums.scenarios, "agree": sums.agree,
+            "loosely": sums.loosely, "lost": sums.told, "differ": sums.differ,
+        });
+    }
     let all =
         json!({"version": 1, "target": target, "applications": applications, "summary": summary});
     format!("{all:#}\n")
@@ -81,17 +204,30 @@ fn rows(conversion: &Conversion) -> Vec<Row<'_>> {
 }
 
 /// For people, in Markdown.
-pub fn markdown(target: &str, conversions: &[Conversion]) -> String {
+pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let [exact, approximate, none] = sums(conversions);
     let mut out = format!(
         "# Conversion to {target}\n\n{} applications: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.\n",
         conversions.len()
     );
+    if let Some(replays) = replays {
+        out.push_str(&format!("\n{}\n", Sums::of(replays.values()).words()));
+    }
     for conversion in conversions {
         out.push_str(&format!("\n## {}\n\n", cell(&conversion.path)));
         for output in &conversion.outputs {
             out.push_str(&format!("Output: `{}`\n", output.path));
+        }
+        if let Some(replay) = replay_of(replays, conversion) {
+            let (sum, lines) = replay.words();
+            out.push_str(&format!("\n{}\n", cell(&sum)));
+            if !lines.is_empty() {
+                out.push('\n');
+            }
+            for line in lines {
+                out.push_str(&format!("- {}\n", cell(&line)));
+            }
         }
         let rows = rows(conversion);
         if rows.is_empty() {
@@ -114,7 +250,7 @@ pub fn markdown(target: &str, conversions: &[Conversion]) -> String {
 }
 
 /// For people, as a page.
-pub fn html(target: &str, conversions: &[Conversion]) -> String {
+pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let safe = |text: &str| {
         text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
     };
@@ -125,6 +261,9 @@ pub fn html(target: &str, conversions: &[Conversion]) -> String {
          <h1>Conversion to {target}</h1>\n<p>{} applications: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.</p>\n",
         conversions.len()
     );
+    if let Some(replays) = replays {
+        out.push_str(&format!("<p>{}</p>\n", safe(&Sums::of(replays.values()).words())));
+    }
     out.push_str("<table>\n<tr><th>construct<th>exact<th>approximate<th>none\n");
     for (construct, [exact, approximate, none]) in totals(conversions) {
         out.push_str(&format!(
@@ -135,6 +274,15 @@ pub fn html(target: &str, conversions: &[Conversion]) -> String {
     out.push_str("</table>\n");
     for conversion in conversions {
         out.push_str(&format!("<h2>{}</h2>\n", safe(&conversion.path)));
+        if let Some(replay) = replay_of(replays, conversion) {
+            let (sum, lines) = replay.words();
+            out.push_str(&format!("<p>{}</p>\n", safe(&sum)));
+            if !lines.is_empty() {
+                let lines: String =
+                    lines.iter().map(|line| format!("<li>{}\n", safe(line))).collect();
+                out.push_str(&format!("<ul>\n{lines}</ul>\n"));
+            }
+        }
         out.push_str(
             "<table>\n<tr><th>outcome<th>construct<th>where<th>what differs<th>what to do\n",
         );

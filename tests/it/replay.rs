@@ -1,13 +1,15 @@
-//! Converted DAGs in a real Airflow with stubbed operators, beside the simulator: `ankus convert --prove`.
+//! Converted DAGs in a real Airflow, and state machines in an interpreter, with stubbed tasks, beside the simulator:
+//! `ankus convert --prove`.
 
 use crate::convert::airflow;
 use crate::{oracle, shared};
-use std::path::Path;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What `--prove` says of some applications: scenarios that agree, and all; what differs is printed.
 fn proved(version: &str, paths: &[&Path]) -> Option<(usize, usize)> {
-    let python = airflow(version)?;
+    let python = if version == "step-functions" { moto() } else { airflow(version) }?;
     let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
         .args(["convert", "--isolated", "--allow", "*", "--to", version, "--prove", "--python"])
         .arg(&python)
@@ -20,6 +22,21 @@ fn proved(version: &str, paths: &[&Path]) -> Option<(usize, usize)> {
     let mut words = line.unwrap_or_else(|| panic!("no sum in {said}")).split(' ');
     let mut number = || words.find_map(|word| word.parse().ok()).expect("a number");
     Some((number(), number()))
+}
+
+/// The Python of a virtual environment with an interpreter of state machines: where a variable says, or where
+/// `tests/step-functions-env.sh` puts it.
+fn moto() -> Option<PathBuf> {
+    let folder = std::env::var_os("ANKUS_MOTO").map_or("/tmp/moto-env".into(), PathBuf::from);
+    let python = folder.join("bin/python");
+    if python.is_file() {
+        return Some(python);
+    }
+    println!(
+        "skipped: there is no moto in {}; tests/step-functions-env.sh makes it",
+        folder.display()
+    );
+    None
 }
 
 fn written(folder: &Path, name: &str, text: &str) {
@@ -77,6 +94,89 @@ fn what_is_called_exact_ends_alike() {
     for version in ["airflow", "airflow==2.10"] {
         let Some((agree, of)) = proved(version, &[folder.path()]) else { continue };
         assert!(agree == of && of >= 13, "{version}: {agree} of {of}");
+    }
+}
+
+const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}" start="2026-03-07T06:00Z"
+    end="2026-03-10T06:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
+  <controls><timeout>-1</timeout></controls>
+  <datasets>
+    <dataset name="logs" frequency="${coord:hours(1)}" initial-instance="2026-01-01T00:00Z" timezone="UTC">
+      <uri-template>hdfs://nn/logs/${YEAR}/${MONTH}/${DAY}/${HOUR}</uri-template>
+    </dataset>
+  </datasets>
+  <input-events>
+    <data-in name="hours" dataset="logs">
+      <start-instance>${coord:current(-2)}</start-instance>
+      <end-instance>${coord:current(0)}</end-instance>
+    </data-in>
+  </input-events>
+  <action><workflow><app-path>hdfs://nn/apps/daily</app-path><configuration>
+    <property><name>mode</name><value>full "${coord:formatTime(coord:nominalTime(), 'yyyy-MM-dd')}"</value></property>
+    <property><name>limit</name><value>11</value></property>
+    <property><name>input</name><value>${coord:dataIn('hours')}</value></property>
+  </configuration></workflow></action>
+</coordinator-app>"#;
+
+/// State machines with forks, retries, choices, texts with quotes, and data that come or do not.
+#[test]
+fn state_machines_end_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let daily = folder.path().join("daily");
+    std::fs::create_dir(&daily).expect("a folder");
+    // What an action captures is lost there.
+    let plain = TRAPS
+        .replace(
+            "${wf:actionData('right')['rows'] gt 10}",
+            "${limit gt 10 and not empty trim(mode)}",
+        )
+        .replace("<capture-output/>", "<argument>${wf:user()}</argument>")
+        .replace(
+            "<action name=\"one\">",
+            "<action name=\"one\" retry-max=\"2\" retry-interval=\"1\">",
+        );
+    written(folder.path(), "workflow.xml", &plain);
+    written(folder.path(), "job.properties", "mode=part \"of it\"\nlimit=3\n");
+    written(&daily, "workflow.xml", &plain.replace("traps", "daily"));
+    written(&daily, "coordinator.xml", DAILY);
+    let Some((agree, of)) = proved("step-functions", &[folder.path()]) else { return };
+    assert!(agree == of && of >= 13, "{agree} of {of}");
+}
+
+/// `--report` has the figures of `--prove`.
+#[test]
+fn reports_say_what_was_played() {
+    let Some(python) = moto() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", TRAPS);
+    written(folder.path(), "job.properties", "mode=part\n");
+    let reports = ["r.json", "r.md", "r.html"].map(|name| folder.path().join(name));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    command.args(["convert", "--isolated", "--allow", "*", "--to", "step-functions", "--prove"]);
+    command.arg("--python").arg(&python).arg(folder.path());
+    for report in &reports {
+        command.arg("--report").arg(report);
+    }
+    let output = command.output().expect("the binary is built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let [data, words, page] = reports.map(|path| std::fs::read_to_string(path).expect("a report"));
+    let data: Value = serde_json::from_str(&data).expect("JSON");
+    let sums = &data["summary"]["replay"];
+    let replay = &data["applications"][0]["replay"];
+    let count = |name: &str| replay[name].as_u64().expect("a number");
+    let differs = replay["differs"].as_array().expect("a list");
+    // What an action captures does not come back, so that the decision after it fails.
+    assert!(!differs.is_empty() && differs.iter().all(|one| one["lost"] == true), "{replay}");
+    assert!(
+        differs[0]["what"][0].as_str().is_some_and(|what| what.contains("SUCCEEDED")),
+        "{replay}"
+    );
+    assert_eq!(count("agree") + count("loosely") + differs.len() as u64, count("scenarios"));
+    assert_eq!((&sums["applications"], &sums["differ"]), (&json!(1), &json!(0)));
+    assert_eq!(sums["lost"], differs.len());
+    let sum = format!("Of {} scenarios {} agree", count("scenarios"), count("agree"));
+    for text in [&words, &page] {
+        assert!(text.contains(&sum) && text.contains("(something is lost, see below): "), "{text}");
     }
 }
 

@@ -18,7 +18,7 @@
 //! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
 //! `cargo xtask bench-converters [--most N]` converts workflows with `ankus convert` and with o2a, and has Airflow import both.
 //! `cargo xtask panel [FOLDER] [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings to be judged by people.
-//! `cargo xtask replay [--folder FOLDER] [--scenarios N]` plays scenarios of the corpus here and in real Airflow.
+//! `cargo xtask replay [--folder FOLDER] [--scenarios N]` plays scenarios of the corpus here and in other engines.
 //! `cargo xtask type-through [--files N]` types so many files of the corpus letter by letter into the language server.
 //! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
 

@@ -1,13 +1,13 @@
-//! Scenarios of a whole tree, played here and in a real Airflow: `ankus convert --prove` over the corpus.
+//! Scenarios of a whole tree, played here and in other engines: `ankus convert --prove` over the corpus.
 //!
-//! In: the corpus (`ANKUS_CORPUS`, or `../shared/corpus`), or a folder that is named; environments as `tests/airflow-env.sh` makes
-//! them. Out: what differs, and how many scenarios agree. This takes minutes: a scenario takes a quarter of a second in
+//! In: the corpus (`ANKUS_CORPUS`, or `../shared/corpus`), or a folder that is named; environments as `tests/airflow-env.sh`,
+//! `tests/prefect-env.sh` and `tests/step-functions-env.sh` make them. Out: what differs, and how many scenarios agree. This takes minutes: a scenario takes a quarter of a second in
 //! Airflow 2.10, and twice that in Airflow 3.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Plays at most so many scenarios of each application, with each release of Airflow that is there.
+/// Plays at most so many scenarios of each application, with each engine that is there.
 pub(crate) fn run(root: &Path, folder: Option<&str>, most: u64) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = program.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
@@ -18,11 +18,13 @@ pub(crate) fn run(root: &Path, folder: Option<&str>, most: u64) -> Result<(), St
     for (target, variable, usual) in [
         ("airflow", "ANKUS_AIRFLOW3", "/tmp/airflow3"),
         ("airflow==2.10", "ANKUS_AIRFLOW2", "/tmp/airflow210"),
+        ("prefect", "ANKUS_PREFECT", "/tmp/prefect3"),
+        ("step-functions", "ANKUS_MOTO", "/tmp/moto-env"),
     ] {
         let place = std::env::var_os(variable).map_or_else(|| PathBuf::from(usual), PathBuf::from);
         let python = place.join("bin/python");
         if !python.is_file() {
-            eprintln!("skipped: there is no {}; tests/airflow-env.sh makes it", python.display());
+            eprintln!("skipped: there is no {}; tests/*-env.sh make it", python.display());
             continue;
         }
         let status = Command::new(&program)

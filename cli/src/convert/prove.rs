@@ -1,5 +1,5 @@
 //! Whether converted applications do what the workflows did: scenarios are played by our simulator and by a real Airflow or
-//! Prefect with stubbed actions, and compared.
+//! Prefect, or an interpreter of state machines, with stubbed actions, and compared.
 //!
 //! In: applications as they are converted. Out: [`Proof`]. What is compared: which tasks ran, how each ended, that none
 //! began before what it comes after, how the run ended, and the message of a kill node. Where a path of a fork fails, the
@@ -12,6 +12,7 @@ use crate::test::{Draw, Explored, explore, first_action, try_out};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{dag_id, python};
 use ankus::carry::prefect::flow_name;
+use ankus::carry::report::{Difference, Replay};
 use ankus::carry::{Conversion, Output, Target};
 use ankus::settings::secrets::Secrets;
 use ankus_engine::host::files::FileUri;
@@ -32,6 +33,8 @@ struct Engine {
     script: &'static str,
     /// The folder of what is converted.
     folder: &'static str,
+    /// What the names of its files end with.
+    suffix: &'static str,
     /// The name of the file of an application, and of what is in it.
     file: fn(&str) -> String,
 }
@@ -43,40 +46,42 @@ impl Engine {
                 name: "Prefect",
                 script: include_str!("replay_prefect.py"),
                 folder: "flows",
+                suffix: ".py",
                 file: flow_name,
+            },
+            Target::StepFunctions => Engine {
+                name: "moto",
+                script: include_str!("replay_step_functions.py"),
+                folder: "state-machines",
+                suffix: ".asl.json",
+                file: str::to_owned,
             },
             _ => Engine {
                 name: "Airflow",
                 script: include_str!("replay.py"),
                 folder: "dags",
+                suffix: ".py",
                 file: str::to_owned,
             },
         }
     }
 }
 
-/// What came of all scenarios.
-#[derive(Debug, Default)]
-pub(super) struct Proof {
-    /// Applications of which a scenario was played.
-    pub(super) applications: usize,
-    /// Scenarios that were played.
-    pub(super) scenarios: usize,
-    /// Those of them that agree.
-    pub(super) agree: usize,
-    /// Those that agree but for tasks that a server would have stopped when something failed.
-    pub(super) loosely: usize,
-    /// Those that differ where the report says that something is lost.
-    pub(super) told: usize,
-    /// What differs otherwise: application, scenario, and how.
-    pub(super) differs: Vec<(String, String, Vec<String>)>,
-    /// What was not played, and why.
-    pub(super) left_out: Vec<(String, String)>,
+/// What came of all scenarios: by application, in the order of the definitions.
+pub(super) type Proof = Vec<Proved>;
+
+/// What came of the scenarios of an application.
+pub(super) struct Proved {
+    /// Its definition, as people see its path.
+    pub(super) path: String,
+    /// Its name in the other engine.
+    pub(super) name: String,
+    /// What was played.
+    pub(super) replay: Replay,
 }
 
 /// A scenario that both sides play.
 struct Trial {
-    application: String,
     dag: String,
     title: String,
     /// For the other side.
@@ -107,34 +112,40 @@ pub(super) fn prove(
     let mut proof = Proof::default();
     let mut trials = Vec::new();
     for unit in units {
-        let shown = unit.shown().to_owned();
         let file = (engine.file)(&unit.name);
-        if !made.contains(format!("{}/{file}.py", engine.folder).as_str()) {
-            proof.left_out.push((shown, "nothing could be made of it".to_owned()));
-            continue;
-        }
-        match of_unit(project, unit, given, most) {
+        let path = format!("{}/{file}{}", engine.folder, engine.suffix);
+        let drawn = match made.contains(path.as_str()) {
+            true => of_unit(project, unit, given, most),
+            false => Err("nothing could be made of it".to_owned()),
+        };
+        let mut replay = Replay::default();
+        match drawn {
             Ok(more) if more.is_empty() => {
-                proof.left_out.push((shown, "no scenario of it ends".to_owned()));
+                replay.left_out = Some("no scenario of it ends".to_owned());
             }
             Ok(mut more) => {
-                proof.applications += 1;
                 more.iter_mut().for_each(|trial| trial.scenario["flow"] = json!(file));
-                trials.extend(more);
+                trials.extend(more.into_iter().map(|trial| (proof.len(), trial)));
             }
-            Err(why) => proof.left_out.push((shown, why)),
+            Err(why) => replay.left_out = Some(why),
         }
+        let (path, name) = (unit.shown().to_owned(), unit.name.clone());
+        proof.push(Proved { path, name, replay });
     }
     let answers = asked(&engine, python, &outputs, &trials)?;
-    for (trial, answer) in trials.iter().zip(&answers) {
+    for ((at, trial), answer) in trials.iter().zip(&answers) {
         let is_loose = is_loose(&trial.plan, &trial.played);
         let differs = compare(trial, answer, is_loose);
-        proof.scenarios += 1;
+        let replay = &mut proof[*at].replay;
+        replay.scenarios += 1;
         match (differs.is_empty(), is_loose) {
-            (true, false) => proof.agree += 1,
-            (true, true) => proof.loosely += 1,
-            _ if losing.contains(trial.dag.as_str()) => proof.told += 1,
-            _ => proof.differs.push((trial.application.clone(), trial.title.clone(), differs)),
+            (true, false) => replay.agree += 1,
+            (true, true) => replay.loosely += 1,
+            _ => replay.differs.push(Difference {
+                scenario: trial.title.clone(),
+                what: differs,
+                is_told: losing.contains(trial.dag.as_str()),
+            }),
         }
     }
     Ok(proof)
@@ -199,7 +210,6 @@ fn of_unit(
             scenario(&unit.name, &explored.plan, &draw.played, &conf, secrets, nominal, &inputs);
         scenario["changes"] = json!(changes);
         trials.push(Trial {
-            application: unit.shown().to_owned(),
             dag: unit.name.clone(),
             title,
             scenario,
@@ -221,7 +231,6 @@ fn without_data(trial: &Trial) -> Trial {
     let mut played = Played::default();
     "TIMEDOUT".clone_into(&mut played.seen.status);
     Trial {
-        application: trial.application.clone(),
         dag: trial.dag.clone(),
         title: "the data never come".to_owned(),
         scenario,
@@ -368,10 +377,11 @@ fn scenario(
     }
     let (hidden, open): (BTreeMap<_, _>, BTreeMap<_, _>) =
         conf.iter().partition(|(name, _)| secrets.covers(name));
+    let given = hidden.clone();
     let variables: BTreeMap<String, &String> =
         hidden.into_iter().map(|(name, value)| (python::identifier(name), value)).collect();
     json!({
-        "dag": dag, "conf": open, "variables": variables, "files": files, "tasks": tasks,
+        "dag": dag, "conf": open, "secrets": given, "variables": variables, "files": files, "tasks": tasks,
         "nominal": nominal,
     })
 }
@@ -381,7 +391,7 @@ fn asked(
     engine: &Engine,
     python: &Path,
     outputs: &[Output],
-    trials: &[Trial],
+    trials: &[(usize, Trial)],
 ) -> miette::Result<Vec<Value>> {
     let folder = std::env::temp_dir().join(format!("ankus-prove-{}", std::process::id()));
     let result = in_folder(engine, &folder, python, outputs, trials);
@@ -394,7 +404,7 @@ fn in_folder(
     folder: &Path,
     python: &Path,
     outputs: &[Output],
-    trials: &[Trial],
+    trials: &[(usize, Trial)],
 ) -> miette::Result<Vec<Value>> {
     let failed = |what: &str| Failure::new(format!("cannot {what} in `{}`", folder.display()));
     ankus_procedure::private::claim(folder)
@@ -409,7 +419,7 @@ fn in_folder(
     for output in outputs {
         write(&output.path, &output.text)?;
     }
-    let scenarios: Vec<&Value> = trials.iter().map(|trial| &trial.scenario).collect();
+    let scenarios: Vec<&Value> = trials.iter().map(|(_, trial)| &trial.scenario).collect();
     write("scenarios.json", &json!(scenarios).to_string())?;
     write("replay.py", engine.script)?;
     let answers = folder.join("answers.json");

@@ -379,6 +379,11 @@ impl Names<'_> {
                 text.differs.push("the id is that of the execution".to_owned());
                 plain("$states.context.Execution.Name".to_owned())
             }
+            "wf:user" | "coord:user" => {
+                text.differs
+                    .push("the user is a part of the input, for executions have none".to_owned());
+                plain(self.property("user.name", true))
+            }
             "wf:run" => {
                 text.differs.push("it counts the times that the execution was redriven".to_owned());
                 let code = "($exists($states.context.Execution.RedriveCount) ? $states.context.Execution.RedriveCount : 0)";
