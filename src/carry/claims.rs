@@ -1,8 +1,34 @@
-//! Claims that the printers of whole graphs share.
+//! Claims that the printers of whole graphs share, and arguments that are secrets.
 
 use super::ledger::{Ledger, Outcome};
 use crate::analysis::Analysis;
 use crate::ir::workflow::Shape;
+use crate::settings::secrets::Secrets;
+use crate::source::Span;
+use std::collections::BTreeMap;
+
+/// Arguments that are secrets because the option before them says so (`--password`), with names for them: no text shows it
+/// where each of them stands alone.
+pub(super) fn secret_arguments(analysis: &Analysis, secrets: &Secrets) -> BTreeMap<Span, String> {
+    let mut found: BTreeMap<Span, String> = BTreeMap::new();
+    for (_, node, action) in analysis.flow().workflow.actions() {
+        let arguments = action.body.as_ref().map_or(&[][..], |body| body.arguments());
+        let mut number = 1;
+        for pair in arguments.windows(2) {
+            let (option, value) = (pair[0].as_str(), &pair[1]);
+            let name = option.trim_start_matches('-');
+            let is_option = option.starts_with('-') && !option.contains('=');
+            let is_shown = value.is_expr() || value.as_str().starts_with('-');
+            if !is_option || is_shown || value.as_str().is_empty() || !secrets.covers(name) {
+                continue;
+            }
+            let last = if number > 1 { format!("_{number}") } else { String::new() };
+            found.insert(value.span(), format!("{}_{name}{last}", node.name.text));
+            number += 1;
+        }
+    }
+    found
+}
 
 /// Nodes and transitions, which are the same by construction, and what belongs to none; `credentials` says what becomes of those.
 pub(super) fn flow(ledger: &mut Ledger, analysis: &Analysis, credentials: (&str, &str)) {

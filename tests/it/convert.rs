@@ -419,6 +419,7 @@ const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1
     <exec>load.sh</exec><argument>--password=planted-5</argument>
     <argument>jdbc:mysql://h/db?user=me&amp;password=planted-6</argument>
     <argument>https://me:planted-7@host/x</argument>
+    <argument>--password</argument><argument>planted-21</argument><argument>-passphrase</argument><argument>planted-22</argument>
     <env-var>DB_PASSWORD=planted-8</env-var></shell>
     <ok to="java"/><error to="fail"/></action>
   <action name="java"><java><main-class>org.Main</main-class><java-opts>-Dpassword=planted-9</java-opts>
@@ -466,6 +467,34 @@ fn no_secret_is_written_down() {
         }
     }
     assert_eq!(seen, "");
+}
+
+const UNREAD: &str = r#"<workflow-app name="unread" xmlns="uri:oozie:workflow:0.5">
+  <start to="load"/>
+  <action name="load"><shell xmlns="uri:oozie:shell-action:0.2"><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>
+    <exec>load.sh</exec><argument>${opened</argument></shell><ok to="end"/><error to="end"/></action>
+  <end name="end"/>
+</workflow-app>"#;
+
+/// An expression that cannot be read fails, and is never a text that a program is given.
+#[test]
+fn what_cannot_be_read_is_refused_when_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", UNREAD);
+    let app = shown(&folder.path().join("workflow.xml"));
+    for target in ["airflow", "airflow==2.10", "step-functions", "argo", "prefect", "databricks"] {
+        let out = folder.path().join(target);
+        let (code, lost, _) = convert(&[&app, "--to", target, "-o", &shown(&out)]);
+        assert_eq!(code, 1, "{target}: {lost}");
+        assert!(
+            lost.contains(
+                "`workflow.action.shell.argument` is lost: the expression cannot be read"
+            )
+        );
+        for text in texts_below(&out) {
+            assert!(!text.contains("${opened"), "{target}: {text}");
+        }
+    }
 }
 
 /// The texts of all files below a folder.

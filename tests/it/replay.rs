@@ -57,9 +57,14 @@ const TRAPS: &str = r#"<workflow-app name="traps" xmlns="uri:oozie:workflow:1.0"
   <join name="joined" to="found"/>
   <decision name="found"><switch><case to="one">${wf:actionData('right')['rows'] gt 10}</case><default to="end"/></switch></decision>
   <action name="one"><shell xmlns="uri:oozie:shell-action:1.0"><exec>one.sh</exec></shell>
-    <ok to="end"/><error to="tidy"/></action>
+    <ok to="last"/><error to="tidy"/></action>
   <action name="tidy"><shell xmlns="uri:oozie:shell-action:1.0"><exec>tidy.sh</exec></shell>
     <ok to="end"/><error to="fail"/></action>
+  <action name="last"><shell xmlns="uri:oozie:shell-action:1.0"><exec>last.sh</exec><argument>--password</argument><argument>planted</argument></shell>
+    <ok to="end"/><error to="say"/></action>
+  <action name="say"><shell xmlns="uri:oozie:shell-action:1.0"><exec>say.sh</exec></shell>
+    <ok to="said"/><error to="said"/></action>
+  <kill name="said"><message>it was said</message></kill>
   <kill name="fail"><message>mode ${mode} failed</message></kill>
   <end name="end"/>
 </workflow-app>"#;

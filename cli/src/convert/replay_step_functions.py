@@ -31,12 +31,15 @@ import boto3
 from jsonata import Jsonata
 from moto import mock_aws
 from moto.stepfunctions.parser.api import HistoryEventType
-from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import (
-    CustomErrorName,
-)
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import (
     FailureEvent,
     FailureEventException,
+)
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import (
+    StatesErrorName,
+)
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import (
+    StatesErrorNameType as Error,
 )
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import (
@@ -52,6 +55,9 @@ from moto.stepfunctions.parser.asl.parse import asl_parser
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
 
 OUT = Path(sys.argv[1]).resolve()
+# Inputs without which a machine fails, and names of secrets: those that stand in a definition are known to no scenario.
+NEEDED = re.compile(r"\$string\(\$states\.input\.`?([^`)]+)`?\) %}")
+SECRET = re.compile("passw|passphrase|secret|token|key|credential", re.IGNORECASE)
 ROLE = "arn:aws:iam::123456789012:role/x"
 WAITS = "Wait for "
 LOCK = threading.Lock()
@@ -93,12 +99,12 @@ class Stubbed(state_task_service.StateTaskService):
     def _eval_service_task(self, *_: Any, **__: Any) -> None:
         pass
 
-    def _fail(self, env: Any, error: str, cause: str) -> None:
-        details = {"error": error, "cause": cause}
+    def _fail(self, env: Any, error: Error, cause: str) -> None:
+        details = {"error": error.to_name(), "cause": cause}
         raise FailureEventException(
             failure_event=FailureEvent(
                 env=env,
-                error_name=CustomErrorName(error),
+                error_name=StatesErrorName(typ=error),
                 event_type=HistoryEventType.TaskFailed,
                 event_details=EventDetails(taskFailedEventDetails=details),
             )
@@ -115,7 +121,7 @@ class Stubbed(state_task_service.StateTaskService):
         elif Scene.scenario["tasks"].get(name, {}).get("result", "ok") != "ok":
             # What runs beside it has begun by then.
             time.sleep(0.2)
-            self._fail(env, "States.TaskFailed", "as the scenario says")
+            self._fail(env, Error.StatesTaskFailed, "as the scenario says")
         Scene.states[name] = "success"
         env.stack.append({})
 
@@ -127,9 +133,11 @@ class Stubbed(state_task_service.StateTaskService):
         files = Scene.scenario.get("files", {})
         for uri in uris:
             path = urllib.parse.urlparse(uri).path.rstrip("/") + flag
-            if path not in files and not any(one.startswith(f"{path}/") for one in files):
+            if path not in files and not any(
+                one.startswith(f"{path}/") for one in files
+            ):
                 # No retry takes this error.
-                self._fail(env, "States.Timeout", "the data do not come")
+                self._fail(env, Error.StatesTimeout, "the data do not come")
 
 
 class Cached(asl_parser.ASLParser):
@@ -157,7 +165,9 @@ def stub() -> None:
 
 def events(client: Any, execution: str) -> list[dict[str, Any]]:
     """The history of an execution."""
-    pages = client.get_paginator("get_execution_history").paginate(executionArn=execution)
+    pages = client.get_paginator("get_execution_history").paginate(
+        executionArn=execution
+    )
     return [event for page in pages for event in page["events"]]
 
 
@@ -166,7 +176,10 @@ def played(
 ) -> dict[str, Any]:
     """One scenario."""
     Scene.scenario, Scene.states, Scene.found = scenario, {}, {}
-    given = {**scenario["conf"], **scenario.get("secrets", {}), **scenario.get("changes", {})}
+    text = client.describe_state_machine(stateMachineArn=machine)["definition"]
+    given = {name: "a secret" for name in NEEDED.findall(text) if SECRET.search(name)}
+    for known in ("conf", "secrets", "changes"):
+        given.update(scenario.get(known, {}))
     if scenario.get("nominal"):
         given["nominalTime"] = scenario["nominal"].replace("Z", ":00Z")
     started = client.start_execution(
@@ -174,14 +187,17 @@ def played(
     )
     execution = started["executionArn"]
     end = time.monotonic() + 60
-    while (run := client.describe_execution(executionArn=execution))["status"] == "RUNNING":
+    run = client.describe_execution(executionArn=execution)
+    while run["status"] == "RUNNING":
         if time.monotonic() > end:
             return {"error": "it does not end"}
         time.sleep(0.05)
+        run = client.describe_execution(executionArn=execution)
     order = []
     for event in events(client, execution):
         details = event.get("stateEnteredEventDetails")
-        if details:
+        # What only passes has the name of a join in each branch.
+        if details and not event["type"].startswith(("Pass", "Succeed")):
             name = node(details["name"])
             order.append(name)
             if event["type"].startswith(("Fail", "Choice")):

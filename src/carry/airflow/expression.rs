@@ -191,8 +191,8 @@ impl Names<'_> {
         let template = Template::compile(source, self.phase, dialect);
         let mut text = Text::default();
         if let Some(error) = template.errors().first() {
-            text.lacks.push(format!("the expression cannot be read: {}", error.message));
-            return text.then(Text::literal(source));
+            self.refuse(&mut text, format!("the expression cannot be read: {}", error.message));
+            return text;
         }
         for piece in template.pieces() {
             let next = match *piece {

@@ -16,7 +16,7 @@ pub mod schedule;
 
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
-use super::{Conversion, Output};
+use super::{Conversion, Output, claims};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, NodeId, Workflow};
@@ -138,6 +138,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
+    /// Arguments that are secrets, with their names.
+    secret_arguments: BTreeMap<Span, String>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -168,6 +170,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         version: given.version,
         given,
         ledger: Ledger::new(tree),
+        secret_arguments: BTreeMap::new(),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -193,6 +196,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
+        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         printer.workflow(analysis, &mut dag);
@@ -232,6 +236,9 @@ struct Dag {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
+        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return self.hide(scalar.span(), &name);
+        }
         let text = self.compile(scalar.as_str());
         self.judge(scalar.span(), &text);
         if text.known().is_none_or(|known| known.is_empty()) {

@@ -207,11 +207,16 @@ def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
     return {task_id: str(instances[task_id].state) for task_id in task_ids}
 
 
-def not_entered(context: Any, reason: str) -> Exception:
-    """What a task raises that no run got to: it is skipped, unless the run failed before its first task."""
+def is_without_data(context: Any) -> bool:
+    """Whether a run failed before its first task, because its data did not come."""
     dag = context["dag"]
     sensors = [task.task_id for task in dag.tasks if isinstance(task, DataSensor)]
-    if sensors and "failed" in states(context, sensors).values():
+    return bool(sensors) and "failed" in states(context, sensors).values()
+
+
+def not_entered(context: Any, reason: str) -> Exception:
+    """What a task raises that no run got to: it is skipped, unless the run failed before its first task."""
+    if is_without_data(context):
         return AirflowFailException("the data of the run did not come")
     return AirflowSkipException(reason)
 
@@ -229,7 +234,8 @@ def route(action: str, ok: str, error: str, **context: Any) -> str:
 def only_if_failed(context: Any) -> None:
     """Lets a handler run only where an action before it failed itself, and not one before that."""
     before = list(context["task"].upstream_task_ids)
-    if "failed" not in states(context, before).values():
+    failed = "failed" in states(context, before).values()
+    if not failed or is_without_data(context):
         raise not_entered(context, "none of the actions before failed itself")
 
 
@@ -389,6 +395,8 @@ def entered(ok: list[str], error: list[str]) -> Any:
 
     def check(context: Any) -> None:
         found = states(context, [*ok, *error])
+        if is_without_data(context):
+            raise not_entered(context, "no run got here")
         if any(found[task] == "success" for task in ok):
             return
         if any(found[task] == "failed" for task in error):

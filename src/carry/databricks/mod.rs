@@ -32,6 +32,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
+    /// Arguments that are secrets, with their names.
+    secret_arguments: BTreeMap<Span, String>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -82,6 +84,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
+        secret_arguments: BTreeMap::new(),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -103,6 +106,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
+        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         tasks = printer.workflow(analysis);
@@ -117,6 +121,9 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
+        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return self.hide(scalar.span(), &name);
+        }
         let text = self.names(|names, dialect| names.text(scalar.as_str(), dialect));
         self.judge(scalar.span(), &text);
         if text.known().is_none_or(str::is_empty) {

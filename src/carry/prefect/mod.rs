@@ -61,6 +61,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
+    /// Arguments that are secrets, with their names.
+    secret_arguments: BTreeMap<Span, String>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Code>,
@@ -90,6 +92,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
+        secret_arguments: BTreeMap::new(),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -113,6 +116,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
+        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         is_made = printer.workflow(analysis);
@@ -131,6 +135,9 @@ impl<'a> Printer<'a> {
     }
 
     fn say_code(&mut self, scalar: &Scalar) -> Code {
+        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return self.secret(scalar.span(), &name);
+        }
         let text = self.code(scalar.as_str());
         self.judge(scalar.span(), &text);
         if text.known().is_none_or(str::is_empty) {

@@ -188,6 +188,11 @@ impl Names<'_> {
         })
     }
 
+    /// A secret, which has to be in the input.
+    pub fn secret(&self, name: &str) -> Text {
+        Text::value(self.property(name, true), Kind::Text)
+    }
+
     fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
         let mut text = Text::default();
         if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes

@@ -11,12 +11,12 @@ mod states;
 mod template;
 
 use super::ledger::{Ledger, Outcome};
-use super::{Conversion, Given, Output, model, resolve};
+use super::{Conversion, Given, Output, claims, model, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::Phase;
+use ankus_lang::el::{Dialect, Phase};
 use expression::{Names, Text, Used};
 use serde_json::{Map, Value, json};
 use states::Machine;
@@ -38,6 +38,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
+    /// Arguments that are secrets, with their names.
+    secret_arguments: BTreeMap<Span, String>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -76,6 +78,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
+        secret_arguments: BTreeMap::new(),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -102,6 +105,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
+        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         machine = printer.workflow(analysis);
@@ -116,6 +120,9 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
+        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return self.hide(scalar.span(), &name);
+        }
         let text = self.compile(scalar.as_str());
         self.judge(scalar.span(), &text);
         if text.known().is_none_or(str::is_empty) {
@@ -136,9 +143,7 @@ impl<'a> Printer<'a> {
         let reason = "the value is a secret, and is taken from the input of the execution";
         let remedy = "read it from Secrets Manager instead, so that no log of executions has it";
         self.ledger.claim(span, Outcome::Approximate, reason, remedy);
-        let mut text = self.compile(&format!("${{wf:conf('{}')}}", name.replace('\'', "")));
-        text.differs.clear();
-        text
+        self.names(|names, _| names.secret(name))
     }
 
     fn judge(&mut self, span: Span, text: &Text) {
@@ -152,7 +157,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn compile(&mut self, source: &str) -> Text {
+    /// What names and functions stand for here.
+    fn names<T>(&self, of: impl FnOnce(&Names<'_>, Dialect) -> T) -> T {
         let properties = self.given.properties;
         let secrets = self.given.secrets;
         let given = |name: &str| properties.contains_key(name) && !secrets.covers(name);
@@ -165,7 +171,11 @@ impl<'a> Printer<'a> {
             scope: &self.scope,
             given: &given,
         };
-        let text = names.text(source, self.given.dialect);
+        of(&names, self.given.dialect)
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        let text = self.names(|names, dialect| names.text(source, dialect));
         self.is_timed |= text.parts.iter().any(
             |part| matches!(part, expression::Part::Value((code, _)) if code.contains("$nominal")),
         );
