@@ -52,8 +52,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 counted = at;
                 let start = head
-                    .rfind(|c: char| !(c.is_ascii_alphanumeric() || "_:-".contains(c)))
-                    .map_or(0, |before| before + 1);
+                    .trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "_:-".contains(c))
+                    .len();
                 let name = &head[start..];
                 let known = match name.split_once(':') {
                     Some((prefix, _)) => PREFIXES.contains(&prefix),
@@ -77,5 +77,28 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::Analysis;
+    use crate::files::Files;
+    use crate::lint::{self, Facts};
+    use crate::settings::Settings;
+    use crate::source::Source;
+    use crate::syntax::properties::Submission;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_letter_of_any_alphabet_may_stand_before_a_name() {
+        let text = "<workflow-app><kill name='k'><message>${wf:\u{e9}mine(1)}</message></kill></workflow-app>";
+        let analysis = Analysis::new(Arc::new(Source::new("workflow.xml", text)));
+        let (files, submission, settings) =
+            (Files::new(), Submission::default(), Settings::default());
+        let facts = Facts::new(&analysis, &files, &submission, &settings);
+        let found = lint::run(&facts, |kind| kind.name == "custom-function");
+        let named = found.iter().map(|finding| &text[finding.span.range()]);
+        assert_eq!(named.collect::<Vec<_>>(), ["mine"]);
     }
 }
