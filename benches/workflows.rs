@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ankus::check::{self, FileKind};
+use ankus::check::{self, FileKind, Known};
 use ankus::emit::plan::{Options, plan};
 use ankus::files::Files;
+use ankus::ide::{Document, Snapshot};
 use ankus::settings::Settings;
 use ankus::source::{Encoding, Source};
 use ankus::syntax::properties::Submission as Properties;
@@ -140,6 +141,42 @@ fn lower(bencher: Bencher<'_, '_>, nodes: usize) {
 fn check_whole(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
     bencher.counter(ItemsCount::new(nodes)).bench(|| checked(black_box(&text)).findings.len());
+}
+
+/// From an edit of one value to the findings of the text, as the language server has them.
+#[divan::bench(args = [1_000, 5_000])]
+fn edit_a_value(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    let at = text.len() / 2;
+    let at = at + text[at..].find("ops@").expect("every action has one");
+    let edited = [&text[..at], "x", &text[at..]].concat();
+    let sources = [text, edited].map(|text| Arc::new(Source::new("workflow.xml", text)));
+    let settings = settings();
+    let input = |source| check::Input {
+        settings: &settings,
+        ..check::Input::of(source, FileKind::Workflow)
+    };
+    let outcome = check::check(&input(&sources[0]));
+    let analysis = outcome.analysis.as_ref().expect("it is a definition");
+    let known = Known::of(&input(&sources[0]), analysis, &outcome.findings);
+    let mut state = (known.expect("nothing is wrong with it"), outcome.findings, 0);
+    bencher.bench_local(|| {
+        let (known, findings, turn) = &mut state;
+        *turn = 1 - *turn;
+        let next = known.edited(&input(&sources[*turn]), findings);
+        *known = next.expect("nobody else reads the address");
+        findings.len()
+    });
+}
+
+/// What a transition may lead to, in a text that was read.
+#[divan::bench(args = [1_000, 5_000])]
+fn complete_a_transition(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    let at = text.len() / 2;
+    let at = at + text[at..].find("<ok to=\"").expect("every action has one") + "<ok to=\"".len();
+    let snapshot = Snapshot::of([Document::new("workflow.xml", text.as_str())]);
+    bencher.bench_local(|| snapshot.completion("workflow.xml", at as u32).len());
 }
 
 #[divan::bench(args = [1_000, 10_000])]

@@ -7,6 +7,7 @@
 
 mod causes;
 mod coordinator;
+mod edited;
 mod expressions;
 mod fixture;
 mod followers;
@@ -37,6 +38,7 @@ pub use coordinator::{
     NamedApplication, Submitted, application_paths, refused_path, resolved, submit_bundle,
     submit_coordinator,
 };
+pub use edited::Known;
 pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
 pub use report::{Part, Report};
@@ -306,6 +308,8 @@ pub struct Outcome {
     pub secrets: Vec<(String, Span)>,
     /// The proof that it may be compiled.
     pub checked: Option<Checked>,
+    /// What was found out of the text, where it was looked at as a definition.
+    pub analysis: Option<Arc<Analysis>>,
 }
 
 /// Checks one file, within the [`crate::budget`] that holds.
@@ -362,6 +366,7 @@ fn alone(input: &Input<'_>, diagnostic: Diagnostic) -> Outcome {
         held_back: 0,
         secrets: Vec::new(),
         checked: None,
+        analysis: None,
     }
 }
 
@@ -408,6 +413,7 @@ fn judge(input: &Input<'_>) -> Outcome {
             held_back,
             secrets,
             checked: None,
+            analysis: None,
         };
     }
     let ratings = input.settings.ratings(input.settings_path);
@@ -418,6 +424,7 @@ fn judge(input: &Input<'_>) -> Outcome {
     };
     let mut found = Vec::new();
     let mut checked = None;
+    let mut kept = None;
     let mut secrets = Vec::new();
     let mut suppressions;
     if input.kind == FileKind::Properties {
@@ -483,6 +490,7 @@ fn judge(input: &Input<'_>) -> Outcome {
         }
         fixture::soften(input, tree, &mut found);
         suppressions = suppression::of_tree(tree);
+        kept = Some(Arc::clone(&analysis));
     }
     // Properties are judged together with the definition that uses them, and so are their comments.
     let mut by_file: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
@@ -524,7 +532,8 @@ fn judge(input: &Input<'_>) -> Outcome {
         found.extend(suppressions.iter().flat_map(|each| each.unused(text, &idle)));
     }
     let Rated { findings, overridden, held_back } = rate(input, found);
-    Outcome { file, findings, suppressed, overridden, held_back, secrets, checked }
+    let analysis = kept;
+    Outcome { file, findings, suppressed, overridden, held_back, secrets, checked, analysis }
 }
 
 /// Of a text that was not read to its end, nothing but that is worth saying, and why a server refuses it.
@@ -540,6 +549,11 @@ fn one_sentence(file: &FileReport, found: &mut Vec<Diagnostic>) {
 
 fn proof(input: &Input<'_>, analysis: &Arc<Analysis>) -> Checked {
     Checked { analysis: Arc::clone(analysis), kind: input.kind }
+}
+
+/// Whether the text is what the bytes of its file say, and nothing is to be said of that.
+fn encoding_is_plain(input: &Input<'_>) -> bool {
+    input.encoding == Encoding::Utf8 && !input.source.text.starts_with('\u{feff}')
 }
 
 /// What the server makes of the encoding of a definition.
@@ -582,6 +596,7 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
         held_back,
         secrets: Vec::new(),
         checked: None,
+        analysis: None,
     }
 }
 

@@ -62,6 +62,57 @@ impl Span {
     }
 }
 
+/// What one edit has moved: all before it stays, all behind it goes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Where the edit begins, in both texts.
+    pub from: u32,
+    /// Where it ends in the old text.
+    pub to: u32,
+    /// By how much the rest has moved.
+    pub by: i64,
+}
+
+impl Moved {
+    /// The least edit that makes the one text of the other.
+    pub fn between(old: &str, new: &str) -> Moved {
+        let (a, b) = (old.as_bytes(), new.as_bytes());
+        let from = alike(a, b);
+        let most = a.len().min(b.len()) - from;
+        let same = alike_at_the_end(&a[a.len() - most..], &b[b.len() - most..]);
+        let by = b.len() as i64 - a.len() as i64;
+        Moved { from: from as u32, to: (a.len() - same) as u32, by }
+    }
+
+    /// Moves a place; `None` where it was edited itself.
+    pub fn span(&self, span: Span) -> Option<Span> {
+        if span.end <= self.from {
+            return Some(span);
+        }
+        let moved = |at: u32| u32::try_from(i64::from(at) + self.by).ok();
+        (span.start >= self.to)
+            .then(|| Some(Span { start: moved(span.start)?, end: moved(span.end)? }))?
+    }
+}
+
+/// How many bytes are compared at once: the whole of a large text is looked at for each letter that is typed.
+const AT_ONCE: usize = 1_024;
+
+/// How many bytes two texts begin with that are the same.
+fn alike(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.chunks_exact(AT_ONCE).zip(b.chunks_exact(AT_ONCE));
+    let at = blocks.take_while(|(a, b)| a == b).count() * AT_ONCE;
+    at + a[at..].iter().zip(&b[at..]).take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes two texts of one length end with that are the same.
+fn alike_at_the_end(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a.rchunks_exact(AT_ONCE).zip(b.rchunks_exact(AT_ONCE));
+    let behind = blocks.take_while(|(a, b)| a == b).count() * AT_ONCE;
+    let (a, b) = (&a[..a.len() - behind], &b[..b.len() - behind]);
+    behind + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
+}
+
 /// A place as people count: both start at 1, and a column counts characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -427,6 +478,21 @@ pub(crate) fn looks(work: impl FnOnce()) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edit_moves_what_stands_behind_it() {
+        let (old, new) = ("<a>one</a><b/>", "<a>three</a><b/>");
+        let moved = Moved::between(old, new);
+        let word = |text: &str, word: &str| {
+            let start = text.find(word).expect("it is there");
+            Span::new(start, start + word.len())
+        };
+        assert_eq!(moved.span(word(old, "<a>")), Some(word(new, "<a>")));
+        assert_eq!(moved.span(word(old, "<b/>")), Some(word(new, "<b/>")));
+        assert_eq!(moved.span(word(old, "one")), None);
+        let moved = Moved::between("aaaa", "aa");
+        assert_eq!((moved.from, moved.to, moved.by), (2, 4, -2));
+    }
 
     #[test]
     fn bytes_are_read_in_the_encoding_they_have() {

@@ -102,6 +102,7 @@ impl Application {
             held_back: 0,
             secrets: self.outcome.secrets.clone(),
             checked: None,
+            analysis: None,
         };
         outcome.findings.retain(|finding| finding.level >= ankus::diag::Level::Error);
         report.add(&self.loaded.input(), outcome);

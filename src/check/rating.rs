@@ -56,7 +56,7 @@ pub(super) fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
 }
 
 /// Findings of one kind in one file; nobody reads more, and a file must not be able to make a report of any length.
-const MOST_OF_A_KIND: usize = 1_000;
+pub(super) const MOST_OF_A_KIND: usize = 1_000;
 
 /// Has the last finding of a kind that is kept stand for all that follow it in its file.
 fn bounded(findings: Vec<Finding>) -> Vec<Finding> {

@@ -24,6 +24,7 @@ pub mod reads;
 mod rules;
 mod scripts;
 mod secrets;
+pub(crate) mod seen;
 mod shared;
 pub(crate) mod slips;
 mod words;

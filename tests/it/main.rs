@@ -31,6 +31,7 @@ mod corpus;
 mod crash;
 mod damage;
 mod docs;
+mod edited;
 mod editors;
 mod elsewhere;
 mod estate;

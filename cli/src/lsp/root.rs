@@ -6,13 +6,13 @@
 use super::client::{Abilities, Preferences};
 use super::documents::Document;
 use super::findings;
+use ankus::analysis::Analysis;
 use ankus::baseline::Baseline;
-use ankus::check::{FileKind, Finding, Part, Report};
+use ankus::check::{FileKind, Finding, Input, Known, Part, Report};
 use ankus::diag::Level;
-use ankus::files::{Files, folder_of};
+use ankus::files::{Files, folder_of, name_of};
 use ankus::ide::{self, Snapshot};
-use ankus::settings::Settings;
-use ankus::source::{Source, Span};
+use ankus::source::{Moved, Source};
 use ankus_project::limits::{self, Stop};
 use ankus_project::look::hashed;
 use ankus_project::{
@@ -21,7 +21,7 @@ use ankus_project::{
 use lsp_types::{Diagnostic, Uri};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 /// How many files are looked at to see who starts what: in a folder of the workspace, and in one that nobody named.
@@ -29,6 +29,8 @@ const MOST_FILES: usize = 50_000;
 const MOST_FILES_ALONE: usize = 5_000;
 /// How long a first answer waits for what the whole folder says.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// The longest name of a file.
+const NAME_LIMIT: usize = 255;
 /// The largest baseline.
 const BASELINE_LIMIT: u64 = 64 << 20;
 
@@ -42,7 +44,42 @@ struct Answer {
     /// What was known of those who start it.
     callers: u64,
     /// What a check saw, of an open text.
-    around: Option<(Arc<Settings>, Arc<Files>)>,
+    around: Option<Arc<Around>>,
+}
+
+/// What a check of an open text saw beside it, and what it leaves for the next edit.
+struct Around {
+    /// Without its files.
+    loaded: Arc<Loaded>,
+    files: Arc<Files>,
+    /// What was found out of the text, until `known` is made of it.
+    analysis: Mutex<Option<Arc<Analysis>>>,
+    known: OnceLock<Option<Known>>,
+}
+
+impl Around {
+    fn input<'a>(&'a self, source: &'a Arc<Source>) -> Input<'a> {
+        Input { source, files: &self.files, ..self.loaded.input() }
+    }
+
+    /// Whether a text has the same files around it as the text before an edit: those that it names are read.
+    fn names_the_same(&self, old: &str, new: &str) -> bool {
+        let moved = Moved::between(old, new);
+        let near = |text: &str, end: usize| {
+            let start = text.floor_char_boundary((moved.from as usize).saturating_sub(NAME_LIMIT));
+            let end = text.ceil_char_boundary((end + NAME_LIMIT).min(text.len()));
+            text[start..end].to_owned()
+        };
+        let before = near(old, moved.to as usize);
+        let after = near(new, (i64::from(moved.to) + moved.by) as usize);
+        let counts = |text: &str, name: &str| text.matches(name).count();
+        let mut names = self.files.below(folder_of(&self.loaded.found.shown)).map(|(path, _)| path);
+        names.all(|path| {
+            let name = name_of(path);
+            // What a jar holds is read as far as the text can mean it.
+            !name.ends_with(".jar") && counts(&before, name) == counts(&after, name)
+        })
+    }
 }
 
 #[derive(Default)]
@@ -95,43 +132,14 @@ struct Bounds {
     complaint: Option<String>,
 }
 
-/// What one edit has moved: all before it stays, all behind it goes along.
-struct Moved {
-    from: u32,
-    to: u32,
-    by: i64,
-}
-
-impl Moved {
-    fn between(old: &str, new: &str) -> Moved {
-        let (a, b) = (old.as_bytes(), new.as_bytes());
-        let from = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let most = a.len().min(b.len()) - from;
-        let pairs = a.iter().rev().zip(b.iter().rev()).take(most);
-        let same = pairs.take_while(|(a, b)| a == b).count();
-        let by = b.len() as i64 - a.len() as i64;
-        Moved { from: from as u32, to: (a.len() - same) as u32, by }
-    }
-
-    /// Moves a place; `None` where it was edited itself.
-    fn span(&self, span: Span) -> Option<Span> {
-        if span.end <= self.from {
-            return Some(span);
-        }
-        let moved = |at: u32| u32::try_from(i64::from(at) + self.by).ok();
-        (span.start >= self.to)
-            .then(|| Some(Span { start: moved(span.start)?, end: moved(span.end)? }))?
-    }
-
-    /// Moves a finding with its notes in this file; whether its place is still there.
-    fn finding(&self, finding: &mut Finding, shown: &str) -> bool {
-        let found = &mut finding.diagnostic;
-        let here = |file: &Option<String>| file.as_deref().is_none_or(|file| file == shown);
-        found.notes.retain_mut(|note| {
-            !here(&note.file) || self.span(note.span).map(|span| note.span = span).is_some()
-        });
-        self.span(found.span).map(|span| found.span = span).is_some()
-    }
+/// Moves a finding with its notes in this file; whether its place is still there.
+fn moved(moved: &Moved, finding: &mut Finding, shown: &str) -> bool {
+    let found = &mut finding.diagnostic;
+    let here = |file: &Option<String>| file.as_deref().is_none_or(|file| file == shown);
+    found.notes.retain_mut(|note| {
+        !here(&note.file) || moved.span(note.span).map(|span| note.span = span).is_some()
+    });
+    moved.span(found.span).map(|span| found.span = span).is_some()
 }
 
 /// A folder with its applications.
@@ -258,7 +266,8 @@ impl Root {
         let shown = document.source.path.as_str();
         let around = document.path.as_ref().and_then(|path| {
             let state = self.state();
-            state.answers.get(path)?.around.clone()
+            let around = state.answers.get(path)?.around.as_ref()?;
+            Some((Arc::clone(&around.loaded.settings.settings), Arc::clone(&around.files)))
         });
         let around = around.or_else(|| {
             // Nothing was checked yet.
@@ -398,19 +407,114 @@ impl Root {
         let Some(found) = self.found(path, document) else { return Some(Ok(self.forget(path))) };
         let callers = self.callers_of(&found.shown);
         let answer = limits::stoppable(Arc::clone(stop), || {
-            let loaded = self.load_definition(&found)?;
-            let outcome = limits::check(&loaded);
+            let mut loaded = self.load_definition(&found)?;
+            let mut outcome = limits::check(&loaded);
+            let analysis = outcome.analysis.take();
+            let known = OnceLock::new();
+            // Where the last edit was answered at once, the next one is as well.
+            if let (true, Some(analysis)) = (self.is_prepared(path), &analysis) {
+                known.get_or_init(|| Known::of(&loaded.input(), analysis, &outcome.findings));
+            }
+            let analysis = Mutex::new(analysis);
             let part = Part::new(&loaded.input(), outcome);
             let reads = loaded.files.texts().map(|source| source.path.clone()).collect();
             let text = Arc::clone(&loaded.source.text);
-            let settings = loaded.settings.settings;
-            let around = document.map(|_| (settings, Arc::new(loaded.files)));
+            let around = document.map(|_| {
+                let files = Arc::new(std::mem::take(&mut loaded.files));
+                let loaded = Arc::new(loaded);
+                Arc::new(Around { loaded, files, analysis, known })
+            });
             Ok(Answer { part, reads, text, callers, around })
         });
         if stop() {
             return None;
         }
         Some(answer.map(|answer| self.keep(path, answer)))
+    }
+
+    /// Whether the next edit of an open text may be answered at once.
+    fn is_prepared(&self, path: &Path) -> bool {
+        let state = self.state();
+        let around = state.answers.get(path).and_then(|answer| answer.around.as_ref());
+        around.is_some_and(|around| around.known.get().is_some_and(Option::is_some))
+    }
+
+    /// Makes ready for the next edit of an open text.
+    pub(super) fn prepare(&self, path: &Path) {
+        let (around, findings) = {
+            let state = self.state();
+            let Some(answer) = state.answers.get(path) else { return };
+            let Some(around) = &answer.around else { return };
+            if around.known.get().is_some() {
+                return;
+            }
+            (Arc::clone(around), answer.part.findings.clone())
+        };
+        let analysis = around.analysis.lock().expect("no holder panics").take();
+        let known = || Known::of(&around.input(&around.loaded.source), &*analysis?, &findings);
+        around.known.get_or_init(known);
+    }
+
+    /// Answers an edit of an open text out of the answer to the text before, where that can be done; the paths whose
+    /// findings may be others now. The disk is not looked at: a check of all has to follow.
+    pub(super) fn edited(
+        &self,
+        path: &Path,
+        document: &Document,
+        stop: &Stop,
+    ) -> Option<BTreeSet<String>> {
+        let source = &document.source;
+        let (around, text, mut findings) = {
+            let state = self.state();
+            let answer = state.answers.get(path)?;
+            let (around, text) = (answer.around.as_ref()?, Arc::clone(&answer.text));
+            (Arc::clone(around), text, answer.part.findings.clone())
+        };
+        let known = around.known.get()?.as_ref()?;
+        // Somebody asks for another look at the same text.
+        let is_news = !Arc::ptr_eq(&text, &source.text) && text != source.text;
+        if !is_news || !around.names_the_same(&text, &source.text) {
+            return None;
+        }
+        let edited = || known.edited(&around.input(source), &mut findings);
+        let known = limits::stoppable(Arc::clone(stop), edited)?;
+        if stop() {
+            return None;
+        }
+        let next = Around {
+            loaded: Arc::clone(&around.loaded),
+            files: Arc::clone(&around.files),
+            analysis: Mutex::default(),
+            known: OnceLock::from(Some(known)),
+        };
+        let answer = {
+            let state = self.state();
+            let answer = state.answers.get(path)?;
+            if !answer.around.as_ref().is_some_and(|last| Arc::ptr_eq(last, &around)) {
+                return None;
+            }
+            let part = &answer.part;
+            let own = part.file.path.as_str();
+            let mut sources = part.sources.clone();
+            sources.retain(|(path, ..)| path != own);
+            sources.push((own.to_owned(), Arc::clone(source), document.encoding));
+            Answer {
+                part: Part {
+                    file: part.file.clone(),
+                    findings,
+                    suppressed: 0,
+                    overridden: 0,
+                    held_back: 0,
+                    secrets: Vec::new(),
+                    sources,
+                },
+                reads: answer.reads.clone(),
+                text: Arc::clone(&source.text),
+                callers: answer.callers,
+                around: Some(Arc::new(next)),
+            }
+        };
+        Some(self.keep(path, answer))
     }
 
     /// Keeps an answer in the place of the last one.
@@ -489,8 +593,8 @@ impl Root {
                     && let Some(document) = document
                 {
                     // What another file says of this one stands until it is checked again, as far as the place is there.
-                    let moved = Moved::between(&source.text, &document.source.text);
-                    findings.retain_mut(|finding| moved.finding(finding, shown));
+                    let edit = Moved::between(&source.text, &document.source.text);
+                    findings.retain_mut(|finding| moved(&edit, finding, shown));
                     *source = Arc::clone(&document.source);
                 }
                 report.take(Part {
@@ -558,25 +662,5 @@ impl Root {
     /// Has the disk seen with these texts in the place of files.
     pub(super) fn set_overlay(&self, overlay: Arc<Overlay>) {
         self.project.set_overlay(overlay);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_edit_moves_what_stands_behind_it() {
-        let (old, new) = ("<a>one</a><b/>", "<a>three</a><b/>");
-        let moved = Moved::between(old, new);
-        let word = |text: &str, word: &str| {
-            let start = text.find(word).expect("it is there");
-            Span::new(start, start + word.len())
-        };
-        assert_eq!(moved.span(word(old, "<a>")), Some(word(new, "<a>")));
-        assert_eq!(moved.span(word(old, "<b/>")), Some(word(new, "<b/>")));
-        assert_eq!(moved.span(word(old, "one")), None);
-        let moved = Moved::between("aaaa", "aa");
-        assert_eq!((moved.from, moved.to, moved.by), (2, 4, -2));
     }
 }

@@ -21,7 +21,7 @@ use lsp_types::{
 };
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -37,6 +37,8 @@ const MOST_MOMENTS: u32 = 1_000;
 pub(super) enum Job {
     /// Check the open text of this URI.
     Open(String),
+    /// Check all of it once more, where only its last edit was looked at.
+    Whole(String),
     /// Check the file at a path, as a part of the folder it lies in.
     File(PathBuf),
     /// Look through a folder, and check what is in it.
@@ -441,6 +443,12 @@ impl World {
                 let Some(document) = document else { return };
                 self.check_document(&document);
             }
+            Job::Whole(uri) => {
+                let document = self.state().documents.get(uri).cloned();
+                let Some(document) = document else { return };
+                let Some(path) = &document.path else { return };
+                self.check(path, Some(&document), is_now);
+            }
         }
         if self.client.can.refreshes && self.is_stale.swap(false, Ordering::AcqRel) {
             self.client.ask("workspace/diagnostic/refresh", Value::Null);
@@ -458,6 +466,7 @@ impl World {
         match (toml, &document.path) {
             (Some(found), _) => self.send(document, found),
             (None, None) => self.check_alone(document),
+            (None, Some(path)) if self.check_edit(path, document) => {}
             (None, Some(path)) => self.check(path, Some(document), true),
         }
     }
@@ -497,6 +506,16 @@ impl World {
         Arc::new(move || changes.load(Ordering::Acquire) != begun)
     }
 
+    /// Looks at nothing but the last edit of a text, where that is enough; a check of all follows, which also sees what has
+    /// changed around it.
+    fn check_edit(&self, path: &Path, document: &Document) -> bool {
+        let Some(root) = self.root_of(path).filter(|_| !self.is_over()) else { return false };
+        let Some(touched) = root.edited(path, document, &self.stop()) else { return false };
+        self.tell_checked(&root, path, Some(document), &touched);
+        self.later(Job::Whole(document.uri.as_str().to_owned()));
+        true
+    }
+
     fn check(&self, path: &Path, document: Option<&Document>, is_now: bool) {
         let Some(root) = self.root_of(path).filter(|_| !self.is_over()) else { return };
         if is_now && !root.is_loaded() {
@@ -510,7 +529,10 @@ impl World {
         let touched = match root.check(path, document, &stop) {
             None => {
                 return match document {
-                    Some(document) => self.now(Job::Open(document.uri.as_str().to_owned()), false),
+                    Some(document) if is_now => {
+                        self.now(Job::Open(document.uri.as_str().to_owned()), false);
+                    }
+                    Some(document) => self.later(Job::Whole(document.uri.as_str().to_owned())),
                     None => self.later(Job::File(path.to_owned())),
                 };
             }
@@ -520,19 +542,32 @@ impl World {
                 root.forget(path)
             }
         };
-        // The text that was asked about comes first.
+        self.tell_checked(&root, path, document, &touched);
+        if document.is_some() {
+            root.prepare(path);
+        }
+        for words in root.complaints() {
+            self.complain(&words);
+        }
+    }
+
+    /// Tells what a check has changed, in the text that was asked about first.
+    fn tell_checked(
+        &self,
+        root: &Root,
+        path: &Path,
+        document: Option<&Document>,
+        touched: &BTreeSet<String>,
+    ) {
         let own = shown(path);
-        self.publish(&root, &own, true);
+        self.publish(root, &own, true);
         if let Some(document) = document {
             let uri = document.uri.as_str().to_owned();
             self.state().checked.insert(uri, document.version);
             self.answered.notify_all();
         }
         for other in touched.iter().filter(|other| **other != own) {
-            self.publish(&root, other, false);
-        }
-        for words in root.complaints() {
-            self.complain(&words);
+            self.publish(root, other, false);
         }
     }
 

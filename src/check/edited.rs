@@ -1,0 +1,527 @@
+//! What an edit inside one action changes of the findings, without another look at all the rest.
+//!
+//! In: a definition that was checked, with its findings, and its text after an edit. Out: the findings of the new text, or
+//! `None` where only a check of all of it can tell. An action whose edit nobody else can see ([`seen`]) is looked at in a
+//! small definition of its own: the head of the one that it is in, its ends, and a node for each that it leads to. That
+//! one is checked twice, before and after the edit, by the same check as any other. What is found both times is not of
+//! the edit; what is found once has gone or come, if it is about the action and of a kind that is found so (`ALONE`).
+//! Everything else stays, and moves with its text. Whenever one of these conditions is in doubt, there is no answer.
+
+use super::{FileKind, Finding, Input, Outcome, check, encoding_is_plain, memory, rating};
+use crate::analysis::Analysis;
+use crate::budget;
+use crate::diag::Diagnostic;
+use crate::ir::workflow::Shape;
+use crate::lint::{self, Action, Facts, seen};
+use crate::settings::Rating;
+use crate::source::{Moved, Source, Span};
+use crate::syntax::xml::{Element, Tree};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// The kinds that are found in an action by looking at it and at the head of its definition alone. A test takes every
+/// action of every file apart and compares.
+const ALONE: &[&str] = &[
+    "absolute-local-path",
+    "action-overwrites-input",
+    "cleartext-password",
+    "configuration-overrides-global",
+    "configuration-value-empty",
+    "configuration-value-whitespace",
+    "custom-function",
+    "duplicate-param",
+    "el-in-config-default",
+    "element-text-whitespace",
+    "email-address-malformed",
+    "email-recipient-missing",
+    "external-recipient",
+    "fetched-code",
+    "invalid-value",
+    "malformed-class-name",
+    "malformed-property-value",
+    "malformed-uri",
+    "mapreduce-api-mixed",
+    "misspelt-distcp-option",
+    "misspelt-home-folder",
+    "misspelt-spark-option",
+    "misspelt-sqoop-option",
+    "param-without-value",
+    "password-on-command-line",
+    "queue-not-set",
+    "required-element-empty",
+    "script-parameter-missing",
+    "sharelib-name-unknown",
+    "shell-env-var-malformed",
+    "shell-exec-with-arguments",
+    "shell-injection",
+    "shell-quoting-in-argument",
+    "shell-script-not-shipped",
+    "spark-master-legacy",
+    "spark-mode-contradicts-master",
+    "spark-mode-missing",
+    "spark-options-quoting",
+    "sqoop-command-newlines",
+    "sqoop-command-prefix",
+    "sqoop-command-quotes",
+    "sqoop-query-without-conditions",
+    "ssh-quoting",
+    "suppression-unused",
+    "template-residue",
+    "typographic-characters",
+    "unneeded-string-function",
+    "variable-without-braces",
+];
+
+/// How much of a definition, beside its nodes, is looked at with each action.
+const MOST_OF_THE_HEAD: usize = 64 << 10;
+/// How many kill and end nodes are.
+const MOST_ENDS: usize = 100;
+/// How many findings a small definition may have.
+const MOST_FOUND: usize = 300;
+
+/// A node of the definition, or another child of its root.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    span: Span,
+    role: Role,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Looked at with every action.
+    Kept,
+    Start,
+    /// An action that can be looked at alone.
+    Action,
+    /// Any other node.
+    Other,
+}
+
+/// A definition that was checked, as far as the next edit asks for it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    source: Arc<Source>,
+    /// The children of the root, in order.
+    parts: Vec<Part>,
+    of_all: Arc<OfAll>,
+}
+
+/// What no edit changes that is answered here.
+#[derive(Debug)]
+struct OfAll {
+    /// An expression for each property that is read, so that rules know its name.
+    reads: String,
+    /// In how many actions a property of this name is set, where that is more than half of them.
+    shared: HashSet<String>,
+    has_writers: bool,
+    /// Names of nodes that end a run.
+    ends: HashSet<String>,
+}
+
+impl Known {
+    /// What is kept of a check for the next edit; `None` where an edit needs a check of all.
+    pub fn of(input: &Input<'_>, analysis: &Analysis, findings: &[Finding]) -> Option<Known> {
+        let ratings = input.settings.ratings(input.settings_path);
+        let is_plain = input.kind == FileKind::Workflow
+            && input.not_text.is_none()
+            && encoding_is_plain(input)
+            // Two at once have to fit, and the layout of a text is that of all of it.
+            && memory(&input.source.text) < budget::memory() / 2
+            && ratings.rating(&lint::FORMATTING.kind) == Rating::Off;
+        let tree = analysis.tree();
+        let is_sound =
+            analysis.markup().is_empty() && tree.judge().is_none() && tree.doctype().is_none();
+        // In a template everything is said more quietly.
+        let is_template = tree.text().contains("{{")
+            || findings.iter().any(|found| found.diagnostic.kind.name == "unexpected-text");
+        if !is_plain || !is_sound || is_template {
+            return None;
+        }
+        let root = tree.root().filter(|root| root.name() == "workflow-app")?;
+        let flow = analysis.flow();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        for node in &flow.workflow.nodes {
+            *by_name.entry(&*node.name.text).or_default() += 1;
+        }
+        let is_alone = |name: &str| by_name.get(name) == Some(&1);
+        let entered = flow.reachable(Shape::Action).filter(|(_, node)| {
+            node.name.given && is_plain_name(&node.name.text) && is_alone(&node.name.text)
+        });
+        let entered: HashSet<_> = entered.map(|(_, node)| node.element).collect();
+        let role = |element: Element<'_>| match element.name() {
+            "start" => Role::Start,
+            "action" if entered.contains(&element.id()) => Role::Action,
+            "action" | "decision" | "fork" | "join" => Role::Other,
+            _ => Role::Kept,
+        };
+        let parts: Vec<Part> = root
+            .elements()
+            .map(|element| Part { span: element.span(), role: role(element) })
+            .collect();
+        let kept = || parts.iter().filter(|part| part.role == Role::Kept);
+        let head: usize = kept().map(|part| part.span.range().len()).sum();
+        if kept().count() > MOST_ENDS + 10
+            || head > MOST_OF_THE_HEAD
+            || parts.iter().filter(|part| part.role == Role::Start).count() != 1
+        {
+            return None;
+        }
+        let ends = flow
+            .workflow
+            .nodes
+            .iter()
+            .filter(|node| matches!(node.shape, Shape::Kill | Shape::End));
+        let ends: HashSet<String> = ends.map(|node| node.name.text.to_string()).collect();
+        let facts = Facts::new(analysis, input.files, input.submission, input.settings);
+        let of_all = OfAll {
+            reads: reads(&facts)?,
+            shared: shared(&facts),
+            has_writers: facts.actions.iter().filter(|action| seen::is_writer(action)).count() > 1,
+            ends,
+        };
+        Some(Known { source: Arc::clone(input.source), parts, of_all: Arc::new(of_all) })
+    }
+
+    /// Makes the findings of the text before those of the text after an edit, the text of `input`; everything else about
+    /// it is as it was. `None` leaves the findings as they were: then only [`check`] can tell.
+    pub fn edited(&self, input: &Input<'_>, findings: &mut Vec<Finding>) -> Option<Known> {
+        let (old, new) = (self.source.text.as_str(), input.source.text.as_str());
+        let limit = input.settings.server.definition_limit.unwrap_or(100_000);
+        let is_over = |text: &str| text.len() as u64 > limit;
+        if is_over(old) != is_over(new) || new.len() > 2 * old.len() {
+            return None;
+        }
+        let moved = Moved::between(old, new);
+        let at = self.parts.partition_point(|part| part.span.start < moved.from).checked_sub(1)?;
+        let part = self.parts[at];
+        if part.role != Role::Action || moved.to >= part.span.end {
+            return None;
+        }
+        let mut parts = self.parts.clone();
+        let move_by = |at: u32| u32::try_from(i64::from(at) + moved.by).ok();
+        parts[at].span.end = move_by(part.span.end)?;
+        for later in &mut parts[at + 1..] {
+            later.span = Span { start: move_by(later.span.start)?, end: move_by(later.span.end)? };
+        }
+        let before = self.alone(old, &self.parts, at)?.checked(input)?;
+        let after = self.alone(new, &parts, at)?.checked(input)?;
+        if !before.is_like(&after, self.around(&|name| self.of_all.shared.contains(name))) {
+            return None;
+        }
+        change(&before, &after, input, &moved, findings)?;
+        Some(Known { source: Arc::clone(input.source), parts, of_all: Arc::clone(&self.of_all) })
+    }
+
+    fn around<'c>(&self, is_shared: &'c dyn Fn(&str) -> bool) -> seen::Around<'c> {
+        seen::Around { is_shared, has_writers: self.of_all.has_writers }
+    }
+
+    /// An action in a definition of its own.
+    fn alone(&self, text: &str, parts: &[Part], at: usize) -> Option<Alone> {
+        let mut alone = Alone { text: String::new(), pieces: Vec::new(), node: Span::default() };
+        let mut behind = 0;
+        for (index, part) in parts.iter().enumerate() {
+            let range = behind as usize..part.span.end as usize;
+            behind = part.span.end;
+            match part.role {
+                Role::Kept => alone.take(text, range),
+                Role::Start => {
+                    alone.take(text, range.start..part.span.start as usize);
+                    let name = Name::of(&text[parts[at].span.range()])?;
+                    write!(alone.text, "<start to=\"{}\"/>", name.0).ok()?;
+                }
+                Role::Action if index == at => {
+                    let within = part.span.start as usize - range.start;
+                    let start = alone.text.len() + within;
+                    let length = part.span.range().len();
+                    alone.take(text, range);
+                    alone.node = Span::new(start, start + length);
+                    self.others(&text[part.span.range()], &mut alone.text)?;
+                }
+                Role::Action | Role::Other => {}
+            }
+        }
+        alone.take(text, behind as usize..text.len());
+        Some(alone)
+    }
+
+    /// What an action leads to, and what is read elsewhere.
+    fn others(&self, action: &str, out: &mut String) -> Option<()> {
+        let mut targets = BTreeSet::new();
+        for way in ["<ok", "<error"] {
+            for at in memchr::memmem::find_iter(action.as_bytes(), way) {
+                let tag = action[at..].split('>').next()?;
+                let (_, to) = tag.split_once("to=")?;
+                let quote = to.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+                let (target, _) = to[1..].split_once(quote)?;
+                if !is_plain_name(target) {
+                    return None;
+                }
+                targets.insert(target);
+            }
+        }
+        let missing = targets.into_iter().filter(|target| !self.of_all.ends.contains(*target));
+        for target in missing {
+            write!(out, "<kill name=\"{target}\"><message>m</message></kill>").ok()?;
+        }
+        if !self.of_all.reads.is_empty() {
+            let reads = &self.of_all.reads;
+            write!(out, "<kill name=\"{READER}\"><message>{reads}</message></kill>").ok()?;
+        }
+        Some(())
+    }
+}
+
+/// The node that reads what all others read.
+const READER: &str = "ankus-reads-this-elsewhere";
+
+/// The name in the start tag of a node.
+struct Name<'t>(&'t str);
+
+impl<'t> Name<'t> {
+    fn of(node: &'t str) -> Option<Name<'t>> {
+        let tag = node.split('>').next()?;
+        let blank = |at: usize| tag[..at].ends_with([' ', '\t', '\r', '\n']);
+        let at = memchr::memmem::find_iter(tag.as_bytes(), "name=").find(|at| blank(*at))?;
+        let value = &tag[at + 5..];
+        let quote = value.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+        let (name, _) = value[1..].split_once(quote)?;
+        is_plain_name(name).then_some(Name(name))
+    }
+}
+
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+/// Each expression by which the definition reads a property, once.
+fn reads(facts: &Facts<'_>) -> Option<String> {
+    let mut names = HashSet::new();
+    let mut all = String::new();
+    for read in facts.reads.iter().filter(|read| names.insert(read.name.as_str())) {
+        let expression = facts.slice(read.expression);
+        if expression.contains(['<', '&'])
+            || expression.contains("]]>")
+            || !expression.ends_with('}')
+        {
+            return None;
+        }
+        all.push_str(expression);
+        if all.len() > MOST_OF_THE_HEAD {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// The names of properties that more than half of the actions set.
+fn shared(facts: &Facts<'_>) -> HashSet<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for action in &facts.actions {
+        let names: HashSet<String> =
+            action.configuration().into_iter().map(|own| own.name.text.into_owned()).collect();
+        for name in names {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    let half = facts.actions.len() / 2;
+    counts.into_iter().filter(|(_, count)| *count > half).map(|(name, _)| name).collect()
+}
+
+/// A small definition with one action.
+struct Alone {
+    text: String,
+    /// What of it stands in the whole one, and where that is.
+    pieces: Vec<(Span, u32)>,
+    /// The action.
+    node: Span,
+}
+
+impl Alone {
+    fn take(&mut self, text: &str, range: std::ops::Range<usize>) {
+        let start = self.text.len();
+        self.text.push_str(&text[range.clone()]);
+        let here = Span::new(start, self.text.len());
+        match self.pieces.last_mut() {
+            Some((last, from))
+                if last.end == here.start
+                    && *from + (last.end - last.start) == Span::at(range.start).start =>
+            {
+                last.end = here.end;
+            }
+            _ => self.pieces.push((here, Span::at(range.start).start)),
+        }
+    }
+
+    fn checked(self, input: &Input<'_>) -> Option<Looked> {
+        let source = Arc::new(Source::new(input.source.path.as_str(), self.text.as_str()));
+        let outcome = check(&Input { source: &source, ..*input });
+        let analysis = outcome.analysis.as_ref()?;
+        let tree = analysis.tree();
+        let is_sound =
+            analysis.markup().is_empty() && tree.judge().is_none() && tree.doctype().is_none();
+        let root = tree.root()?;
+        let is_there =
+            root.elements().any(|child| child.span() == self.node && child.name() == "action");
+        let many = outcome.findings.len() > MOST_FOUND;
+        (is_sound && is_there && !many && !budget::was_spent())
+            .then_some(Looked { alone: self, outcome })
+    }
+
+    /// Where a place of the small definition is in the whole one.
+    fn place(&self, span: Span) -> Option<Span> {
+        let at =
+            self.pieces.partition_point(|(piece, _)| piece.start <= span.start).checked_sub(1)?;
+        let (piece, from) = self.pieces[at];
+        let within = span.end <= piece.end;
+        within.then(|| Span {
+            start: from + span.start - piece.start,
+            end: from + span.end - piece.start,
+        })
+    }
+}
+
+/// A small definition that was checked.
+struct Looked {
+    alone: Alone,
+    outcome: Outcome,
+}
+
+impl Looked {
+    fn tree(&self) -> Option<&Tree> {
+        self.outcome.analysis.as_ref().map(|analysis| analysis.tree())
+    }
+
+    fn action(&self) -> Option<Action<'_>> {
+        let root = self.tree()?.root()?;
+        let element = root.elements().find(|child| child.span() == self.alone.node)?;
+        let outside = ["ok", "error", "info"];
+        let body = element.elements().find(|child| !outside.contains(&child.name()))?;
+        Some(Action { element, body })
+    }
+
+    /// Whether nobody but the action itself can tell it from how it was.
+    fn is_like(&self, other: &Looked, around: seen::Around<'_>) -> bool {
+        let (Some(one), Some(two)) = (self.action(), other.action()) else { return false };
+        let answers = |looked: &Looked| {
+            let reference = looked.outcome.file.reference.as_ref()?;
+            let verdict = |verdict: &super::Verdict| (verdict.code, verdict.slow);
+            Some((verdict(&reference.verdict), verdict(&reference.validate)))
+        };
+        let answer = answers(self);
+        answer.is_some_and(|(_, (code, _))| code.is_none())
+            && answer == answers(other)
+            && seen::of_action(&one, around) == seen::of_action(&two, around)
+    }
+}
+
+/// Whether two findings say the same, in the same place.
+fn same(one: &Finding, other: &Finding) -> bool {
+    let (a, b) = (&one.diagnostic, &other.diagnostic);
+    one.level == other.level
+        && one.path == other.path
+        && std::ptr::eq(a.kind, b.kind)
+        && (&a.file, a.span, &a.message, &a.notes) == (&b.file, b.span, &b.message, &b.notes)
+        && (&a.help, &a.fixes, &a.witness) == (&b.help, &b.fixes, &b.witness)
+        && (&a.confidence, a.at_most) == (&b.confidence, b.at_most)
+        && (&a.subject, a.places) == (&b.subject, b.places)
+}
+
+/// Takes every place of a finding in this file elsewhere; whether all of them are still there.
+fn relocate(found: &mut Diagnostic, path: &str, to: &dyn Fn(Span) -> Option<Span>) -> bool {
+    let own = found.file.as_deref().is_none_or(|file| file == path);
+    let here = |file: &Option<String>| file.as_deref().map_or(own, |file| file == path);
+    let set = |span: &mut Span| to(*span).map(|moved| *span = moved).is_some();
+    let edits = found.fixes.iter_mut().flat_map(|fix| &mut fix.edits);
+    let mut whole = !own || set(&mut found.span);
+    for note in &mut found.notes {
+        whole = whole && (!here(&note.file) || set(&mut note.span));
+    }
+    for edit in edits {
+        whole = whole && (!here(&edit.file) || set(&mut edit.span));
+    }
+    whole
+}
+
+/// Makes the findings of the whole definition what they are after the edit.
+fn change(
+    before: &Looked,
+    after: &Looked,
+    input: &Input<'_>,
+    moved: &Moved,
+    findings: &mut Vec<Finding>,
+) -> Option<()> {
+    let path = input.source.path.as_str();
+    let within = Moved::between(&before.alone.text, &after.alone.text);
+    let mut come: Vec<&Finding> = after.outcome.findings.iter().collect();
+    let mut gone: Vec<&Finding> = Vec::new();
+    for finding in &before.outcome.findings {
+        let mut later = finding.clone();
+        let stays = relocate(&mut later.diagnostic, path, &|span| follow(&within, span));
+        match come.iter().position(|other| stays && same(&later, other)) {
+            Some(at) => drop(come.swap_remove(at)),
+            None => gone.push(finding),
+        }
+    }
+    let is_alone = |looked: &Looked, finding: &Finding| {
+        let found = &finding.diagnostic;
+        let node = looked.alone.node;
+        found.file.is_none()
+            && ALONE.contains(&found.kind.name)
+            && node.start <= found.span.start
+            && found.span.end <= node.end
+    };
+    let mut lost = vec![false; findings.len()];
+    for finding in gone {
+        let finding = is_alone(before, finding).then(|| placed_in(before, finding, path))??;
+        let at =
+            findings.iter().zip(&lost).position(|(known, lost)| !lost && same(known, &finding))?;
+        lost[at] = true;
+    }
+    let mut added = Vec::with_capacity(come.len());
+    for finding in come {
+        let finding = is_alone(after, finding).then(|| placed_in(after, finding, path))??;
+        let kind = finding.diagnostic.kind;
+        let mut alike = findings.iter().filter(|known| std::ptr::eq(known.diagnostic.kind, kind));
+        let many = alike.clone().count() + 1 >= rating::MOST_OF_A_KIND;
+        let subject = finding.diagnostic.subject.as_ref();
+        // Of one thing there is one finding, with a note for each other place.
+        if many
+            || subject.is_some() && alike.any(|known| known.diagnostic.subject.as_ref() == subject)
+        {
+            return None;
+        }
+        added.push(finding);
+    }
+    let mut all = Vec::with_capacity(findings.len() + added.len());
+    for (finding, _) in findings.iter().zip(&lost).filter(|(_, lost)| !**lost) {
+        let mut finding = finding.clone();
+        if !relocate(&mut finding.diagnostic, path, &|span| follow(moved, span)) {
+            return None;
+        }
+        all.push(finding);
+    }
+    all.extend(added);
+    rating::sort(&mut all);
+    *findings = all;
+    Some(())
+}
+
+/// A finding of a small definition where it is in the whole one.
+fn placed_in(looked: &Looked, finding: &Finding, path: &str) -> Option<Finding> {
+    let mut finding = finding.clone();
+    let is_whole = relocate(&mut finding.diagnostic, path, &|span| looked.alone.place(span));
+    is_whole.then_some(finding)
+}
+
+/// Where a place is after an edit: around it, before it or behind it. What it touches may have grown or shrunk.
+fn follow(moved: &Moved, span: Span) -> Option<Span> {
+    if span.start < moved.from && moved.to < span.end {
+        let end = u32::try_from(i64::from(span.end) + moved.by).ok()?;
+        return Some(Span { start: span.start, end });
+    }
+    let touches = span.start <= moved.to && moved.from <= span.end;
+    (!touches).then(|| moved.span(span))?
+}

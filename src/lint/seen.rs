@@ -1,0 +1,159 @@
+//! What of an action counts elsewhere in its definition.
+//!
+//! In: an action before and after an edit. Out: a text for each; where the two are the same, nothing that is said of the
+//! rest of the definition can have changed, and so the action may be looked at alone. It holds all of the action but the
+//! words that only its own rules read: arguments, the texts of a mail, values of properties. What is left out of those is
+//! what no rule looks for across actions; what rules do look for there (variables, addresses, calls) is kept.
+
+use super::endpoints;
+use super::facts::Action;
+use super::reads;
+use crate::syntax::xml::{Child, Children, Element, NodeKind};
+
+/// Parts of an action whose words are its own.
+const OWN: [&str; 23] = [
+    "arg",
+    "args",
+    "argument",
+    "bcc",
+    "body",
+    "cc",
+    "class",
+    "command",
+    "content_type",
+    "description",
+    "env-var",
+    "exec",
+    "java-opt",
+    "java-opts",
+    "main-class",
+    "master",
+    "mode",
+    "name",
+    "param",
+    "query",
+    "spark-opts",
+    "subject",
+    "to",
+];
+
+/// Signs by which some rule finds a word in any text: addresses, calls of functions, comments to ankus, and what
+/// templates are written with.
+const SIGNS: [&str; 16] = [
+    "://", "wf:", "coord:", "hadoop:", "fs:", "hcat:", "ankus", "{{", "}}", "<%", "%>", "[#",
+    "#if", "#set", "#foreach", "\r",
+];
+
+/// What has to be known of the definition to tell.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'c> {
+    /// Whether so many actions set a property of this name that a rule may compare its values.
+    pub(crate) is_shared: &'c dyn Fn(&str) -> bool,
+    /// Whether several actions write to places that they name.
+    pub(crate) has_writers: bool,
+}
+
+/// Whether an action writes to places that are compared with those of others.
+pub(crate) fn is_writer(action: &Action<'_>) -> bool {
+    action.is(&["map-reduce", "pig", "sqoop", "hive", "hive2", "distcp"])
+}
+
+/// What of an action counts elsewhere.
+pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
+    let mut seen = String::new();
+    for (path, _) in endpoints::inputs(action).into_iter().chain(endpoints::outputs(action)) {
+        seen.push_str(&path);
+        seen.push('\0');
+    }
+    // Of what an action prints others may know from its words.
+    let prints = action.each("capture-output").next().is_some();
+    let mut open: Vec<Children<'_>> = Vec::new();
+    begin(action.element, &mut seen);
+    open.push(action.element.children());
+    while let Some(children) = open.last_mut() {
+        let Some(child) = children.next() else {
+            open.pop();
+            seen.push('\u{1}');
+            continue;
+        };
+        match child.element() {
+            Some(element) => {
+                begin(element, &mut seen);
+                if !prints && is_own(action, element, around) {
+                    words(element, around, &mut seen);
+                    seen.push('\u{1}');
+                } else {
+                    open.push(element.children());
+                }
+            }
+            None => leaf(child, &mut seen),
+        }
+    }
+    seen
+}
+
+/// The start tag of an element.
+fn begin(element: Element<'_>, seen: &mut String) {
+    seen.push_str(element.qualified_name());
+    for attribute in element.attributes() {
+        seen.push('\u{2}');
+        seen.push_str(attribute.qualified_name());
+        seen.push('=');
+        seen.push_str(attribute.raw());
+    }
+    seen.push('\u{3}');
+}
+
+fn leaf(child: Child<'_>, seen: &mut String) {
+    if child.is_layout() {
+        return;
+    }
+    seen.push(match child.kind() {
+        NodeKind::Comment => '\u{4}',
+        NodeKind::CData => '\u{5}',
+        NodeKind::Instruction => '\u{6}',
+        NodeKind::Text | NodeKind::Element => '\u{7}',
+    });
+    seen.push_str(child.raw());
+}
+
+/// Whether the words of an element are of no use to anybody but its own action.
+fn is_own(action: &Action<'_>, element: Element<'_>, around: Around<'_>) -> bool {
+    let is_text = |child: Child<'_>| matches!(child.kind(), NodeKind::Text | NodeKind::CData);
+    if element.attributes().next().is_some() || !element.children().all(is_text) {
+        return false;
+    }
+    let Some(parent) = element.parent() else { return false };
+    if parent == action.body {
+        return OWN.contains(&element.name());
+    }
+    let is_value = element.name() == "value"
+        && parent.name() == "property"
+        && parent.parent().is_some_and(|block| {
+            block.name() == "configuration" && block.parent() == Some(action.body)
+        });
+    is_value
+        && action.kind() != "sub-workflow"
+        && parent.child("name").is_some_and(|name| !(around.is_shared)(&name.text().trimmed().text))
+}
+
+/// What of such words counts all the same.
+fn words(element: Element<'_>, around: Around<'_>, seen: &mut String) {
+    let written = &element.tree().text()[element.content().range()];
+    if SIGNS.iter().any(|sign| written.contains(sign))
+        || around.has_writers && written.contains('/')
+    {
+        seen.push_str(written);
+        return;
+    }
+    let text = element.text();
+    // Whether the value is one that is called by its variable is asked of all of them.
+    seen.push(if text.text.trim_start().starts_with("${") { '\u{8}' } else { '\u{9}' });
+    seen.push(if text.text.contains("}/") { '\u{8}' } else { '\u{9}' });
+    let lines = memchr::memchr_iter(b'\n', written.as_bytes()).count();
+    seen.extend(std::iter::repeat_n('\n', lines));
+    for range in reads::expressions(&text.text) {
+        seen.push_str(&text.text[range]);
+        seen.push('\u{1}');
+    }
+}

@@ -1,0 +1,386 @@
+//! What an edit changes is what a check of the whole text finds.
+//!
+//! Files are typed in, cut, pasted and broken at random. After each edit the findings that were carried over from the text
+//! before have to be those of a check of all of it.
+
+use ankus::check::{self, FileKind, Finding, Input, Known};
+use ankus::files::{Entry, Files};
+use ankus::settings::{Profile, Rating, Settings};
+use ankus::source::Source;
+use ankus::syntax::properties::{self, Origin, Submission};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Numbers that are the same in every run.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % most.max(1) as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+/// What is put into texts.
+const PIECES: [&str; 46] = [
+    "a",
+    "Z",
+    "7",
+    " ",
+    "\n",
+    "\r\n",
+    "/",
+    ":",
+    ",",
+    ".",
+    "-",
+    "$",
+    "{",
+    "}",
+    "'",
+    "\"",
+    "<",
+    ">",
+    "&",
+    "&amp;",
+    "&lt;",
+    "&#10;",
+    "é",
+    "\u{2013}",
+    "\u{201c}",
+    "${nameNode}",
+    "${other}",
+    "${wf:id()}",
+    "${wf:actionData('a')['b']}",
+    "hdfs://nn:8020/data",
+    "/user/${user}/x",
+    "/uesr/${user}/x",
+    "--password",
+    " --queue q",
+    "secret=abc",
+    "key=value",
+    "<![CDATA[a<b]]>",
+    "<!-- a -->",
+    "<!-- ankus: allow(element-text-whitespace) because -->",
+    "<!-- ankus: allow-file(queue-not-set) -->",
+    "<argument>x</argument>",
+    "<arg>--queue</arg>",
+    "<property><name>a</name><value>b</value></property>",
+    "<capture-output/>",
+    "{{ name }}",
+    "someone@example.org",
+];
+
+/// Parts of actions.
+const OWN: [&str; 14] = [
+    "<arg>",
+    "<argument>",
+    "<value>",
+    "<param>",
+    "<body>",
+    "<subject>",
+    "<to>",
+    "<command>",
+    "<spark-opts>",
+    "<java-opts>",
+    "<env-var>",
+    "<main-class>",
+    "<exec>",
+    "<mode>",
+];
+
+/// Words that rules know.
+const WORDS: [&str; 14] = [
+    "yarn-cluster",
+    "cluster",
+    "local",
+    "default",
+    "nameNode",
+    "jobTracker",
+    "import --table t",
+    "sqoop import",
+    "-D",
+    "bash -c ${x}",
+    "rm -rf /",
+    "true",
+    "10x",
+    "org.example.Main",
+];
+
+/// One edit of a text: most are inside some text or value, as they are when somebody types.
+fn edited(text: &str, numbers: &mut Numbers) -> String {
+    let boundary = |at: usize| text.floor_char_boundary(at);
+    let anywhere = boundary(numbers.below(text.len() + 1));
+    let inside = || -> Option<std::ops::Range<usize>> {
+        let start = anywhere + text[anywhere..].find('>')? + 1;
+        let end = start + text[start..].find('<')?;
+        Some(start..end)
+    };
+    // Most is typed into what an action hands on.
+    let own = || -> Option<std::ops::Range<usize>> {
+        let parts = (0..OWN.len()).map(|at| OWN[(anywhere + at) % OWN.len()]);
+        let start =
+            parts.filter_map(|part| Some(text[anywhere..].find(part)? + part.len())).next()?;
+        let start = anywhere + start;
+        let end = start + text[start..].find('<')?;
+        Some(start..end)
+    };
+    let leaf = match numbers.below(4) {
+        0 => inside().filter(|range| !text[range.clone()].trim().is_empty()),
+        _ => own(),
+    };
+    let mut new = text.to_owned();
+    match (numbers.below(20), leaf) {
+        (0..=7, Some(leaf)) => {
+            let at = boundary(leaf.start + numbers.below(leaf.len() + 1));
+            new.insert_str(at, numbers.of::<&str>(&PIECES));
+        }
+        (8..=9, Some(leaf)) => {
+            let at = boundary(leaf.start + numbers.below(leaf.len()));
+            let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
+            new.replace_range(at..end, "");
+        }
+        (10..=11, Some(leaf)) => new.replace_range(leaf, numbers.of::<&str>(&WORDS)),
+        (12, Some(leaf)) => new.replace_range(leaf, ""),
+        (13, _) => {
+            // A word of the text somewhere else: names, transitions, elements.
+            let words: Vec<&str> = text
+                .split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
+                .filter(|word| word.len() > 1)
+                .collect();
+            if let (false, word) = (words.is_empty(), numbers.below(words.len())) {
+                let other = *numbers.of(&words);
+                let at = words[word].as_ptr() as usize - text.as_ptr() as usize;
+                new.replace_range(at..at + words[word].len(), other);
+            }
+        }
+        (14, _) => {
+            // A piece is cut, or moved.
+            let end = boundary((anywhere + numbers.below(200)).min(text.len()));
+            let cut = new[anywhere..end].to_owned();
+            new.replace_range(anywhere..end, "");
+            if numbers.below(2) == 0 {
+                let at = new.floor_char_boundary(numbers.below(new.len() + 1));
+                new.insert_str(at, &cut);
+            }
+        }
+        (15, _) => {
+            // A whole element is repeated, or taken away.
+            let Some(start) = text[..anywhere].rfind("<action ") else { return new };
+            let Some(length) = text[start..].find("</action>") else { return new };
+            let end = start + length + "</action>".len();
+            let node = new[start..end].to_owned();
+            match numbers.below(2) {
+                0 => new.insert_str(end, &node),
+                _ => new.replace_range(start..end, ""),
+            }
+        }
+        _ => new.insert_str(anywhere, numbers.of::<&str>(&PIECES)),
+    }
+    new
+}
+
+/// Findings as a person sees them, with all that goes to an editor.
+fn shown(findings: &[Finding]) -> String {
+    let mut all = String::new();
+    for finding in findings {
+        writeln!(all, "{} {:?} {:?}", finding.path, finding.level, finding.diagnostic.kind.name)
+            .expect("memory");
+        let found = &finding.diagnostic;
+        writeln!(
+            all,
+            "    {:?} {} {:?} {:?}",
+            found.span, found.message, found.help, found.confidence
+        )
+        .expect("memory");
+        writeln!(
+            all,
+            "    {:?} {:?} {:?} {}",
+            found.notes, found.fixes, found.subject, found.places
+        )
+        .expect("memory");
+    }
+    all
+}
+
+/// A definition with what lies around it.
+pub(crate) struct Around {
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) files: Files,
+    pub(crate) submission: Submission,
+    pub(crate) settings: Settings,
+}
+
+impl Around {
+    /// A definition alone.
+    pub(crate) fn of(path: &str, text: &str, profile: &str) -> Around {
+        let profile = Profile::named(profile).expect("a profile");
+        let mut settings = Settings { profile, ..Settings::default() };
+        // Where the layout is judged, all of a text is looked at.
+        settings.rules.insert("formatting".to_owned(), Rating::Off);
+        Around {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            files: Files::new(),
+            submission: Submission::default(),
+            settings,
+        }
+    }
+
+    /// The same with the files of its folder.
+    pub(crate) fn with_folder(mut self, folder: &Path) -> Around {
+        let own = ankus::files::folder_of(&self.path).to_owned();
+        let mut add = |folder: &Path, shown: &str| {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let name = format!("{shown}/{}", entry.file_name().to_string_lossy());
+                if path.is_dir() {
+                    self.files.insert(name, Entry::Folder);
+                } else if let Ok(text) = std::fs::read_to_string(&path) {
+                    if name.ends_with(".properties") {
+                        let entries = properties::parse(&text).entries;
+                        self.submission.files.push(name.clone());
+                        self.submission.merge(&Origin::File(name.clone()), &entries);
+                    }
+                    self.files.insert_text(name, text);
+                } else {
+                    self.files.insert(name, Entry::Unread);
+                }
+            }
+            self.files.set_listed(shown);
+        };
+        add(folder, &own);
+        self
+    }
+
+    fn input<'a>(&'a self, source: &'a Arc<Source>) -> Input<'a> {
+        Input {
+            settings: &self.settings,
+            submission: &self.submission,
+            files: &self.files,
+            user: "someone",
+            ..Input::of(source, FileKind::Workflow)
+        }
+    }
+
+    /// Edits it so many times. How many of them were answered without a check of all of it.
+    pub(crate) fn edit(&self, numbers: &mut Numbers, times: usize) -> (usize, usize) {
+        let whole = |text: &str| {
+            let source = Arc::new(Source::new(self.path.as_str(), text));
+            let outcome = check::check(&self.input(&source));
+            let known = outcome
+                .analysis
+                .as_ref()
+                .and_then(|analysis| Known::of(&self.input(&source), analysis, &outcome.findings));
+            (known, outcome.findings)
+        };
+        let mut text = self.text.clone();
+        let (mut known, mut findings) = whole(&text);
+        let (mut quick, mut all) = (0, 0);
+        for _ in 0..times {
+            let before = text.clone();
+            // What is broken is mended again before long.
+            let patience = if known.is_some() { 12 } else { 2 };
+            text = match numbers.below(patience) {
+                0 => self.text.clone(),
+                _ => edited(&text, numbers),
+            };
+            let source = Arc::new(Source::new(self.path.as_str(), text.as_str()));
+            let was = shown(&findings);
+            let next =
+                known.as_ref().and_then(|known| known.edited(&self.input(&source), &mut findings));
+            all += 1;
+            let (fresh, expected) = whole(&text);
+            match next {
+                Some(next) => {
+                    quick += 1;
+                    let (got, expected) = (shown(&findings), shown(&expected));
+                    let moved = ankus::source::Moved::between(&before, &text);
+                    assert!(
+                        got == expected,
+                        "{}: an edit at {moved:?}, {:?} for {:?}\n-- carried over\n{got}\n-- found anew\n{expected}\n-- before\n{was}",
+                        self.path,
+                        text.get(moved.from as usize..(i64::from(moved.to) + moved.by) as usize),
+                        before.get(moved.from as usize..moved.to as usize),
+                    );
+                    known = Some(next);
+                }
+                None => {
+                    assert_eq!(shown(&findings), was, "no answer leaves everything as it was");
+                    (known, findings) = (fresh, expected);
+                }
+            }
+        }
+        (quick, all)
+    }
+}
+
+/// A workflow of so many actions of all kinds.
+pub(crate) fn made_up(count: usize) -> String {
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"made-up\">\n  <parameters>\n    <property><name>nameNode</name></property>\n    \
+         <property><name>other</name><value>x</value></property>\n  </parameters>\n  <global>\n    <job-tracker>${jobTracker}</job-tracker>\n    \
+         <name-node>${nameNode}</name-node>\n  </global>\n  <start to=\"n0\"/>\n",
+    );
+    for at in 0..count {
+        let next = if at + 1 == count { "end".to_owned() } else { format!("n{}", at + 1) };
+        let body = match at % 8 {
+            0 => format!("<shell xmlns=\"uri:oozie:shell-action:0.3\"><exec>run{at}.sh</exec><argument>--in</argument><argument>${{nameNode}}/in/{at}</argument><env-var>A=b</env-var><file>run{at}.sh</file></shell>"),
+            1 => format!("<map-reduce><prepare><delete path=\"${{nameNode}}/out/{at}\"/></prepare><configuration><property><name>mapred.output.dir</name><value>/out/{at}</value></property><property><name>mapred.job.queue.name</name><value>default</value></property></configuration></map-reduce>"),
+            2 => "<email xmlns=\"uri:oozie:email-action:0.2\"><to>a@example.org</to><subject>done ${wf:id()}</subject><body>All is well.</body></email>".to_owned(),
+            3 => format!("<fs><mkdir path=\"${{nameNode}}/d/{at}\"/><delete path=\"/d/old\"/></fs>"),
+            4 => "<java><main-class>org.example.Main</main-class><java-opts>-Xmx1g</java-opts><arg>one</arg><arg>two</arg></java>".to_owned(),
+            5 => "<spark xmlns=\"uri:oozie:spark-action:0.2\"><master>yarn</master><mode>cluster</mode><name>s</name><class>org.example.S</class><jar>s.jar</jar><spark-opts>--executor-memory 2G</spark-opts><arg>x</arg></spark>".to_owned(),
+            6 => "<sqoop xmlns=\"uri:oozie:sqoop-action:0.4\"><command>import --connect jdbc:mysql://h/d --table t --target-dir /t</command></sqoop>".to_owned(),
+            _ => format!("<hive xmlns=\"uri:oozie:hive-action:0.5\"><configuration><property><name>oozie.hive.defaults</name><value>h.xml</value></property></configuration><script>s{at}.q</script><param>DAY=${{other}}</param></hive>"),
+        };
+        writeln!(text, "  <action name=\"n{at}\">\n    {body}\n    <ok to=\"{next}\"/>\n    <error to=\"failed\"/>\n  </action>")
+            .expect("memory");
+    }
+    text.push_str("  <kill name=\"failed\"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>\n  <end name=\"end\"/>\n</workflow-app>\n");
+    text
+}
+
+#[test]
+fn an_edit_of_a_text_is_answered_as_the_whole_text_is() {
+    let (mut quick, mut all) = (0, 0);
+    for profile in ["default", "migration", "strict"] {
+        let around = Around::of("app/workflow.xml", &made_up(9), profile);
+        let counts = around.edit(&mut Numbers(0x9e37_79b9), 200);
+        (quick, all) = (quick + counts.0, all + counts.1);
+    }
+    assert!(quick * 8 > all, "{quick} of {all} edits were answered without a check of all");
+}
+
+#[test]
+fn edits_of_the_corpus_are_answered_as_the_whole_text_is() {
+    let Some(corpus) = crate::oracle::folder("ANKUS_CORPUS", "corpus") else { return };
+    let mut paths: Vec<_> = ignore::Walk::new(&corpus)
+        .flatten()
+        .map(ignore::DirEntry::into_path)
+        .filter(|path| path.file_name().is_some_and(|name| name == "workflow.xml"))
+        .collect();
+    paths.sort();
+    let (mut quick, mut all) = (0, 0);
+    for (at, path) in paths.iter().enumerate().step_by(8) {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        if text.len() > 10_000 {
+            continue;
+        }
+        let profile = ["default", "migration", "strict"][at % 3];
+        let around = Around::of("app/workflow.xml", &text, profile)
+            .with_folder(path.parent().expect("a folder"));
+        let counts = around.edit(&mut Numbers(at as u64 + 1), 12);
+        (quick, all) = (quick + counts.0, all + counts.1);
+    }
+    println!("{quick} of {all} edits were answered without a check of all");
+    assert!(quick * 20 > all, "{quick} of {all}");
+}
