@@ -10,8 +10,11 @@ use std::process::Command;
 /// What `--prove` says of some applications: scenarios that agree, and all; what differs is printed.
 fn proved(version: &str, paths: &[&Path]) -> Option<(usize, usize)> {
     let python = if version == "step-functions" { moto() } else { airflow(version) }?;
+    // What a site wants stands beside the applications.
+    let has_settings = paths[0].join("ankus.toml").is_file();
     let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
-        .args(["convert", "--isolated", "--allow", "*", "--to", version, "--prove", "--python"])
+        .args(if has_settings { &["convert"][..] } else { &["convert", "--isolated"] })
+        .args(["--allow", "*", "--to", version, "--prove", "--python"])
         .arg(&python)
         .args(paths)
         .output()
@@ -122,6 +125,27 @@ const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}
     <property><name>input</name><value>${coord:dataIn('hours')}</value></property>
   </configuration></workflow></action>
 </coordinator-app>"#;
+
+/// A mail that became a notice of failure is sent where the mail was.
+#[test]
+fn notices_are_sent_where_mails_were() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "ankus.toml", "[migration]\nfailure-mail = \"notice\"\n");
+    written(
+        folder.path(),
+        "workflow.xml",
+        r#"<workflow-app name="noticed" xmlns="uri:oozie:workflow:1.0">
+  <global><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global><start to="load"/>
+  <action name="load"><shell xmlns="uri:oozie:shell-action:1.0"><exec>load.sh</exec></shell><ok to="end"/><error to="tell"/></action>
+  <action name="tell"><email xmlns="uri:oozie:email-action:0.2"><to>a@example.org</to><subject>s</subject><body>b</body></email>
+    <ok to="fail"/><error to="fail"/></action>
+  <kill name="fail"><message>it failed</message></kill><end name="end"/></workflow-app>"#,
+    );
+    for version in ["airflow", "airflow==2.10"] {
+        let Some((agree, of)) = proved(version, &[folder.path()]) else { continue };
+        assert!(agree == of && of == 3, "{version}: {agree} of {of}");
+    }
+}
 
 /// State machines with forks, retries, choices, texts with quotes, and data that come or do not.
 #[test]

@@ -13,7 +13,8 @@ use ankus::analysis::Analysis;
 use ankus::carry::airflow::{dag_id, python};
 use ankus::carry::prefect::flow_name;
 use ankus::carry::report::{Difference, Replay};
-use ankus::carry::{Conversion, Output, Target};
+use ankus::carry::{Conversion, Output, Target, idioms, model};
+use ankus::ir::workflow::Details;
 use ankus::settings::secrets::Secrets;
 use ankus_engine::host::files::FileUri;
 use ankus_engine::scenario::Played;
@@ -92,6 +93,8 @@ struct Trial {
     words_differ: bool,
     /// Folders that the run reads, by the sensor that waits for them.
     inputs: BTreeMap<String, Vec<String>>,
+    /// Actions that became notices of failures, with the kill nodes that send them.
+    notices: BTreeMap<String, String>,
 }
 
 /// Plays scenarios of each application; at most so many of one.
@@ -115,7 +118,7 @@ pub(super) fn prove(
         let file = (engine.file)(&unit.name);
         let path = format!("{}/{file}{}", engine.folder, engine.suffix);
         let drawn = match made.contains(path.as_str()) {
-            true => of_unit(project, unit, given, most),
+            true => of_unit(project, unit, given, most, matches!(target, Target::Airflow(_))),
             false => Err("nothing could be made of it".to_owned()),
         };
         let mut replay = Replay::default();
@@ -157,6 +160,7 @@ fn of_unit(
     unit: &Unit,
     given: &Given,
     most: usize,
+    is_airflow: bool,
 ) -> Result<Vec<Trial>, String> {
     let words = |report: miette::Report| report.to_string();
     let Some(workflow) = &unit.workflow else {
@@ -194,6 +198,8 @@ fn of_unit(
         let text = &workflow.source.text;
         text.contains("wf:error") || text.contains("wf:lastErrorNode") || text.contains("wf:id")
     };
+    // Airflow alone has them.
+    let notices = if is_airflow { notices(workflow) } else { BTreeMap::new() };
     let mut trials = Vec::new();
     let drawn = drawn(project, &explored, workflow, unit.coordinator.is_none())?;
     for (title, draw, changes) in drawn.into_iter().take(most) {
@@ -217,6 +223,7 @@ fn of_unit(
             played: draw.played,
             words_differ,
             inputs: inputs.clone(),
+            notices: notices.clone(),
         });
     }
     let never = trials.first().filter(|_| !inputs.is_empty()).map(without_data);
@@ -238,7 +245,26 @@ fn without_data(trial: &Trial) -> Trial {
         played,
         words_differ: true,
         inputs: BTreeMap::new(),
+        notices: BTreeMap::new(),
     }
+}
+
+/// Mails that became notices of failures, by name, with the kill nodes that send them.
+fn notices(workflow: &Loaded) -> BTreeMap<String, String> {
+    let values = &workflow.settings.settings.migration.values;
+    if values.get("failure-mail").is_none_or(|value| value != "notice") {
+        return BTreeMap::new();
+    }
+    let analysis = Analysis::new(Arc::clone(&workflow.source));
+    let flow = analysis.flow();
+    let is_mail = |id| {
+        let node = flow.workflow.node(id);
+        let body = node.action.as_ref().and_then(|action| action.body.as_ref());
+        body.is_some_and(|body| matches!(body.details, Details::Email { .. }))
+    };
+    let name = |id| flow.workflow.node(id).name.text.to_string();
+    let found = idioms::notices(&mut model::tasks(flow), &is_mail);
+    found.into_iter().map(|(kill, mail)| (name(mail), name(kill))).collect()
 }
 
 /// Whether a decision depends on files, which change while a workflow runs.
@@ -491,6 +517,13 @@ fn compare(trial: &Trial, answer: &Value, is_loose: bool) -> Vec<String> {
     for node in &seen.nodes {
         ran.insert(node.name.as_str());
         let Some(index) = trial.plan.find(&node.name) else { continue };
+        if let Some(kill) = trial.notices.get(&node.name) {
+            let sent = answer["notified"].as_array().into_iter().flatten();
+            if !sent.filter_map(Value::as_str).any(|task| task == dag_id(kill)) {
+                differs.push(format!("`{}` was entered, and `{kill}` sent no notice", node.name));
+            }
+            continue;
+        }
         let expected = match (&trial.plan.node(index).work, node.status.as_str()) {
             (Work::Kill { .. }, _) | (_, "ERROR" | "FAILED") => "failed",
             (Work::Action(_) | Work::Decision { .. }, "OK") => "success",

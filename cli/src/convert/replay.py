@@ -47,6 +47,7 @@ class Scene:
     messages: ClassVar[list[str]] = []
     found: ClassVar[dict[str, list[str]]] = {}
     errors: ClassVar[dict[str, str]] = {}
+    notified: ClassVar[list[str]] = []
     watched: ClassVar[list[type]] = []
     idle = 0
 
@@ -132,6 +133,16 @@ def stub() -> None:
         if Scene.idle > 100:
             raise TimeoutError("no task can run")
 
+    def notify(notice: Any, context: Any) -> None:
+        Scene.notified.append(context["task"].task_id)
+
+    try:
+        from airflow.providers.smtp.notifications.smtp import SmtpNotifier
+    except ImportError:
+        pass
+    else:
+        SmtpNotifier.notify = notify
+
     time.sleep = pause
     oozie.kill = killed
     oozie.DataSensor.execute = looked
@@ -207,7 +218,7 @@ def played(
     Scene.tasks = scenario["tasks"]
     Scene.files = scenario.get("files", {})
     Scene.order, Scene.messages, Scene.found, Scene.idle = [], [], {}, 0
-    Scene.errors = {}
+    Scene.errors, Scene.notified = {}, []
     at = dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=number)
     if scenario.get("nominal"):
         at = dt.datetime.fromisoformat(scenario["nominal"])
@@ -233,6 +244,7 @@ def played(
         "messages": Scene.messages,
         "found": Scene.found,
         "errors": Scene.errors,
+        "notified": Scene.notified,
     }
 
 
