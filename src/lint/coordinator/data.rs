@@ -18,10 +18,13 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         events.iter().map(|event| known(&event.dataset).map(str::to_owned)).collect()
     };
     let (read, made) = (datasets(&facts.written.inputs), datasets(&facts.written.outputs));
+    // What no event names is waited for by nobody; in a file of datasets, others have the events.
+    let has_events = !read.is_empty() || !made.is_empty();
     for dataset in &facts.written.datasets {
         let name = known(&dataset.name).map(str::to_owned);
         let is_output = made.contains(&name) && !read.contains(&name);
-        templates(dataset, is_output, out);
+        let is_named = !has_events || read.contains(&name) || read.contains(&None);
+        templates(dataset, is_output, is_named, out);
         constants(facts, dataset, out);
     }
     for event in &facts.written.inputs {
@@ -153,7 +156,7 @@ fn between(text: &str, quote: char) -> Vec<&str> {
 /// Parts of a time in a template, the coarsest first.
 const CONSTANTS: [&str; 5] = ["${YEAR}", "${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}"];
 
-fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
+fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<Diagnostic>) {
     let Some(template) = &dataset.uri_template else { return };
     let text = template.as_str();
     let is_table = text.starts_with("hcat:");
@@ -174,6 +177,10 @@ fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
         _ => {}
     }
 
+    // An escaped expression is evaluated later, and may hold a part of the time.
+    if text.contains("${\"$\"}") || text.contains("${'$'}") || text.contains("$${") {
+        return;
+    }
     let names = UriTemplate::new(text).names();
     // Another expression may bring time into it.
     let plain = !text.replace("${coord:user()}", "").contains("${coord:");
@@ -206,7 +213,7 @@ fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
         );
     }
     // What is only written here may be a date in a path and nothing more.
-    if frequency < told && !is_output {
+    if frequency < told && is_named {
         let next = CONSTANTS.get(finest + 1).copied().unwrap_or_default();
         let finest = CONSTANTS[finest];
         let message = format!("instances that differ only within `{finest}` are the same place");
@@ -298,6 +305,8 @@ fn period(frequency: &Scalar) -> Option<i64> {
         "hours" => 60,
         "days" | "endOfDays" => 1440,
         "endOfWeeks" => 7 * 1440,
+        // Twelve months are a year, whatever a month is.
+        "months" | "endOfMonths" if number % 12 == 0 => 43_800,
         "months" | "endOfMonths" => 43_200,
         _ => return None,
     };
@@ -562,11 +571,11 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if let Some(at) = text.find("coord:actualTime") {
             let span = value.place(at..at + "coord:actualTime".len());
             let message = "a rerun has another creation time, and so reads other data";
-            out.push(finding(&k::ACTUAL_TIME_FOR_DATA, span, message).fix(Fix::guess(
-                "Use the nominal time",
-                span,
-                "coord:nominalTime",
-            )));
+            out.push(
+                finding(&k::ACTUAL_TIME_FOR_DATA, span, message)
+                    .about("actualTime")
+                    .fix(Fix::guess("Use the nominal time", span, "coord:nominalTime")),
+            );
         }
         for (at, _) in text.match_indices("coord:formatTime(") {
             let rest = &text[at + "coord:formatTime(".len()..];

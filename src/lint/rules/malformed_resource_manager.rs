@@ -30,7 +30,7 @@ fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagno
             let value = entry.value.trim();
             // A name node in its place is told where the two are used.
             if !is_manager
-                || value.contains("://")
+                || host_of_url(value).is_none() && value.contains("://")
                 || seen.contains(&format!("${{{}}}", entry.name))
             {
                 continue;
@@ -49,11 +49,9 @@ fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagno
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    if facts.workflow().is_none() {
-        return;
-    }
     let mut seen: HashSet<String> = HashSet::new();
-    for element in facts.named(&["job-tracker", "resource-manager"]) {
+    let elements = facts.workflow().map(|_| facts.named(&["job-tracker", "resource-manager"]));
+    for element in elements.into_iter().flatten() {
         let text = element.text().trimmed();
         // Whatever it is: it cannot be both.
         let beside = element.parent().and_then(|parent| parent.child("name-node"));
@@ -118,15 +116,39 @@ pub(super) fn is_used(facts: &Facts<'_>, names: &[&str], text: &str) -> bool {
         && facts.named(names).iter().any(|element| element.text().text.trim() == text)
 }
 
+/// Where resource managers serve their web pages, unless a site says otherwise.
+const WEB_PORTS: [&str; 2] = ["8088", "8090"];
+
+/// The host and the port of a URL of the web.
+fn host_of_url(value: &str) -> Option<&str> {
+    let rest = ["http://", "https://"].iter().find_map(|scheme| value.strip_prefix(scheme))?;
+    Some(rest.strip_suffix('/').unwrap_or(rest))
+}
+
 /// Why no client can connect to an address. A name alone may be the logical name of a cluster with several managers.
 fn problem(value: &str) -> Option<&'static str> {
+    const PORT: &str = "the port is not a number below 65536";
+    // Behind the last expression, a port is plain.
+    if let Some((_, tail)) = value.rsplit_once('}')
+        && value.contains("${")
+        && let Some((_, port)) = tail.rsplit_once(':')
+        && port.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && !port.is_empty()
+    {
+        return (!is_port(port)).then_some(PORT);
+    }
     // What an expression or a build fills in is not known.
     if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) {
         return None;
     }
-    if value.contains("://") {
-        return Some("it has a scheme, which belongs to a name node");
-    }
+    // Hadoop takes the host and the port out of a URL: tutorials write it so, and it works.
+    let value = match host_of_url(value) {
+        Some(host) => host,
+        None if value.contains("://") => {
+            return Some("it has a scheme, which belongs to a name node");
+        }
+        None => value,
+    };
     if value.contains(char::is_whitespace) {
         return Some("it contains a space");
     }
@@ -138,6 +160,9 @@ fn problem(value: &str) -> Option<&'static str> {
         });
     }
     let port = value.rsplit_once(':').map(|(_, port)| port)?;
+    if WEB_PORTS.contains(&port) {
+        return Some("this is the port of its web pages");
+    }
     // An address of version 6 ends with its bracket, a list with the port of its last host.
-    (!is_port(port) && !value.ends_with(']')).then_some("the port is not a number below 65536")
+    (!is_port(port) && !value.ends_with(']')).then_some(PORT)
 }

@@ -244,7 +244,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for (at, (name, span)) in words.iter().enumerate() {
             let next = words.get(at + 1).map(|(word, _)| word.as_str());
             let lacks = next.is_none_or(|next| OPTIONS.contains(&next));
-            if VALUED.contains(&name.as_str()) && lacks {
+            // One dash is as good as two.
+            let is_valued = VALUED.iter().any(|known| known == name || known[1..] == *name);
+            if is_valued && lacks {
                 let message = format!("`{name}` has no value");
                 out.push(Diagnostic::new(&RULE.kind, *span, message).likely());
             }
@@ -254,25 +256,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if OPTIONS.contains(&name.as_str()) {
                 continue;
             }
-            // One dash is enough for options of one letter alone.
-            if !name.starts_with("--") {
-                let Some(near) = OPTIONS.into_iter().find(|known| known[1..] == name) else {
-                    continue;
-                };
-                let message = format!("Sqoop has no option `{name}`, and refuses it");
-                out.push(
-                    Diagnostic::new(&RULE.kind, span, message)
-                        .likely()
-                        .help(format!("did you mean `{near}`?"))
-                        .fix(Fix::guess(format!("Write `{near}`"), span, near)),
-                );
+            // One dash is enough, also for a long name; those of Hadoop begin so.
+            let single = !name.starts_with("--");
+            let long = if single { format!("-{name}") } else { name.clone() };
+            let of_hadoop = ["-D", "-archives", "-conf", "-files", "-fs", "-jt", "-libjars"];
+            if OPTIONS.contains(&long.as_str())
+                || single && (name.len() < 6 || of_hadoop.iter().any(|one| name.starts_with(one)))
+            {
                 continue;
             }
             // A slip of a letter or two: a connector may have options of its own.
+            let most = if single { 1 } else { 2 };
             let near = OPTIONS
                 .into_iter()
-                .filter(|known| known.len().abs_diff(name.len()) <= 2)
-                .filter_map(|known| Some((within(&name, known, 2)?, known)))
+                .filter(|known| known.len().abs_diff(long.len()) <= 2)
+                .filter_map(|known| Some((within(&long, known, most)?, known)))
                 .min();
             let Some((_, near)) = near else { continue };
             let message = format!("Sqoop has no option `{name}`, and refuses it");

@@ -27,6 +27,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if kept == raw.len() || kept == 0 || raw[..kept].ends_with('\\') {
                 continue;
             }
+            // A truth is read without the blanks around it.
+            if ["true", "false"].iter().any(|word| word.eq_ignore_ascii_case(&raw[..kept])) {
+                continue;
+            }
             let start = entry.value_span.start as usize;
             let span = Span::new(start + kept, start + raw.len());
             let message =
