@@ -20,7 +20,10 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 45] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 48] = [
+    ("missing-application-file", "did you mean", "shell-script-not-shipped", Within("action")),
+    ("unknown-element", "", "credential-incomplete", Within("credential")),
+    ("element-needs-newer-schema", "`retry-", "retry-out-of-range", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
@@ -112,6 +115,17 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
 
 /// A node that is not there is missed once, by what leads to it; expressions about it miss the same node.
 fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    // Without any end, what leads to it leads nowhere.
+    let ends = found
+        .iter()
+        .any(|f| f.message == "`workflow-app` needs `end`" && is_on(f) && f.file.is_none());
+    if ends {
+        let is_end = |f: &Diagnostic| {
+            f.kind.name == "unresolved-transition"
+                && f.message.split('`').nth(1).is_some_and(|n| n.eq_ignore_ascii_case("end"))
+        };
+        found.retain(|finding| !is_end(finding));
+    }
     let missed: HashSet<String> = found
         .iter()
         .filter(|finding| finding.kind.name == "unresolved-transition" && is_on(finding))

@@ -131,7 +131,7 @@ pub(super) fn ask(
     let code = verdicts.structure.rejected.as_ref().map(|rejected| rejected.code);
     // Where the schema is not kept, a way that should be there may be missing.
     if verdicts.valid {
-        causes::out_of_reach(flow, code, found);
+        causes::out_of_reach(flow, &input.source.path, code, found);
     }
     if !settings.with_followers {
         let ratings = settings.ratings(input.settings_path);

@@ -190,7 +190,12 @@ fn reach(workflow: &Workflow, names: &Names, fork: NodeId, paths: bool) -> Vec<b
 }
 
 /// Opinions about nodes that no run enters are for those who ask for them: that nothing leads there is said already.
-pub(in crate::check) fn out_of_reach(flow: Flow<'_>, code: Option<&str>, found: &mut [Diagnostic]) {
+pub(in crate::check) fn out_of_reach(
+    flow: Flow<'_>,
+    path: &str,
+    code: Option<&str>,
+    found: &mut [Diagnostic],
+) {
     let Flow { workflow, names, reach, .. } = flow;
     let mut dead: Vec<Span> = workflow
         .nodes()
@@ -213,12 +218,24 @@ pub(in crate::check) fn out_of_reach(flow: Flow<'_>, code: Option<&str>, found: 
             || finding.kind.group == Group::Security
             || code.is_some_and(|code| finding.kind.oozie.contains(&code))
     };
-    for finding in found.iter_mut() {
-        if finding.file.is_some() || is_own(finding) {
-            continue;
-        }
-        let at = dead.partition_point(|span| span.start <= finding.span.start);
-        if at > 0 && inside(dead[at - 1], finding.span) {
+    let is_dead = |place: Span| {
+        let at = dead.partition_point(|span| span.start <= place.start);
+        at > 0 && inside(dead[at - 1], place)
+    };
+    for finding in found.iter_mut().filter(|finding| !is_own(finding)) {
+        // A value in another file counts where it is used.
+        let hit = match &finding.file {
+            None => is_dead(finding.span),
+            Some(_) => {
+                let mut uses = finding.notes.iter().filter(|note| {
+                    note.file.as_deref().is_none_or(|file| file == path)
+                        && note.message == "it is used here"
+                });
+                let first = uses.next().is_some_and(|note| is_dead(note.span));
+                first && uses.all(|note| is_dead(note.span))
+            }
+        };
+        if hit {
             finding.at_most = Some(Level::Info);
         }
     }

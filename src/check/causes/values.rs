@@ -17,7 +17,11 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         Some((file.clone(), source.position(finding.span.start).line))
     };
     // Of several words for one fault in one place, the first says most.
-    const SAME: [(&str, &str); 10] = [
+    const SAME: [(&str, &str); 14] = [
+        ("hive2-jdbc-url", "hardcoded-cluster-address"),
+        ("malformed-uri", "malformed-resource-manager"),
+        ("variable-without-braces", "missing-application-file"),
+        ("duplicate-single-element", "element-out-of-order"),
         ("subworkflow-parameters-missing", "configuration-name-malformed"),
         ("workflow-parameters-missing", "configuration-name-malformed"),
         ("misspelt-hadoop-property", "configuration-name-malformed"),

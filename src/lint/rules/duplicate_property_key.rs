@@ -26,6 +26,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut before: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, entry) in entries.iter().enumerate() {
             let Some(earlier) = before.insert(&entry.name, index) else { continue };
+            // What was meant as a comment sets nothing that counts.
+            if super::property_without_value::comment(&entry.name).is_some() {
+                continue;
+            }
             let earlier = &entries[earlier];
             let message =
                 format!("`{}` is set above already, and only this value counts", entry.name);

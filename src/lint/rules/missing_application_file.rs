@@ -24,13 +24,16 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// What settings of a cluster are called beside an application.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 10] = [
     "core-site.xml",
     "hbase-site.xml",
     "hdfs-site.xml",
     "hive-default.xml",
     "hive-site.xml",
     "mapred-site.xml",
+    "oozie-site.xml",
+    "sqoop-site.xml",
+    "tez-site.xml",
     "yarn-site.xml",
 ];
 
@@ -56,12 +59,16 @@ const ENDINGS: [&str; 18] = [
     "zip",
 ];
 
+/// What nobody keeps beside a definition in a repository: keys and stores of keys.
+const SECRETS: [&str; 7] = [".jceks", ".jks", ".key", ".keytab", ".p12", ".pem", ".pfx"];
+
 /// How many files of one name are compared with a path.
 const MOST_COMPARED: usize = 100;
 /// Further places that are shown where one file is named again and again.
 const MOST_NOTES: usize = 8;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    settings(facts, out);
     let mut named: Vec<(Decoded<'_>, String, Presence)> = naming_files(facts)
         .filter_map(|element| {
             let text = element.text().trimmed();
@@ -185,6 +192,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let known: Vec<&str> = known.iter().copied().chain(repeated).collect();
         // Nearly the name of settings that every cluster has.
         let of_cluster = SETTINGS.into_iter().filter(|_| !SETTINGS.contains(&wanted));
+        // Of two such names that differ in more than a slip, the one is not the other.
+        let of_cluster = of_cluster.filter(|name| within(stem(wanted), stem(name), 2).is_some());
         let known: Vec<&str> = known.into_iter().chain(of_cluster).collect();
         let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(wanted));
         let near = same.or_else(|| {
@@ -213,7 +222,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let built = built
             || wanted.ends_with(".jar")
             || wanted.ends_with(".zip")
-            || wanted.ends_with(".egg");
+            || wanted.ends_with(".egg")
+            || SECRETS.iter().any(|ending| wanted.ends_with(ending));
         let same_folder = together.iter().any(|known| known == folder);
         let script = is_script(wanted);
         // Its folder is there, or other things lie beside the definition: a file was lost, and not all around it.
@@ -262,6 +272,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             true => finding.depends_on("what is put beside the definition before it is deployed"),
             false => finding.likely(),
         };
+        // Where the folder is not there either, that is the one thing to look at.
+        let finding = match near.is_none() && facts.files.presence(folder) == Presence::Absent {
+            true => finding.about(folder),
+            false => finding,
+        };
         told.insert(found.clone(), out.len());
         let meant = near.map(|near| format!("{}{near}", &shown[..shown.len() - wanted.len()]));
         out.push(match meant.or(moved.map(str::to_owned)) {
@@ -271,6 +286,38 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         });
     }
+}
+
+/// Settings of a cluster that are named with a whole path and a slip: nobody can look there.
+fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for element in facts.workflow().map(|_| facts.named(&["job-xml"])).into_iter().flatten() {
+        let text = element.text().trimmed();
+        let Some((_, name)) = text.text.rsplit_once('/') else { continue };
+        let is_whole = text.text.starts_with('/') || text.text.contains(['$', ':']);
+        let is_plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        if !is_whole || !is_plain || SETTINGS.contains(&name) || name.len() < 8 {
+            continue;
+        }
+        let near = SETTINGS.into_iter().find(|known| {
+            // `hive-site2.xml` is another one.
+            within(name, known, 1).is_some() && !name.bytes().any(|byte| byte.is_ascii_digit())
+        });
+        let Some(near) = near else { continue };
+        let start = text.text.len() - name.len();
+        let span = text.source(start..text.text.len());
+        let message = format!("`{name}` is nearly `{near}`, the settings of a cluster");
+        out.push(
+            Diagnostic::new(&RULE.kind, span, message)
+                .likely()
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::guess(format!("Name `{near}`"), span, near)),
+        );
+    }
+}
+
+/// What comes before the first dash.
+fn stem(name: &str) -> &str {
+    name.split('-').next().unwrap_or(name)
 }
 
 /// A path with its escapes (`%20`) taken out, if it has any and they are those of a text.

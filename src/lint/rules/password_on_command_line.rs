@@ -24,6 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("`{option}` passes a secret as an argument");
         out.push(
             Diagnostic::new(&RULE.kind, secret.span, message)
+                .about(facts.slice(secret.span))
                 .help("pass the name of a protected file instead, such as `--password-file`"),
         );
     }

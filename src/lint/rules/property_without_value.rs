@@ -37,6 +37,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
+            if let Some(sign) = comment(name) {
+                let message = format!("`{sign}` begins no comment: this line sets a property");
+                out.push(
+                    Diagnostic::new(&RULE.kind, entry.name_span, message)
+                        .about(sign)
+                        .likely()
+                        .help("a comment begins with `#`")
+                        .in_file(source.path.clone()),
+                );
+                continue;
+            }
             // `name value` is a pair as well, for Java, and rarely meant where the value is one.
             let bare = !raw.contains(['=', ':']) && entry.value.is_empty();
             let cut = !raw.is_empty()
@@ -78,14 +89,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 true => "give it a value",
                 false => "write `name=value`, without blanks in the name",
             };
-            out.push(
-                Diagnostic::new(&RULE.kind, entry.name_span, message)
-                    .likely()
-                    .help(help)
-                    .in_file(source.path.clone()),
-            );
+            let found = Diagnostic::new(&RULE.kind, entry.name_span, message);
+            // A file to be filled in has many of them.
+            let found = if hole { found.about("no value") } else { found };
+            out.push(found.likely().help(help).in_file(source.path.clone()));
         }
     }
+}
+
+/// The sign with which comments of other languages begin, where a name begins with it.
+pub(super) fn comment(name: &str) -> Option<&'static str> {
+    ["--", "//"].into_iter().find(|sign| name.starts_with(sign))
 }
 
 /// Elements that mean nothing without a text.

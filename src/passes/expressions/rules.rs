@@ -312,7 +312,7 @@ impl Examination<'_, '_> {
         let here = if phase == self.place.phase { "" } else { ", when its action is created" };
         let message = format!("`{name}` is not available in {}{here}", phase.place());
         let help = format!("it can stand in {}", places.join("; "));
-        self.out.push(Diagnostic::new(&OUT_OF_PLACE, place, message).help(help));
+        self.out.push(Diagnostic::new(&OUT_OF_PLACE, place, message).about(name).help(help));
     }
 
     fn arity(&mut self, node: &Node, name: &str, given: u32) {
