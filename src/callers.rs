@@ -302,7 +302,10 @@ impl Gathering {
                     let lost = match target {
                         _ if known >= MOST_CALLERS => None,
                         Some(target) => followed.misled(starter, call, &given, target),
-                        None => followed.lost(starter, call, &given),
+                        None => {
+                            let is_root = context.as_ref().is_some_and(|c| c.is_properties);
+                            followed.lost(starter, call, &given, is_root)
+                        }
                     };
                     if let Some(lost) = lost {
                         let known = index.lost.entry(starter.path.clone()).or_default();
@@ -659,9 +662,34 @@ impl<'d> Followed<'d> {
                 return nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);
             }
         }
+        if let Some(found) = self.with_coordinator(from, call, &uri, values) {
+            return Some(found);
+        }
         // Properties most often lie beside what they start, whatever its folder is called there.
         let beside = self.at(own, call.name).or_else(|| self.below(own, call.name));
         beside.filter(|_| from.ends_with(".properties"))
+    }
+
+    /// The workflow that is deployed with the coordinator that starts it: what lies beside that there lies beside it here,
+    /// whatever the folder is called.
+    fn with_coordinator(
+        &self,
+        from: &str,
+        call: &Call,
+        uri: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Option<&'d str> {
+        let (key, _) = KEYS[1];
+        let is_start = call.name == NAMES[0] && !from.ends_with(".properties");
+        let own =
+            resolved(values.get(key).filter(|_| is_start && name_of(from) != NAMES[0])?, values);
+        let mut folder = parts_of(&own);
+        if folder.last().is_some_and(|last| last.ends_with(".xml")) {
+            folder.pop();
+        }
+        let rest = parts_of(uri);
+        let rest = rest.strip_prefix(folder.as_slice()).filter(|_| folder.len() > 1)?;
+        self.at(&join(folder_of(from), &rest.join("/"))?, call.name)
     }
 
     /// The only definition in the folders directly below one that has none itself.
@@ -681,6 +709,7 @@ impl<'d> Followed<'d> {
         starter: &Starter,
         call: &Call,
         values: &BTreeMap<String, String>,
+        is_root: bool,
     ) -> Option<Lost> {
         let uri = resolved(&call.uri, values);
         if uri.contains("${") || starter.kind == Kind::Properties {
@@ -690,7 +719,9 @@ impl<'d> Followed<'d> {
             let Some(own) = values.get(key) else { continue };
             let own_uri = resolved(own, values);
             let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
-            let Some(target) = self.to(&starter.path, &probe, values) else { continue };
+            // What properties start is the application that they name, whatever its folder is called here.
+            let own = is_root.then_some(starter.path.as_str());
+            let Some(target) = self.to(&starter.path, &probe, values).or(own) else { continue };
             let Some(path) = beside_application(&uri, &own_uri, target) else { continue };
             let is_file = path.ends_with(".xml");
             let wanted = if is_file { folder_of(&path) } else { path.as_str() };

@@ -76,6 +76,7 @@ mod simulation;
 mod single_faults;
 mod sink;
 mod site;
+mod slips;
 mod stores;
 mod storms;
 mod strangers;

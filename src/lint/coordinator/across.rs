@@ -260,6 +260,7 @@ pub(super) fn workflow(
             .filter(|name| lacks(name) && !with_default.contains(name) && !always(name))
             .collect::<HashSet<_>>()
             .len();
+        let mut lacking_all: Option<(usize, Vec<String>)> = None;
         for (name, span, words) in wanted {
             let lacking = contexts.iter().find(|(_, given)| !given.contains(name));
             let Some((start, given)) = lacking else { continue };
@@ -314,8 +315,9 @@ pub(super) fn workflow(
                 None => "add it to the `configuration` of the workflow".to_owned(),
             };
             let place = slip.map_or(path.span(), Scalar::span);
+            let found_path = found.path.clone();
             let mut found = finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message)
-                .note_in(found.path.clone(), span, words)
+                .note_in(found_path.clone(), span, words)
                 .help(help);
             // A slip in the properties is shown there.
             let written = near.and_then(|near| around.submission.values.get(near));
@@ -328,7 +330,24 @@ pub(super) fn workflow(
                 found = found.in_file(file.clone());
             } else if slip.is_none() {
                 // Whoever gives too little does so for one reason.
+                let all = contexts.iter().all(|(_, given)| !given.contains(name));
+                let before = lacking_all.as_ref().filter(|_| all);
+                if let Some((at, names)) = before
+                    && out[*at].subject.as_deref() == Some(*start)
+                {
+                    let (at, mut names) = (*at, names.clone());
+                    names.push(name.to_owned());
+                    let first: &mut Diagnostic = &mut out[at];
+                    first.message =
+                        format!("the workflow needs {}, and is not given them", in_words(&names));
+                    *first = first.clone().note_in(found_path, span, words);
+                    lacking_all = Some((at, names));
+                    continue;
+                }
                 found = found.about(*start);
+                if all {
+                    lacking_all = Some((out.len(), vec![name.to_owned()]));
+                }
             }
             if contexts.iter().any(|(_, given)| given.contains(name)) {
                 found = found.likely();
@@ -342,6 +361,29 @@ pub(super) fn workflow(
         let Some(text) = name.known() else { continue };
         let is_read =
             computed_names || read.contains(text) || declares.contains(text) || text.contains('.');
+        // Under a name with a slip, whoever starts this may give the same value as well: it was to be passed from here.
+        let meant = || {
+            let known = read.iter().copied().filter(|name| !named.contains_key(name));
+            let near = patience.nearest(text, known)?;
+            let own = around.files.text(around.path).map_or("", |source| &source.text);
+            let letters =
+                |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
+            let is_slip = text.len() > 4
+                && within(text, near, if text.len() < 8 { 1 } else { 2 }).is_some()
+                && letters(text) != letters(near)
+                && slips::differ_in_a_word(text, near)
+                && slips::is_slip(text, near, [own, &found.text]);
+            is_slip.then_some(near)
+        };
+        if !is_read && let Some(near) = meant() {
+            let message = format!("the workflow reads `{near}`, and is given `{text}`");
+            out.push(
+                finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?")),
+            );
+            continue;
+        }
         if !is_read {
             let message = format!("the workflow never reads `{text}`");
             out.push(finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message));
@@ -761,5 +803,15 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                 });
             }
         }
+    }
+}
+
+/// Names in a sentence.
+fn in_words(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
     }
 }

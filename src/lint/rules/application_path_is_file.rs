@@ -1,9 +1,10 @@
 //! Paths of the wrong file.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::files::name_of;
+use crate::files::{self, name_of};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
+use crate::syntax::properties::Entry;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,17 +21,28 @@ pub(super) static RULE: Rule = Rule {
 };
 
 const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+/// How the definition begins that each of the properties names.
+const ROOTS: [&str; 3] = ["<workflow-app", "<coordinator-app", "<bundle-app"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
         for entry in entries {
             let Some(index) = PATH_KEYS.iter().position(|key| *key == entry.name) else { continue };
-            let file = name_of(entry.value.trim());
-            let Some(found) = NAMES.iter().position(|name| *name == file) else { continue };
+            let file = name_of(whole(entries, entry.value.trim()));
+            let of_text = || {
+                let beside = files::join(files::folder_of(&source.path), file)?;
+                let text = &facts.files.text(&beside).filter(|_| file.ends_with(".xml"))?.text;
+                ROOTS.iter().position(|root| text.contains(root))
+            };
+            let named = NAMES.iter().position(|name| *name == file);
+            let Some(found) = named.or_else(of_text) else { continue };
             if found == index {
                 continue;
             }
-            let message = format!("`{}` names a `{file}`", entry.name);
+            let message = match named {
+                Some(_) => format!("`{}` names a `{file}`", entry.name),
+                None => format!("`{}` names `{file}`, a `{}`", entry.name, &ROOTS[found][1..]),
+            };
             out.push(
                 Diagnostic::new(&RULE.kind, entry.value_span, message)
                     .help(format!("use `{}`, or name the `{}`", PATH_KEYS[found], NAMES[index]))
@@ -38,4 +50,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// A value that is all of another property, as that has it.
+fn whole<'e>(entries: &'e [Entry], value: &'e str) -> &'e str {
+    let name = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let other = name.and_then(|name| entries.iter().find(|entry| entry.name == name));
+    other.map_or(value, |other| other.value.trim())
 }

@@ -1,7 +1,7 @@
 //! URLs that HiveServer2 does not have.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::Said;
+use crate::lint::facts::{Said, block};
 use crate::lint::paths::is_port;
 use crate::lint::{Facts, Rule};
 
@@ -20,8 +20,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for action in facts.actions.iter().filter(|action| action.kind() == "hive2") {
-        let Some(text) = action.text("jdbc-url") else { continue };
+    let actions = facts.actions.iter().filter(|action| action.kind() == "hive2");
+    let urls = actions.filter_map(|action| action.text("jdbc-url"));
+    // A credential needs the URL as well.
+    let credentials = facts.tree.root().filter(|_| facts.workflow().is_some());
+    let credentials = credentials.and_then(|root| root.child("credentials"));
+    let credentials = credentials.into_iter().flat_map(|all| all.elements());
+    let of_credentials = credentials.flat_map(block).filter_map(|property| {
+        let value = property.value.filter(|_| property.name.text == "hive2.jdbc.url")?;
+        Some(value.trimmed()).filter(|text| !text.text.is_empty())
+    });
+    for text in urls.chain(of_credentials) {
         let Some(said) = Said::of(facts, &text).filter(|said| !said.value.contains("${")) else {
             continue;
         };

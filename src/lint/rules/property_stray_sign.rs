@@ -67,7 +67,7 @@ fn goes_on(raw: &str) -> Option<(usize, &str)> {
 
 type Found = Option<(Range<usize>, String)>;
 
-/// A semicolon behind a path, an address, a number or a word of two; statements and the addresses of databases may end
+/// A semicolon behind a path, an address, a number or a word; statements and the addresses of databases may end
 /// with one.
 fn behind(raw: &str) -> Found {
     let raw = raw.trim_end();
@@ -82,8 +82,7 @@ fn behind(raw: &str) -> Found {
         && !value.contains([' ', ';', '=', ',', '&', '(', '"', '\''])
         && !value.starts_with("jdbc:");
     let telling = value.contains(['/', ':', '$'])
-        || value.bytes().all(|byte| byte.is_ascii_digit())
-        || ["true", "false"].contains(&value);
+        || value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     let message = "this `;` belongs to the value: a line needs no sign at its end";
     (plain && telling).then(|| (value.len()..raw.len(), message.to_owned()))
 }

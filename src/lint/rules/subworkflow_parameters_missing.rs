@@ -1,7 +1,7 @@
 //! Parameters that a sub-workflow is not given.
 
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety, within};
 use crate::lint::facts::{
     BUILT_IN, block, child_workflow, has_default as has_default_here, sibling, starts,
 };
@@ -9,7 +9,7 @@ use crate::lint::reads::{self, How};
 use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
 use crate::source::{Source, Span};
-use crate::syntax::properties;
+use crate::syntax::properties::{self, Origin};
 use crate::syntax::xml::Tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -121,6 +121,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let mut names: Vec<&str> = given.iter().copied().collect();
             names.sort_unstable();
             let near = patience.nearest(name, names);
+            // Properties give it under a name with a slip that nobody reads.
+            let handed_on = || {
+                let names = all.iter().flat_map(|start| start.names());
+                let is_free = |other: &&str| !known.read.contains(*other) && !own.contains(other);
+                let near = patience.nearest(name, names.filter(is_free))?;
+                let texts = [facts.tree.text(), child.text.as_str()];
+                within(near, name, if name.len() < 8 { 1 } else { 2 })?;
+                let bound = facts.submission.values.get(near)?;
+                let Origin::File(file) = &bound.origin else { return None };
+                is_slip(near, name, texts).then(|| (near, bound.name_span, file.clone()))
+            };
+            let written = handed_on().filter(|_| propagates && near.is_none());
             // Read under a wrong name: the child is told of that.
             let known = near.is_some_and(|near| known.read.contains(near));
             // So it is of what is handed on under a name that is nearly this one.
@@ -168,6 +180,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         }
                     }),
             );
+            if let Some((near, span, file)) = written
+                && let Some(finding) = out.last_mut()
+            {
+                finding.message = format!("the sub-workflow reads `{name}`, and is given `{near}`");
+                finding.help = Some(format!("did you mean `{name}`?"));
+                *finding = finding.clone().note_in(facts.path, place, "it is started here");
+                finding.span = span;
+                *finding = finding.clone().likely().in_file(file);
+                continue;
+            }
             if let Some(finding) = out.last_mut().filter(|_| !propagates) {
                 finding.fixes.push(Fix::guess("Pass everything on", at, added));
             }

@@ -39,6 +39,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let all = starts(facts);
     if !all.iter().any(|start| start.is_whole) {
         let before = out.len();
+        near_by(facts, out);
+        if out.len() > before {
+            return;
+        }
         undeclared(facts, out);
         if out.len() == before {
             odd_ones(facts, out);
@@ -152,6 +156,68 @@ fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Names that are nearly one in the properties beside the definition. Nothing says that those start it, but they give
+/// most of what it reads.
+fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let is_plural =
+        |a: &str, b: &str| a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
+    let read: BTreeSet<&str> = facts
+        .reads
+        .iter()
+        .filter(|read| read.how == How::Variable && !crate::lint::BUILT_IN.contains(&&*read.name))
+        .map(|read| read.name.as_str())
+        .collect();
+    let mut patience = MOST_COMPARED;
+    for (source, entries) in facts.property_files() {
+        let given: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let common = read.intersection(&given).count();
+        let lacking: Vec<&str> = read
+            .difference(&given)
+            .copied()
+            .filter(|name| name.len() > 4 && !has_default(facts, name) && !is_given(facts, name))
+            .collect();
+        if common < 2 || lacking.len() > common || patience < lacking.len() * given.len() {
+            continue;
+        }
+        patience -= lacking.len() * given.len();
+        for name in lacking {
+            let near = nearest(name, given.difference(&read).copied()).filter(|near| {
+                within(near, name, if name.len() < 8 { 1 } else { 2 }).is_some()
+                    && letters(near) != letters(name)
+                    && !is_plural(near, name)
+            });
+            let Some(entry) = near.and_then(|near| entries.iter().find(|e| e.name == near)) else {
+                continue;
+            };
+            let near = entry.name.as_str();
+            let variable = format!("${{{near}}}");
+            let elsewhere = facts
+                .files
+                .texts()
+                .any(|other| other.path != source.path && other.text.contains(&variable))
+                || source.text.contains(&variable);
+            if !elsewhere && is_slip(near, name, [&source.text, facts.tree.text()]) {
+                let message = format!("nothing reads `{near}`, and `{name}` is read and not given");
+                out.push(
+                    Diagnostic::new(&RULE.kind, entry.name_span, message)
+                        .likely()
+                        .help(format!("did you mean `{name}`?"))
+                        .in_file(source.path.clone()),
+                );
+                continue;
+            }
+            if !is_slip(name, near, [&source.text, facts.tree.text()]) {
+                continue;
+            }
+            let places = facts.reads.iter().filter(|place| place.name == name);
+            for place in places.filter(|place| place.how == How::Variable) {
+                out.push(slip(place, near, format!("nothing defines `{name}`")));
+            }
+        }
+    }
+}
+
 /// Names that are nearly one that the definition declares: whoever starts it knows the declared one.
 fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((_, list)) = facts.parameters() else { return };
@@ -176,7 +242,10 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             // With other capitals, the declared one is right.
             true if name.eq_ignore_ascii_case(near) => name.len() > 5,
             true => name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""]),
-            false => !handed_on,
+            false if !handed_on => true,
+            false => {
+                name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""])
+            }
         };
         let near = nearest(name, known.iter().copied());
         let near = near.filter(|near| within(near, name, 2).is_some() && meant(near));
@@ -213,7 +282,10 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let at = addresses.partition_point(|span| span.start <= place.span.start);
             at > 0 && addresses[at - 1].end >= place.span.end
         };
-        if let Some(near) = near.filter(|_| is_inside() && !is_given(facts, name)) {
+        // With a letter behind it, it may be that of another cluster; with a slip in it, it is the one.
+        let is_slip = |near: &str| !name.starts_with(near) && !near.starts_with(name);
+        let near = near.filter(|near| is_slip(near) || is_inside());
+        if let Some(near) = near.filter(|_| !is_given(facts, name)) {
             out.push(slip(place, near, format!("`{name}` is nearly `{near}`")));
         }
     }

@@ -22,6 +22,22 @@ pub(super) static RULE: Rule = Rule {
 
 /// Elements that nearly always hold a variable.
 const CLUSTER: [&str; 5] = ["name-node", "job-tracker", "resource-manager", "jdbc-url", "app-path"];
+/// Elements with a path, in which no shell replaces anything.
+const PATHS: [&str; 13] = [
+    "archive",
+    "chgrp",
+    "chmod",
+    "delete",
+    "file",
+    "jar",
+    "job-xml",
+    "mkdir",
+    "move",
+    "script",
+    "setrep",
+    "touchz",
+    "uri-template",
+];
 /// What a template of a dataset is made of.
 const TIME: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 /// Elements whose text is for people or for other programs.
@@ -73,7 +89,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             known.contains(name) && (name.len() > 3 || whole) || of_time && TIME.contains(&name)
         };
         let holds_sign = memchr::memchr2(b'$', b'{', plain.as_bytes()).is_some();
-        let forgotten = || forgotten(plain, of_cluster, &named);
+        let of_path = of_cluster || PATHS.contains(&element.name());
+        let forgotten = || forgotten(plain, of_cluster, of_path, &named);
         let found = holds_sign.then(forgotten).flatten().or_else(|| {
             let telling =
                 plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -94,7 +111,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && !same();
             whole.then(|| (0..plain.len(), plain.to_owned()))
         });
-        let Some((range, name)) = found else { continue };
+        let Some((range, mut name)) = found else { continue };
+        // With other capitals, the one that there is was meant.
+        if !known.contains(name.as_str())
+            && let Some(meant) = known.iter().filter(|k| k.eq_ignore_ascii_case(&name)).min()
+        {
+            name = (*meant).to_owned();
+        }
         // In a coordinator or a bundle, `$${` is how `${` is written for whoever reads the value later.
         let escapes = plain[range.start..].starts_with("$${") && facts.workflow().is_none();
         if escapes && name.is_empty() {
@@ -157,6 +180,7 @@ fn calls(text: &str) -> bool {
 fn forgotten(
     text: &str,
     of_cluster: bool,
+    of_path: bool,
     named: &dyn Fn(&str, bool) -> bool,
 ) -> Option<(std::ops::Range<usize>, String)> {
     let expressions = expressions(text);
@@ -193,7 +217,10 @@ fn forgotten(
         let closed = !open || behind.starts_with(['}', ')']);
         // A whole text between braces says more than a part of one.
         let whole = open && at == 0 && behind.len() == 1 && name.len() > 2;
-        if name.is_empty() || !closed || !(named(&name, whole) || of_cluster && at == 0) {
+        // In a path, parentheses behind a dollar are those of a variable.
+        let in_path = of_path && rest.starts_with('(') && behind.starts_with(')');
+        if name.is_empty() || !closed || !(named(&name, whole) || of_cluster && at == 0 || in_path)
+        {
             continue;
         }
         let end = at + 1 + skipped + name.len() + usize::from(open);
