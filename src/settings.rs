@@ -202,6 +202,10 @@ pub struct SiteFunction {
     pub phases: Vec<String>,
     /// What it answers where it is evaluated here, whatever it is asked.
     pub value: Option<String>,
+    /// The program that answers in a run, with its first arguments.
+    pub command: Vec<String>,
+    /// How long the program may take, in seconds.
+    pub time: Option<u64>,
     /// Whether only the site's configuration names it, without its parameters.
     pub is_of_site: bool,
 }
@@ -394,6 +398,10 @@ impl Settings {
         let machine = !std::mem::take(&mut self.machine).is_empty();
         let hosts = !std::mem::take(&mut self.hosts).is_empty() || machine;
         let tools = !std::mem::take(&mut self.tools).is_empty();
+        for function in &mut self.functions {
+            // No command that looks starts one, whoever names it.
+            (function.command, function.time) = (Vec::new(), None);
+        }
         let mail = std::mem::take(&mut self.mail) != Mail::default();
         let launchers = std::mem::take(&mut self.launchers) != Launchers::default();
         let limits = std::mem::take(&mut self.limits) != Limits::default();
@@ -409,6 +417,16 @@ impl Settings {
         tables.into_iter().filter(|(_, said)| *said).map(|(table, _)| table).collect()
     }
 
+    /// Programs of functions that are paths lie in the folder of the settings; names are looked for on PATH.
+    pub fn place_commands(&mut self, folder: &std::path::Path) {
+        for program in self.functions.iter_mut().filter_map(|function| function.command.first_mut())
+        {
+            if program.contains('/') {
+                *program = folder.join(&program).to_string_lossy().into_owned();
+            }
+        }
+    }
+
     /// These settings, and what `base` says where they say nothing.
     pub fn over(mut self, base: &Settings) -> Settings {
         let fill = |own: &mut Option<String>, base: &Option<String>| {
@@ -421,8 +439,14 @@ impl Settings {
         }
         self.overrides.splice(0..0, base.overrides.iter().cloned());
         for function in &base.functions {
-            if self.functions.iter().all(|own| own.name != function.name) {
-                self.functions.push(function.clone());
+            match self.functions.iter_mut().find(|own| own.name == function.name) {
+                None => self.functions.push(function.clone()),
+                // A tree says what a function is, and its reader which program answers.
+                Some(own) if own.value.is_none() && own.command.is_empty() => {
+                    own.command.clone_from(&function.command);
+                    own.time = function.time;
+                }
+                Some(_) => {}
             }
         }
         for action in &base.actions {

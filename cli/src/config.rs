@@ -139,6 +139,12 @@ pub(super) fn written(settings: &Settings) -> String {
             quoted(&function.result),
             list(&function.phases)
         ));
+        let value = function.value.as_ref();
+        text.extend(value.map(|value| format!("value = {}\n", quoted(value))));
+        if !function.command.is_empty() {
+            text.push_str(&format!("command = {}\n", list(&function.command)));
+        }
+        text.extend(function.time.map(|seconds| format!("time = {seconds}\n")));
     }
     for action in &settings.actions {
         text.push_str(&format!("\n[[actions.types]]\nname = {}\n", quoted(&action.name)));
@@ -354,7 +360,8 @@ mod tests {
     fn what_is_shown_is_read_back() {
         let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
             [check]\nexclude = [\"old/\"]\ninclude = [\"target/app/\"]\nlevel = \"warning\"\ndeny = \"info\"\nbaseline = \"b.json\"\n[fmt]\nindent = \"tab\"\nwidth = 100\n\
-            [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
+            [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\nvalue = \"v\"\n\
+            [[el.functions]]\nname = \"s:g\"\ncommand = [\"/bin/g\", \"-x\"]\ntime = 3\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\nspark = \"livy\"\ncluster = \"j-1\"\nimages = { hadoop = \"h:3\" }\n\
             connections = { ssh = \"edge\" }\npools = { default = \"oozie\", \"map-reduce\" = \"yarn\" }\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\

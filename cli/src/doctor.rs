@@ -179,6 +179,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         shell.line(format!("sandbox   {}: {state}", kind.name()))?;
     }
 
+    if let Ok(loaded) = &settings {
+        well &= functions(&loaded.settings, shell)?;
+    }
+
     shell.out("tools\n")?;
     let used: Option<BTreeSet<&str>> = applications
         .as_ref()
@@ -239,6 +243,38 @@ fn site(settings: &Settings, shell: &mut Shell) -> miette::Result<()> {
         shell.line(format!("  unknown, and without effect: {}", unknown.join(", ")))?;
     }
     Ok(())
+}
+
+/// What answers for functions of the site; whether each program is there.
+fn functions(settings: &Settings, shell: &mut Shell) -> miette::Result<bool> {
+    let mut well = true;
+    let mut told = BTreeSet::new();
+    for function in &settings.functions {
+        if !told.insert(function.name.as_str()) {
+            continue;
+        }
+        if told.len() == 1 {
+            shell.out("functions of the site\n")?;
+        }
+        let said = match (function.command.first(), &function.value) {
+            (Some(program), _) => {
+                let path = Path::new(program);
+                let is_there = match program.contains('/') {
+                    true => is_program(path),
+                    false => on_path(program).is_some(),
+                };
+                well &= is_there;
+                match is_there {
+                    true => format!("{program}, started by each call of a job that runs"),
+                    false => format!("{program}, which is no program: a call fails"),
+                }
+            }
+            (None, Some(value)) => format!("always `{value}`"),
+            (None, None) => "nothing answers: a call fails".to_owned(),
+        };
+        shell.line(format!("  {:<12}  {said}", function.name))?;
+    }
+    Ok(well)
 }
 
 /// What a cluster says for itself.

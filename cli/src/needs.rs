@@ -1,6 +1,7 @@
 //! What a job runs with, taken from where it is submitted, and how its settings apply where it runs.
 
 use super::{Failure, Shell, store};
+use ankus::passes::expressions::site_function;
 use ankus::settings::site::{Site, names};
 use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_engine::actions::workplace::ActionDefaults;
@@ -8,6 +9,7 @@ use ankus_engine::driver::places::Limits;
 use ankus_engine::driver::{Compiler, Frontends, Needs};
 use ankus_engine::host::elsewhere::{self, Kubernetes, Livy, Ssh, Staging, System, Yarn};
 use ankus_engine::host::files::{FileUri, Hosts, Place};
+use ankus_engine::host::function::Function;
 use ankus_engine::host::process::Bounds;
 use ankus_engine::host::process::sandbox::{Kind, Sandbox};
 use ankus_project::application::Frontend;
@@ -122,10 +124,23 @@ pub(crate) fn needs(
         bounds: bounds(settings),
         sandbox: sandbox(settings, base),
         places: places_of(settings, base),
+        functions: settings.functions.iter().map(site_function).collect(),
+        programs: programs(settings),
         settings: written(settings),
         settings_file: file.map(absolute),
         user: ankus_project::user().to_owned(),
     })
+}
+
+/// The programs that answer for functions of the site.
+fn programs(settings: &Settings) -> BTreeMap<String, Function> {
+    let answered = settings.functions.iter().filter(|function| !function.command.is_empty());
+    let program = |function: &settings::SiteFunction| {
+        let time_ms = function.time.map(|seconds| seconds.saturating_mul(1_000));
+        let time_ms = time_ms.unwrap_or(Function::USUAL_MS);
+        (function.name.clone(), Function { command: function.command.clone(), time_ms })
+    };
+    answered.map(program).collect()
 }
 
 /// What actions have by default, as a job takes it along.

@@ -372,6 +372,7 @@ impl Project {
         let folder = file.parent().unwrap_or(Path::new("/"));
         let tree = Tree::below(folder).map_err(|error| unreadable(&file, error))?;
         let mut settings = parse(&file, &text, &tree)?;
+        settings.place_commands(folder);
         if let Some(name) = &settings.server.site_file {
             // It is the user's own, and may lie anywhere.
             let path = folder.join(name);
@@ -403,6 +404,8 @@ impl Project {
             None => self.settings_text(file, tree)?,
         };
         let mut settings = parse(file, &text, tree)?;
+        let whole = absolute(file).map_err(|error| unreadable(file, error))?;
+        settings.place_commands(whole.parent().unwrap_or(Path::new("/")));
         if let (Some(name), None) = (&settings.server.site_file, &self.site) {
             let path = file.parent().unwrap_or(Path::new("")).join(name);
             settings.server.site = read_site(&path, tree, self.invocation.does)?;

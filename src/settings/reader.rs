@@ -355,7 +355,8 @@ impl Reader<'_> {
     }
 
     pub(super) fn functions(&mut self, value: Value<'_>) -> Vec<SiteFunction> {
-        const KEYS: &[&str] = &["name", "parameters", "result", "phases", "value"];
+        const KEYS: &[&str] =
+            &["name", "parameters", "result", "phases", "value", "command", "time"];
         const TYPES: &[&str] = &["string", "integer", "number", "boolean", "map", "any"];
         let phases = ankus_lang::el::Phase::ALL.map(ankus_lang::el::Phase::name);
         let mut read = Vec::new();
@@ -367,6 +368,8 @@ impl Reader<'_> {
                 result: "string".to_owned(),
                 phases: vec!["workflow".to_owned()],
                 value: None,
+                command: Vec::new(),
+                time: None,
                 is_of_site: false,
             };
             reader.table("functions", value, KEYS, |reader, key, value| match key {
@@ -378,6 +381,8 @@ impl Reader<'_> {
                     }
                 }
                 "value" => function.value = reader.string(key, value),
+                "command" => function.command = reader.command(value),
+                "time" => function.time = reader.span(key, value),
                 _ => function.phases = reader.words(key, value, &phases),
             });
             match name {
@@ -388,6 +393,19 @@ impl Reader<'_> {
             }
         });
         read
+    }
+
+    /// A program, or a program with its first arguments.
+    fn command(&mut self, value: Value<'_>) -> Vec<String> {
+        let words = match value.get_ref().is_str() {
+            true => self.string("command", value).into_iter().collect(),
+            false => self.strings("command", value),
+        };
+        if words.first().is_none_or(String::is_empty) || words.iter().any(|w| w.contains('\0')) {
+            let help = "write it as `[\"PROGRAM\", \"ARGUMENT\"]`".to_owned();
+            self.problem(span_of(value), "a `command` is a program".to_owned(), Some(help));
+        }
+        words
     }
 
     pub(super) fn actions(&mut self, value: Value<'_>) -> Vec<SiteAction> {
@@ -554,4 +572,31 @@ impl Reader<'_> {
         });
         read
     }
+}
+/// Where functions are called when a job runs, and where what will be called then is looked at before. The rest is evaluated when a
+/// coordinator is submitted, without starting anything.
+const ANSWERED: [&str; 9] = [
+    "workflow",
+    "job-submit",
+    "coord-job-submit-instances",
+    "coord-job-submit-data",
+    "coord-sla-submit",
+    "coord-action-create",
+    "coord-action-create-inst",
+    "coord-sla-create",
+    "coord-action-start",
+];
+
+/// What a function cannot have at once.
+fn contradiction(function: &SiteFunction) -> Option<&'static str> {
+    let is_answered = !function.command.is_empty();
+    if is_answered && function.phases.iter().any(|phase| !ANSWERED.contains(&phase.as_str())) {
+        return Some(
+            "a `command` cannot answer when a coordinator is submitted (coord-job-submit-freq, coord-job-submit-nofuncs and the like): a function needs a `value` there",
+        );
+    }
+    if is_answered && function.value.is_some() {
+        return Some("a function has a `value` or a `command`, not both");
+    }
+    (function.time.is_some() && !is_answered).then_some("`time` is how long a `command` may take")
 }

@@ -38,6 +38,8 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             "parameters": {"type": "array", "items": {"enum": ["string", "integer", "number", "boolean", "map", "any"]}},
             "result": {"enum": ["string", "integer", "number", "boolean", "map", "any"]},
             "value": text("What a run here takes it to return, whatever the arguments."),
+            "command": {"anyOf": [{"type": "string"}, texts], "description": "The program that answers in a run, with its first arguments; those of the call follow. Relative paths begin at the folder of this file."},
+            "time": span("How long the program may take, 10 seconds where nothing is said."),
             "phases": list("Groups of functions that have it: `workflow`, `coord-action-create`, …"),
         }),
     );

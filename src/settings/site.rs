@@ -148,7 +148,7 @@ pub static PROPERTIES: &[Property] = &[
     honored(names::NAME_NODE, Text, "", "the name node of actions that name none; `[server] name-node` takes precedence"),
     honored(names::JOB_TRACKER, Text, "", "the job tracker of actions that name none; `[server] job-tracker` takes precedence"),
     honored(names::RESOURCE_MANAGER, Text, "", "the resource manager of actions that name none, before the job tracker; `[server] resource-manager` takes precedence"),
-    honored("oozie.service.ELService.ext.functions.*", Text, "", "the functions of the site, by group: their names are known to checks. A call fails in a run unless `[[el.functions]]` declares the function with a `value`, or a scenario stubs it"),
+    honored("oozie.service.ELService.ext.functions.*", Text, "", "the functions of the site, by group: their names are known to checks. A call fails in a run unless `[[el.functions]]` declares the function with a `value` or a `command`, or a scenario stubs it"),
     declare("oozie.service.ELService.ext.constants.*", "constants of the site are values of Java classes, which ankus cannot read: list the names under `[server] variables`"),
     declare("oozie.service.ELService.functions.*", "the functions of a server as shipped are built in; those of the site belong into `ext.functions`"),
     without("oozie.service.ELService.latest-el.use-current-time", "`coord:latest` and `coord:future` count from the time at which the action was created, as shipped"),
@@ -480,6 +480,8 @@ impl Site {
                 result: "any".to_owned(),
                 phases: phases.clone(),
                 value: None,
+                command: Vec::new(),
+                time: None,
                 is_of_site: true,
             }));
         }

@@ -76,6 +76,7 @@ mod simulation;
 mod single_faults;
 mod sink;
 mod site;
+mod site_functions;
 mod slips;
 mod stores;
 mod storms;

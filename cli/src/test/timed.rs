@@ -3,6 +3,7 @@
 use super::{ENDING, play_files, with_expectation};
 use crate::{Exit, Failure, Shell, coordinator, timeline};
 use ankus::check::{self, FileKind};
+use ankus::passes::expressions::site_function;
 use ankus_engine::driver::Compiler;
 use ankus_engine::host::files::{FileUri, Files};
 use ankus_engine::scenario::timed::{self, SeenTimed, Track};
@@ -77,8 +78,12 @@ fn prepare(
         }
         own.push(Track { name: track.name, definition: track.definition, has_workflow });
     }
-    let application = timed::Application { tracks: own, bundle: tracks.bundle };
-    Ok(Ok(Prepared { application, files }))
+    let played = timed::Application {
+        tracks: own,
+        bundle: tracks.bundle,
+        functions: application.settings().functions.iter().map(site_function).collect(),
+    };
+    Ok(Ok(Prepared { application: played, files }))
 }
 
 /// Why a server would not take the definition itself.

@@ -193,6 +193,8 @@ pub struct Simulation<E> {
     pub files: Arc<MemoryFiles>,
     /// Properties of the server that are not as shipped.
     pub server: BTreeMap<String, String>,
+    /// What functions of the site answer.
+    pub functions: BTreeMap<String, String>,
     /// The jobs, in the order of their submission.
     pub jobs: Vec<SimulatedJob>,
     /// Every change, in order.
@@ -211,6 +213,7 @@ struct Around<'a, E> {
     executors: &'a E,
     files: FilesOf<'a>,
     server: &'a BTreeMap<String, String>,
+    functions: &'a BTreeMap<String, String>,
     now: i64,
 }
 
@@ -225,6 +228,10 @@ impl<E: Executors> World for Around<'_, E> {
 
     fn server(&self, name: &str) -> Option<&str> {
         self.server.get(name).map(String::as_str)
+    }
+
+    fn call(&self, called: &el::Called<'_>) -> Option<Result<String, Box<el::Failure>>> {
+        self.functions.get(called.function).cloned().map(Ok)
     }
 
     fn asks_end(&self, kind: &str) -> bool {
@@ -245,6 +252,7 @@ impl<E: Executors> Simulation<E> {
             executors,
             files,
             server: BTreeMap::new(),
+            functions: BTreeMap::new(),
             jobs: Vec::new(),
             moments: Vec::new(),
             notifications: Vec::new(),
@@ -284,6 +292,7 @@ impl<E: Executors> Simulation<E> {
             executors: &self.executors,
             files: FilesOf(&*self.files),
             server: &self.server,
+            functions: &self.functions,
             now: self.now,
         };
         let run = machine::submit(&plan, submission, &around)?;
@@ -322,6 +331,7 @@ impl<E: Executors> Simulation<E> {
             executors: &self.executors,
             files: FilesOf(&*self.files),
             server: &self.server,
+            functions: &self.functions,
             now: self.now,
         };
         let of = &mut self.jobs[job];
@@ -402,6 +412,7 @@ impl<E: Executors> Simulation<E> {
                 executors: &self.executors,
                 files: FilesOf(&*self.files),
                 server: &self.server,
+                functions: &self.functions,
                 now: self.now,
             };
             let of = &mut self.jobs[job];
@@ -486,10 +497,16 @@ impl<E: Executors> Simulation<E> {
             executors: &self.executors,
             files: FilesOf(&*self.files),
             server: &self.server,
+            functions: &self.functions,
             now: self.now,
         };
         let evaluate = |text: &str| {
-            let template = Template::compile(text, el::Phase::Workflow, call.plan.dialect);
+            let template = Template::compile_with(
+                text,
+                el::Phase::Workflow,
+                call.plan.dialect,
+                &call.plan.functions,
+            );
             let (plan, run, node) = (call.plan, call.run, Some(call.node));
             let scope = JobScope { plan, run, node, world: &world, phase: el::Phase::Workflow };
             let text = template.text(&scope).map(|text| text.into_owned());

@@ -21,6 +21,7 @@ const TOP: &[Key] = &[
     ("property-files", "Files of properties, relative to this file."),
     ("properties", "Properties of the job; they override those of any file."),
     ("server", "Properties of the server that differ from the defaults."),
+    ("functions", "What functions of the site answer."),
     ("files", "The files that exist before the run: URI to text."),
     ("arrivals", "A file that arrives later."),
     ("actions", "How an action ends, by the name of its node."),

@@ -15,8 +15,11 @@ use crate::actions::workplace::ActionDefaults;
 use crate::host::applications::Applications;
 use crate::host::elsewhere::Place;
 use crate::host::files::{self, FileSystems, FileUri, Hosts};
+use crate::host::function::{Around, Function};
 use crate::host::process::Bounds;
 use crate::host::process::sandbox::Sandbox;
+use ankus_lang::coordinator::Answers;
+use ankus_lang::el::{Called, Failure, SiteFunction};
 use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::{self, Reader};
 
@@ -58,6 +61,10 @@ pub struct Needs {
     pub sandbox: Sandbox,
     /// Where programs run that do not run on this machine, by the types of actions.
     pub places: BTreeMap<String, Place>,
+    /// Functions of the site.
+    pub functions: Vec<SiteFunction>,
+    /// Programs that answer for them, by their names.
+    pub programs: BTreeMap<String, Function>,
     /// What else the frontend goes by, in its own words.
     pub settings: String,
     /// The settings file that it is from.
@@ -87,6 +94,8 @@ impl Default for Needs {
             bounds: Bounds::default(),
             sandbox: Sandbox::default(),
             places: BTreeMap::new(),
+            functions: Vec::new(),
+            programs: BTreeMap::new(),
             settings: String::new(),
             settings_file: None,
             user: String::new(),
@@ -113,6 +122,8 @@ pub(crate) struct Equipped {
     pub(crate) needs: Needs,
     pub(crate) files: Applications,
     pub(crate) compiler: Box<dyn Compiler>,
+    /// The folder of the store.
+    pub(crate) store: PathBuf,
 }
 
 impl Equipped {
@@ -145,7 +156,7 @@ impl Equipped {
             files.mount(FileUri::parse(uri), folder.clone());
         }
         let compiler = frontends.compiler(&needs).map_err(Error::State)?;
-        Ok(Equipped { needs, files, compiler })
+        Ok(Equipped { needs, files, compiler, store: folder.to_owned() })
     }
 
     /// The zone of the server's dates.
@@ -158,6 +169,20 @@ impl Equipped {
     /// A property of the server.
     pub(super) fn server(&self, name: &str) -> Option<&str> {
         self.needs.server.get(name).map(String::as_str)
+    }
+}
+
+impl Answers for Equipped {
+    fn functions(&self) -> &[SiteFunction] {
+        &self.needs.functions
+    }
+
+    fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<Failure>>> {
+        let function = self.needs.programs.get(called.function)?;
+        let Needs { environment, tools, sandbox, bounds, settings_file, .. } = &self.needs;
+        let folder = settings_file.as_deref().and_then(Path::parent);
+        let store = &self.store;
+        Some(function.call(called, &Around { environment, tools, sandbox, bounds, folder, store }))
     }
 }
 

@@ -7,7 +7,8 @@ use super::needs::Equipped;
 use crate::actions::fs::{GLOB_LIMIT, is_known};
 use crate::host::files::{FileUri, Files};
 use ankus_lang::action_types::action_type;
-use ankus_lang::el::{self, Failure, FileScope};
+use ankus_lang::coordinator::Answers;
+use ankus_lang::el::{self, Called, Failure, FileScope};
 use ankus_lang::machine::World;
 use ankus_lang::plan::NodeIndex;
 
@@ -42,6 +43,10 @@ impl World for Surrounded<'_> {
 
     fn knows(&self, kind: &str) -> bool {
         action_type(kind).is_some() || self.equipped.needs.site_types.contains(kind)
+    }
+
+    fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<Failure>>> {
+        Answers::call(self.equipped, called)
     }
 
     fn is_waiting(&self, node: NodeIndex) -> bool {

@@ -4,6 +4,7 @@ pub mod applications;
 pub mod defaults;
 pub mod elsewhere;
 pub mod files;
+pub mod function;
 pub mod network;
 pub mod process;
 pub mod yarn;

@@ -41,6 +41,9 @@ pub struct Scenario {
     /// Properties of the server.
     #[serde(default)]
     pub server: BTreeMap<String, String>,
+    /// What functions of the site answer, whatever they are asked.
+    #[serde(default)]
+    pub functions: BTreeMap<String, String>,
     /// The file root before the run: URI to text.
     #[serde(default)]
     pub files: BTreeMap<String, String>,

@@ -10,6 +10,7 @@ use crate::actions::workplace::configuration_of;
 use crate::host::files::{FileUri, Files};
 use crate::simulation::{Call, Executors, Reply, Simulation};
 use ankus_lang::configuration::{read_properties, write_property};
+use ankus_lang::el::SiteFunction;
 use ankus_lang::machine::Class;
 use ankus_lang::machine::{
     Answer, Change, Command, DASH, External, Finished, JobStatus, Output, Phase, Refused, Status,
@@ -217,6 +218,10 @@ pub fn play<'a>(
     check_stubs(scenario)?;
     let mut simulation = Simulation::new(Stubs::new(scenario, compile), begin);
     simulation.server.clone_from(&scenario.server);
+    if let Some(name) = unknown_function(scenario, &plan.functions) {
+        return Err(format!("`[functions]` names `{name}`, which is no function of the site"));
+    }
+    simulation.functions.clone_from(&scenario.functions);
     let write = |simulation: &Simulation<Stubs<'_>>, uri: &str, content: &[u8]| {
         let written = simulation.files.write(&FileUri::parse(uri), content);
         written.map_err(|error| format!("the file `{uri}` cannot be there: {error}"))
@@ -336,6 +341,15 @@ fn moment(what: &str, text: &str) -> Result<i64, String> {
     parsed
         .map(ankus_lang::time::Instant::millis)
         .map_err(|_| format!("`{what} = {text:?}` is not a time like 2020-01-01T00:00Z"))
+}
+
+/// A function that a scenario answers for and that the site does not have.
+pub(super) fn unknown_function<'s>(
+    scenario: &'s Scenario,
+    functions: &[SiteFunction],
+) -> Option<&'s str> {
+    let is_known = |name: &&String| functions.iter().any(|function| function.name == **name);
+    scenario.functions.keys().find(|name| !is_known(name)).map(String::as_str)
 }
 
 /// Whether the stubs say how long they take in spans.

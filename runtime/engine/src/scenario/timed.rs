@@ -19,8 +19,9 @@ use super::{Command as Does, Ending, Scenario, Seen, Then, WorkflowStub, millise
 use crate::host::files::{FileUri, Files as _, MemoryFiles};
 use crate::simulation;
 use ankus_lang::coordinator::{
-    Bundle, Definition, Existing, Failure, Progress, Sla, partition_places,
+    Answers, Bundle, Definition, Existing, Failure, Progress, Sla, partition_places,
 };
+use ankus_lang::el::{self, Called, SiteFunction};
 use ankus_lang::machine::coordinator::simulation::{
     Begin, Command, Data, Outcome, Play, Simulation, Told,
 };
@@ -52,6 +53,24 @@ pub struct Application {
     pub tracks: Vec<Track>,
     /// The bundle they are the enabled members of.
     pub bundle: Option<Bundle>,
+    /// Functions of the site.
+    pub functions: Vec<SiteFunction>,
+}
+
+/// What a scenario says that functions of the site answer.
+struct Said<'a> {
+    functions: &'a [SiteFunction],
+    said: &'a BTreeMap<String, String>,
+}
+
+impl Answers for Said<'_> {
+    fn functions(&self) -> &[SiteFunction] {
+        self.functions
+    }
+
+    fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<el::Failure>>> {
+        self.said.get(called.function).cloned().map(Ok)
+    }
 }
 
 /// What came of a coordinator.
@@ -254,6 +273,11 @@ pub fn play<'a>(
     run::check_stubs(scenario)?;
     let mut workflows = simulation::Simulation::new(Stubs::new(scenario, compile), from.millis());
     workflows.server.clone_from(&scenario.server);
+    if let Some(name) = run::unknown_function(scenario, &application.functions) {
+        return Err(format!("`[functions]` names `{name}`, which is no function of the site"));
+    }
+    workflows.functions.clone_from(&scenario.functions);
+    let said = Said { functions: &application.functions, said: &scenario.functions };
     let write = |uri: &str, content: &[u8]| {
         let written = workflows.files.write(&FileUri::parse(uri), content);
         written.map_err(|error| format!("the file `{uri}` cannot be there: {error}"))
@@ -317,6 +341,7 @@ pub fn play<'a>(
     };
     let plans = application.tracks.iter().enumerate().map(|(at, track)| {
         Plan::new(&track.definition, format!("{at:07}-000000000000000-ankus-C"), rules)
+            .answered(&said)
     });
     let play = Play {
         plans: plans.collect(),

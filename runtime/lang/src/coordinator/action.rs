@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataEvent, DatasetText, Definition, Instances, logic};
 use crate::el::{
-    self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, FileScope, FileStatus, Phase,
-    Scope, Template, Value,
+    self, Called, CoordinatorScope, DataKind, DataUris, Dialect, Effects, FileScope, FileStatus,
+    Phase, Scope, SiteFunction, Template, Value,
 };
 use crate::time::{Dataset, EndOf, Instant, ProcessingZone, RangeError, Unit, UriTemplate, Zone};
 
@@ -25,6 +25,14 @@ pub trait Existing {
     fn admit(&self, _uri: &str) -> Result<(), Failure> {
         Ok(())
     }
+}
+
+/// What answers for functions of the site.
+pub trait Answers: Sync {
+    /// The functions.
+    fn functions(&self) -> &[SiteFunction];
+    /// What a program prints for one; nothing where there is no program for it.
+    fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<el::Failure>>>;
 }
 
 /// Why an action could not be made or started.
@@ -141,6 +149,7 @@ pub struct Actions<'a> {
     configuration: Vec<(&'a str, Setting)>,
     sla: Vec<(&'a str, Template)>,
     processing: ProcessingZone,
+    answers: Option<&'a dyn Answers>,
 }
 
 struct Prepared<'a> {
@@ -169,6 +178,13 @@ enum Source {
 impl<'a> Actions<'a> {
     /// Prepares a definition.
     pub fn new(definition: &'a Definition) -> Actions<'a> {
+        Actions::answered(definition, None)
+    }
+
+    /// The same where functions of the site may be called.
+    pub fn answered(definition: &'a Definition, answers: Option<&'a dyn Answers>) -> Actions<'a> {
+        let functions = answers.map_or(&[][..], Answers::functions);
+        let compile = |text: &str, phase| compile(text, phase, functions);
         let processing = definition.schedule.processing;
         let prepare = |event: &'a DataEvent| {
             let instances = match &event.instances {
@@ -211,6 +227,7 @@ impl<'a> Actions<'a> {
             inputs: definition.inputs.iter().map(prepare).collect(),
             outputs: definition.outputs.iter().map(prepare).collect(),
             processing,
+            answers,
         }
     }
 
@@ -252,6 +269,7 @@ impl<'a> Actions<'a> {
                     dataset: Some(&prepared.event.dataset),
                     data: None,
                     existing: None,
+                    answers: self.answers,
                     failed: RefCell::default(),
                 };
                 self.instances(prepared, context, data)?;
@@ -268,6 +286,7 @@ impl<'a> Actions<'a> {
                 dataset: None,
                 data: Some((&action.inputs, &action.outputs)),
                 existing: None,
+                answers: self.answers,
                 failed: RefCell::default(),
             };
             let mut sla = Vec::with_capacity(self.sla.len());
@@ -438,6 +457,10 @@ impl<'a> Actions<'a> {
         Ok(None)
     }
 
+    fn functions(&self) -> &'a [SiteFunction] {
+        self.answers.map_or(&[][..], Answers::functions)
+    }
+
     fn resolve_one(
         &self,
         prepared: &Prepared<'_>,
@@ -456,10 +479,11 @@ impl<'a> Actions<'a> {
                 dataset: Some(&prepared.event.dataset),
                 data: None,
                 existing: Some(existing),
+                answers: self.answers,
                 failed: RefCell::default(),
             };
             let mut effects = Effects::default();
-            let template = compile(&text, Phase::CoordinatorActionStart);
+            let template = compile(&text, Phase::CoordinatorActionStart, self.functions());
             let value = template
                 .text_with(&context, &mut effects)
                 .map_err(|failure| context.blame(&failure))?;
@@ -524,6 +548,7 @@ impl<'a> Actions<'a> {
             dataset: None,
             data: Some((inputs, &action.outputs)),
             existing: None,
+            answers: self.answers,
             failed: RefCell::default(),
         };
         properties.resize_with(self.configuration.len(), Default::default);
@@ -575,8 +600,8 @@ fn plain_data(definition: &Definition, text: &str) -> Option<(bool, usize)> {
     Some((is_input, at))
 }
 
-fn compile(text: &str, phase: Phase) -> Template {
-    Template::compile(text, phase, Dialect::Tomcat)
+fn compile(text: &str, phase: Phase, functions: &[SiteFunction]) -> Template {
+    Template::compile_with(text, phase, Dialect::Tomcat, functions)
 }
 
 /// The number in a text that is `${coord:current(n)}` and nothing else.
@@ -744,6 +769,7 @@ struct Context<'a> {
     dataset: Option<&'a DatasetText>,
     data: Option<(&'a [EventData], &'a [EventData])>,
     existing: Option<&'a dyn Existing>,
+    answers: Option<&'a dyn Answers>,
     /// What a file system has answered instead of yes or no.
     failed: RefCell<Option<Failure>>,
 }
@@ -781,6 +807,19 @@ impl Scope for Context<'_> {
     fn hcat_exists(&self, uri: &str) -> Option<Result<bool, Box<el::Failure>>> {
         let answer = self.existing?.partition_exists(uri)?;
         Some(answer.map_err(|failure| self.remember(failure)))
+    }
+
+    fn site(
+        &self,
+        name: &str,
+        arguments: &[Value<'_>],
+    ) -> Option<Result<Value<'_>, Box<el::Failure>>> {
+        let answers = self.answers?;
+        let (id, number) = self.action_id;
+        let node = number.to_string();
+        el::answer(answers.functions(), name, arguments, |words| {
+            answers.call(&Called { function: name, words, job: id, node: Some(&node) })
+        })
     }
 }
 

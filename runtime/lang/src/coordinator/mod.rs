@@ -10,7 +10,9 @@ mod logic;
 mod sla;
 mod text;
 
-pub use action::{Action, Actions, EventData, Existing, Failure, Inputs, partition_places};
+pub use action::{
+    Action, Actions, Answers, EventData, Existing, Failure, Inputs, partition_places,
+};
 pub use definition::{
     Bundle, BundleMember, Controls, DataEvent, DatasetText, Definition, Execution, Instances,
     Logic, LogicKind, Properties,

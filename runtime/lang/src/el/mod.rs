@@ -43,11 +43,11 @@ use serde::{Deserialize, Serialize};
 
 pub use eval::{Effects, Lambda, MOST_WORK, fold_binary, fold_empty, fold_negation, takes_integer};
 pub use failure::{Failure, Reason};
-pub use functions::{Function, SiteFunction};
+pub use functions::{Function, SiteFunction, answer};
 pub use phase::{Phase, Phases, is_identifier};
 pub use scope::{
-    CoordinatorScope, DataKind, DataUris, Dataset, FileScope, FileStatus, NameHash, NameHasher,
-    NodeState, Nothing, Scope, Variables, WorkflowScope,
+    Called, CoordinatorScope, DataKind, DataUris, Dataset, FileScope, FileStatus, NameHash,
+    NameHasher, NodeState, Nothing, Scope, Variables, WorkflowScope,
 };
 pub use template::{Fault, Piece, SyntaxError, Template};
 pub use value::{Items, Map, Value, write_double};

@@ -60,6 +60,19 @@ pub trait Scope {
     }
 }
 
+/// A call of a function of the site.
+#[derive(Clone, Debug)]
+pub struct Called<'a> {
+    /// Its name.
+    pub function: &'a str,
+    /// Its arguments.
+    pub words: Vec<String>,
+    /// The job that calls it.
+    pub job: &'a str,
+    /// The node that calls it, if it is one.
+    pub node: Option<&'a str>,
+}
+
 /// A running workflow job.
 pub trait WorkflowScope {
     /// Id of the job.

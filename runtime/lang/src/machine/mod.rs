@@ -33,7 +33,7 @@ pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};
 
 use crate::coordinator::{Sla, SlaEvent};
-use crate::el::FileScope;
+use crate::el::{Called, Failure, FileScope};
 use crate::plan::NodeIndex;
 
 /// Placeholder for an absent value.
@@ -535,6 +535,11 @@ pub trait World {
     /// Whether there is an executor for a type.
     fn knows(&self, _kind: &str) -> bool {
         true
+    }
+
+    /// What a program prints for a function of the site, given its arguments; nothing where there is no program for it.
+    fn call(&self, _called: &Called<'_>) -> Option<Result<String, Box<Failure>>> {
+        None
     }
 
     /// Whether a call to begin this node has done nothing yet, and waits until there is a place for it. It is in nobody's way.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Run, World};
 use crate::coordinator::partition_places;
-use crate::el::{Failure, FileScope, NodeState, Phase, Scope, Value, WorkflowScope};
+use crate::el::{self, Called, Failure, FileScope, NodeState, Phase, Scope, Value, WorkflowScope};
 use crate::plan::{NodeIndex, Plan};
 use crate::time::ProcessingZone;
 
@@ -56,13 +56,12 @@ impl Scope for JobScope<'_> {
         Some(Ok(false))
     }
 
-    fn site(
-        &self,
-        name: &str,
-        _arguments: &[Value<'_>],
-    ) -> Option<Result<Value<'_>, Box<Failure>>> {
-        let mut functions = self.plan.functions.iter();
-        functions.find(|function| function.name == name)?.answer().map(Ok)
+    fn site(&self, name: &str, arguments: &[Value<'_>]) -> Option<Result<Value<'_>, Box<Failure>>> {
+        let node = self.node.map(|node| self.plan.node(node).name.as_str());
+        el::answer(&self.plan.functions, name, arguments, |words| {
+            let job = self.run.job.id.as_str();
+            self.world.call(&Called { function: name, words, job, node })
+        })
     }
 }
 

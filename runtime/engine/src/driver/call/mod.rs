@@ -456,7 +456,12 @@ impl Call {
             }
         };
         let phase = ankus_lang::el::Phase::Workflow;
-        let template = ankus_lang::el::Template::compile(text, phase, looked.plan.dialect);
+        let template = ankus_lang::el::Template::compile_with(
+            text,
+            phase,
+            looked.plan.dialect,
+            &looked.plan.functions,
+        );
         let world = self.shared.world(&looked.equipped);
         let node = Some(self.saved.what.node);
         let scope = machine::JobScope { plan: &looked.plan, run, node, world: &world, phase };
@@ -695,7 +700,8 @@ pub(super) fn carry_out(
         if !text.contains(['$', '#']) {
             return Ok(text.to_owned());
         }
-        let template = ankus_lang::el::Template::compile(text, phase, plan.dialect);
+        let template =
+            ankus_lang::el::Template::compile_with(text, phase, plan.dialect, &plan.functions);
         let world = shared.world_of(equipped, &run.job.id);
         let scope = machine::JobScope { plan, run, node: Some(node), world: &world, phase };
         let text = template.text(&scope).map(|text| text.into_owned());

@@ -395,7 +395,7 @@ impl Coordinator {
         let (mut events, was_commanded) = loaded.take_messages(context, &id, first);
         let definition = loaded.definition.clone();
         let rules = Rules::of_server(|name| equipped.server(name));
-        let plan = Plan::new(&definition, id.as_str(), rules);
+        let plan = Plan::new(&definition, id.as_str(), rules).answered(&*equipped);
         let has_messages = !events.is_empty();
         loaded.hear_of_workflows(&shared, context.id(), &mut events);
         self.passes.set(|name| equipped.server(name));

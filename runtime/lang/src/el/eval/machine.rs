@@ -506,7 +506,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                 Some(value) => value?,
                 None => {
                     let message = format!(
-                        "`{name}` is a function of the site, and nothing says what it answers here: give it a `value` in [el] of ankus.toml, or a stub"
+                        "`{name}` is a function of the site, and nothing says what it answers here: give it a `value` in [el] of ankus.toml, or say it in the scenario or the state; a `command` is started for jobs that run and for nothing else"
                     );
                     return Err(Failure::unavailable(message).detail("site"));
                 }

@@ -203,6 +203,85 @@ impl SiteFunction {
             Gives::Text | Gives::Argument => plain,
         })
     }
+
+    /// The arguments of a call as words of a command: nothing is the empty word, a map is lines `NAME=VALUE`.
+    pub fn words(&self, arguments: &[Value<'_>]) -> Result<Vec<String>, Box<Failure>> {
+        let word = |(at, value): (usize, &Value<'_>)| {
+            let takes = self.parameters.get(at).copied().unwrap_or(Takes::Anything);
+            let text = match value {
+                Value::Map(map) => {
+                    let lines = map
+                        .entries()
+                        .iter()
+                        .map(|(name, value)| format!("{}={}\n", name.to_text(), value.to_text()));
+                    lines.collect()
+                }
+                value => value.to_text().into_owned(),
+            };
+            let wrong = match takes {
+                Takes::Integer => (text.parse::<i64>().is_err()).then_some("an integer"),
+                _ => text.contains('\0').then_some("a text without NUL"),
+            };
+            match wrong {
+                Some(what) => {
+                    let message =
+                        format!("argument {} of `{}` has to be {what}", at + 1, self.name);
+                    Err(Failure::new(Reason::Type, message).detail("argument"))
+                }
+                None => Ok(text),
+            }
+        };
+        arguments.iter().enumerate().map(word).collect()
+    }
+
+    /// What a command has printed for it, as what it gives. Unlike a value that is written down, it is refused where it is
+    /// something else: a program may print anything.
+    pub fn printed(&self, text: String) -> Result<Value<'static>, Box<Failure>> {
+        let wrong = |exception: &'static str, what: &str| {
+            let begin: String = text.chars().take(80).collect();
+            let message =
+                format!("the command of `{}` printed {begin:?}, and not {what}", self.name);
+            Err(Failure::exception(exception, message))
+        };
+        Ok(match self.gives {
+            Gives::Integer => match text.trim().parse() {
+                Ok(number) => Value::Integer(number),
+                Err(_) => return wrong("NumberFormatException", "an integer"),
+            },
+            Gives::Boolean => match text.trim().to_ascii_lowercase().as_str() {
+                "true" => Value::Boolean(true),
+                "false" => Value::Boolean(false),
+                _ => return wrong("IllegalArgumentException", "`true` or `false`"),
+            },
+            Gives::Texts | Gives::Counters => match crate::configuration::read_properties(&text) {
+                Ok(pairs) => Value::Map(Arc::new(Map::of_texts(pairs))),
+                Err(_) => return wrong("IllegalArgumentException", "lines `NAME=VALUE`"),
+            },
+            Gives::Text | Gives::Argument => Value::text(text),
+        })
+    }
+}
+
+/// What a function of the site answers: what `ask` gets for its words, or what is written down for it. Nothing where neither
+/// says anything.
+pub fn answer<'f>(
+    functions: &'f [SiteFunction],
+    name: &str,
+    arguments: &[Value<'_>],
+    ask: impl FnOnce(Vec<String>) -> Option<Result<String, Box<Failure>>>,
+) -> Option<Result<Value<'f>, Box<Failure>>> {
+    let mut named = functions.iter().filter(|function| function.name == name);
+    // One that only the site's configuration names is there once for each number of parameters.
+    let fits = |function: &&SiteFunction| function.parameters.len() == arguments.len();
+    let function = named.clone().find(fits).or_else(|| named.next())?;
+    let written = function.answer().map(Ok);
+    match function.words(arguments) {
+        Ok(words) => match ask(words) {
+            Some(printed) => Some(printed.and_then(|text| function.printed(text))),
+            None => written,
+        },
+        Err(failure) => written.or(Some(Err(failure))),
+    }
 }
 
 /// A call with its arguments, converted to what the parameters take.

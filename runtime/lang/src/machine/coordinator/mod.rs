@@ -22,7 +22,7 @@ pub use scope::ScopeKind;
 pub use status::{ActionStatus, Status, WorkflowStatus};
 
 use crate::coordinator::{
-    Action, Actions, Controls, Definition, EventData, Execution, Existing, Inputs, Sla,
+    Action, Actions, Answers, Controls, Definition, EventData, Execution, Existing, Inputs, Sla,
 };
 use crate::time::{Instant, Schedule, is_skipped_by_last_only, is_skipped_by_none, is_timed_out};
 
@@ -137,6 +137,11 @@ impl<'a> Plan<'a> {
     /// Prepares a definition for the job of an id.
     pub fn new(definition: &'a Definition, id: impl Into<String>, rules: Rules) -> Plan<'a> {
         Plan { definition, actions: Actions::new(definition), id: id.into(), rules }
+    }
+
+    /// The same where functions of the site may be called.
+    pub fn answered(self, answers: &'a dyn Answers) -> Plan<'a> {
+        Plan { actions: Actions::answered(self.definition, Some(answers)), ..self }
     }
 }
 
