@@ -386,10 +386,10 @@ fn on_disk(uri: &str) -> Option<PathBuf> {
 impl World {
     /// What is at a path of the tree, if anything.
     fn status_of(&self, path: &Path) -> Result<Option<FileStatus>, Box<el::Failure>> {
-        match self.tree.metadata(path) {
-            Ok(data) => Ok(Some(FileStatus {
-                is_folder: data.is_dir(),
-                length: data.len() as i64,
+        match self.tree.about(path) {
+            Ok(about) => Ok(Some(FileStatus {
+                is_folder: about.is_folder(),
+                length: about.length() as i64,
                 block_size: 32 << 20,
             })),
             Err(error) => match error.kind() {

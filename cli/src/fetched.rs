@@ -55,14 +55,11 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
         Some(path) => match path.to_str() {
             Some(text) if text.contains("://") || text.starts_with("file:/") => text.to_owned(),
             _ if is_archive(path) => {
-                if arguments.is_look() {
-                    let what = "--dry-run and --simulate";
-                    let shown = path.display();
-                    let message =
-                        format!("`{shown}` has to be unpacked for that, which {what} do not do");
-                    return Err(Failure::new(message).help("unpack it and name its folder").into());
-                }
-                return unpacked(path, &arguments.store);
+                // Whoever only looks reads it where it lies.
+                return match arguments.is_look() {
+                    true => Ok(local(path.clone())),
+                    false => unpacked(path, &arguments.store),
+                };
             }
             _ => return Ok(local(path.clone())),
         },

@@ -267,7 +267,7 @@ fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::R
 
 fn is_plan(path: &Path) -> bool {
     let mut head = [0; 8];
-    let read = Tree::of(path).and_then(|tree| tree.open(path)?.0.read_exact(&mut head));
+    let read = Tree::of(path).and_then(|tree| tree.open(path, 8)?.0.read_exact(&mut head));
     read.is_ok() && &head == b"ANKUSPLN"
 }
 

@@ -253,6 +253,8 @@ impl Existing for OnDisk {
 /// The definition that a path names.
 pub(super) fn find(project: &Project, path: &Path) -> miette::Result<Found> {
     let tree = project.tree(path)?;
+    let top = project.top(path)?;
+    let path = top.as_path();
     let here = path.to_path_buf();
     let file = match tree.kind(path) == Some(Kind::Folder) {
         true => ["coordinator.xml", "bundle.xml"]

@@ -44,12 +44,9 @@ impl Project {
     /// Where there is none, or the path cannot be read.
     pub fn find(&self, path: &Path, given: &Given) -> miette::Result<Found> {
         let tree = self.tree(path)?;
+        let top = self.top(path)?;
+        let path = top.as_path();
         if tree.kind(path) != Some(Kind::Folder) {
-            if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) {
-                let message = format!("`{}` is an archive", path.display());
-                let help = "unpack it, and name the folder; `ankus run` takes an archive as it is";
-                return Err(Failure::new(message).help(help).into());
-            }
             let found = self.definitions(&[path.to_owned()])?.found;
             return found.into_iter().next().ok_or_else(|| Failure::new("nothing is named").into());
         }
@@ -71,6 +68,24 @@ impl Project {
                 Err(Failure::new(message).help(help).into())
             }
         }
+    }
+
+    /// The folder that a path stands for: of an archive that holds one folder and nothing else, that.
+    ///
+    /// # Errors
+    /// Where its tree cannot be read.
+    pub fn top(&self, path: &Path) -> miette::Result<PathBuf> {
+        let tree = self.tree(path)?;
+        let is_root =
+            tree.is_archived(path) && path.parent().is_none_or(|above| !tree.is_archived(above));
+        if is_root
+            && let Ok(listed) = tree.list(path)
+            && let [only] = listed.as_slice()
+            && only.kind == Some(Kind::Folder)
+        {
+            return Ok(path.join(&only.name));
+        }
+        Ok(path.to_owned())
     }
 
     /// Reads an application and checks it.

@@ -11,6 +11,8 @@
 
 pub mod application;
 
+mod archive;
+
 mod callers;
 
 mod failure;
@@ -43,4 +45,4 @@ pub use overlay::{Overlay, Unsaved};
 pub use search::{Found, Search, TreeFile};
 pub use settings::{Invocation, LoadedSettings, Project, cache_folder, user_file};
 pub use submission::{Given, name_and_value, text_of};
-pub use tree::{Kind, Listed, Tree, absolute, seen_from, shown};
+pub use tree::{About, Kind, Listed, Opened, Tree, absolute, seen_from, shown};

@@ -32,6 +32,8 @@ const LISTED_FOLDERS: usize = 64;
 const SIDE_TEXTS: usize = 64;
 /// How many jars of an application are looked into.
 const JARS: usize = 256;
+/// The largest jar of an application in an archive that is looked into: it has to be unpacked for that.
+const PACKED_JAR: u64 = 64 << 20;
 /// How many parts of a path in a file system are looked for around a definition, from its end.
 const PATH_PARTS: usize = 32;
 /// How many applications of a bundle are looked for.
@@ -187,9 +189,9 @@ impl Project {
         }
         match looks.read(&found.path, source::SIZE_LIMIT) {
             Ok(bytes) => set_text(&mut loaded, bytes),
-            Err(error) => match found.tree.metadata(&found.path) {
-                Ok(metadata) if metadata.is_file() && metadata.len() > source::SIZE_LIMIT => {
-                    loaded.too_large = Some(metadata.len());
+            Err(error) => match found.tree.about(&found.path) {
+                Ok(about) if about.is_file() && about.length() > source::SIZE_LIMIT => {
+                    loaded.too_large = Some(about.length());
                 }
                 _ => return Err(unreadable(&found.path, error)),
             },
@@ -555,7 +557,7 @@ impl Listing {
 
     pub(crate) fn read(tree: &Tree, folder: &Path) -> Listing {
         // Before the names, so that a change between the two shows.
-        let state = tree.metadata(folder).ok().and_then(|metadata| State::settled(&metadata));
+        let state = tree.about(folder).ok().and_then(|about| State::settled(&about));
         let Ok(entries) = tree.list(folder) else { return Listing::default() };
         let mut listing = Listing { entries: Vec::new(), complete: Some(true), state };
         for entry in entries {
@@ -641,14 +643,17 @@ fn add_jars(
 
 fn jar_names(path: &Path, looks: Looks<'_>) -> Option<Vec<String>> {
     looks.touched(path);
-    let (mut file, metadata) = looks.tree().open(path).ok()?;
+    let (mut file, about) = looks.tree().open(path, PACKED_JAR).ok()?;
+    if about.is_archived() && about.length() > PACKED_JAR {
+        return None;
+    }
     let mut read = |back: u64, length: u64| {
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(metadata.len().checked_sub(back)?)).ok()?;
-        (&file).take(length).read_to_end(&mut bytes).ok()?;
+        file.seek(SeekFrom::Start(about.length().checked_sub(back)?)).ok()?;
+        (&mut file).take(length).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     };
-    let tail = archive::TAIL.min(metadata.len());
+    let tail = archive::TAIL.min(about.length());
     let (back, length) = archive::directory(&read(tail, tail)?)?;
     let length = (length <= archive::DIRECTORY_LIMIT).then_some(length)?;
     archive::names(&read(back, length)?)

@@ -7,7 +7,7 @@
 
 use super::load::Listing;
 use super::overlay::{Overlay, Unsaved};
-use super::tree::{Kind, Tree, read_at_most};
+use super::tree::{About, Kind, Tree, read_at_most};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -76,11 +76,16 @@ impl State {
         None
     }
 
+    /// What lies in an archive has no state of its own, and is read again.
+    fn about(about: &About) -> Option<State> {
+        (!about.is_archived()).then(|| State::of(about.metadata())).flatten()
+    }
+
     /// The same, if a change from now on is sure to show in it.
-    pub(crate) fn settled(metadata: &Metadata) -> Option<State> {
+    pub(crate) fn settled(about: &About) -> Option<State> {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
         let now_ns = i128::try_from(since.as_nanos()).ok()?;
-        State::of(metadata).filter(|state| state.changed_ns + TICK_NS < now_ns)
+        State::about(about).filter(|state| state.changed_ns + TICK_NS < now_ns)
     }
 }
 
@@ -224,27 +229,27 @@ impl<'a> Looks<'a> {
 }
 
 fn state_at(tree: &Tree, path: &Path) -> u64 {
-    hashed(&tree.metadata(path).ok().map(|metadata| (metadata.len(), State::of(&metadata))))
+    hashed(&tree.about(path).ok().map(|about| (about.length(), State::of(about.metadata()))))
 }
 
 fn whole(tree: &Tree, path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, Option<State>)> {
     // What is kept of it comes before the content, so that a change between the two shows.
-    let (file, metadata) = tree.open(path)?;
-    let bytes = read_at_most(file, metadata.len(), limit)?;
-    Ok((bytes, State::settled(&metadata)))
+    let (file, about) = tree.open(path, limit)?;
+    let bytes = read_at_most(file, about.length(), limit)?;
+    Ok((bytes, State::settled(&about)))
 }
 
 /// What a side file holds; without content where it is too large or no file.
 fn small(tree: &Tree, path: &Path) -> Option<(Option<Vec<u8>>, Option<State>)> {
-    match tree.open(path) {
-        Ok((_, metadata)) if metadata.len() > SIDE_LIMIT => Some((None, State::settled(&metadata))),
-        Ok((file, metadata)) => {
-            let bytes = read_at_most(file, metadata.len(), SIDE_LIMIT).ok()?;
-            Some((Some(bytes), State::settled(&metadata)))
+    match tree.open(path, SIDE_LIMIT) {
+        Ok((_, about)) if about.length() > SIDE_LIMIT => Some((None, State::settled(&about))),
+        Ok((file, about)) => {
+            let bytes = read_at_most(file, about.length(), SIDE_LIMIT).ok()?;
+            Some((Some(bytes), State::settled(&about)))
         }
         Err(_) => {
-            let metadata = tree.metadata(path).ok()?;
-            Some((None, State::settled(&metadata)))
+            let about = tree.about(path).ok()?;
+            Some((None, State::settled(&about)))
         }
     }
 }
@@ -271,7 +276,7 @@ impl Memory {
             What::Content(_) | What::Side | What::Names => {}
         }
         if look.state.is_some() {
-            let now = tree.metadata(path).ok().and_then(|metadata| State::of(&metadata));
+            let now = tree.about(path).ok().and_then(|about| State::about(&about));
             if now == look.state {
                 return (true, false);
             }

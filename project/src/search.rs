@@ -476,7 +476,7 @@ impl<'a> Walk<'a> {
 }
 
 fn head(tree: &Tree, path: &Path) -> std::io::Result<Vec<u8>> {
-    let (mut file, _) = tree.open(path)?;
+    let (mut file, _) = tree.open(path, HEAD)?;
     // Most files are read whole by the first call already; to learn that would take another.
     let mut head = vec![0; HEAD as usize];
     let read = file.read(&mut head)?;
@@ -518,7 +518,7 @@ pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind>
     recognize(&text).or_else(|| {
         // A long licence in front of the root.
         let prolog = text.trim_start().starts_with("<!--") || text.trim_start().starts_with("<?");
-        let size = tree.metadata(path).ok().filter(|_| prolog)?.len();
+        let size = tree.about(path).ok().filter(|_| prolog)?.length();
         if size <= HEAD || size > source::SIZE_LIMIT {
             return None;
         }

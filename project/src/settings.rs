@@ -8,7 +8,7 @@
 use super::limits::{self, Said};
 use super::load::Folders;
 use super::overlay::Overlay;
-use super::tree::{Kind, Repositories, Tree, absolute, shown};
+use super::tree::{Kind, Repositories, Tree, absolute, archive_around, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
 use ankus::settings::site::{ActionDefaults, Site, names};
@@ -218,8 +218,12 @@ impl Project {
     /// Where its folder is not there.
     pub fn tree(&self, path: &Path) -> miette::Result<Arc<Tree>> {
         if let Some(known) = self.known_tree(path) {
+            known.enter(path).map_err(|error| unreadable(path, error))?;
             return Ok(known);
         }
+        let named = path;
+        let archive = archive_around(path);
+        let path = archive.as_deref().unwrap_or(path);
         let tree = match &self.invocation.tree {
             _ if self.invocation.does => Tree::whole(path),
             Some(folder) => Tree::below(folder),
@@ -233,6 +237,7 @@ impl Project {
             let failure = Failure::new(format!("`{}` lies outside `--tree`", path.display()));
             return Err(failure.into());
         }
+        tree.enter(named).map_err(|error| unreadable(named, error))?;
         self.trees.lock().expect("readers do not panic").add(Arc::clone(&tree));
         Ok(tree)
     }
@@ -274,7 +279,10 @@ impl Project {
                 let file = up.join(FILE);
                 passed.push(up.into());
                 // A link that leads out of the tree is something, too, and refused when it is read.
-                if file.symlink_metadata().is_ok() || self.overlay().get(&file).is_some() {
+                let is_there = file.symlink_metadata().is_ok()
+                    || self.overlay().get(&file).is_some()
+                    || (tree.is_archived(&file) && tree.kind(&file).is_some());
+                if is_there {
                     let beyond = (!tree.holds(&file)).then(|| Tree::below(end)).transpose();
                     let beyond = beyond.map_err(|error| unreadable(&file, error))?;
                     let read = self.settings_in(&file, beyond.as_ref().unwrap_or(&tree));
@@ -386,11 +394,12 @@ impl Project {
 
     /// What a file of settings holds.
     fn settings_text(&self, file: &Path, tree: &Tree) -> miette::Result<String> {
-        let (opened, metadata) = tree.open(file).map_err(|error| unreadable(file, error))?;
+        let opened = tree.open(file, LARGEST).map_err(|error| unreadable(file, error));
+        let (opened, about) = opened?;
         if self.invocation.config.as_deref() != Some(file) {
-            owned(file, &metadata, false)?;
+            owned(file, about.metadata(), false)?;
         }
-        let bytes = super::tree::read_at_most(opened, metadata.len(), LARGEST);
+        let bytes = super::tree::read_at_most(opened, about.length(), LARGEST);
         let bytes = bytes.map_err(|error| unreadable(file, error))?;
         Ok(String::from_utf8(bytes)
             .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(file))))?)

@@ -8,8 +8,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{Cursor, Error, ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::archive::Archive;
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +36,76 @@ pub struct Listed {
     pub is_link: bool,
 }
 
-/// A folder, and everything below it except `.git`.
+/// What is known of a file or a folder.
+#[derive(Clone, Debug)]
+pub struct About {
+    kind: Kind,
+    length: u64,
+    /// What the system keeps of it, or of the archive that it lies in.
+    metadata: Metadata,
+    is_archived: bool,
+}
+
+impl About {
+    fn of(metadata: Metadata) -> About {
+        let (kind, length) = (kind_of(metadata.file_type()), metadata.len());
+        About { kind, length, metadata, is_archived: false }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.kind == Kind::File
+    }
+
+    /// Whether it is a folder.
+    pub fn is_folder(&self) -> bool {
+        self.kind == Kind::Folder
+    }
+
+    /// How many bytes it has.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// What the system keeps of it; of what lies in an archive, what it keeps of that.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Whether it lies in an archive.
+    pub fn is_archived(&self) -> bool {
+        self.is_archived
+    }
+}
+
+/// A file that is open.
+#[derive(Debug)]
+pub enum Opened {
+    /// A file of the disk.
+    Disk(File),
+    /// A file of an archive, unpacked.
+    Archived(Cursor<Vec<u8>>),
+}
+
+impl Read for Opened {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        match self {
+            Opened::Disk(file) => file.read(buffer),
+            Opened::Archived(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Seek for Opened {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64> {
+        match self {
+            Opened::Disk(file) => file.seek(to),
+            Opened::Archived(bytes) => bytes.seek(to),
+        }
+    }
+}
+
+/// A folder, and everything below it except `.git`. Archives that were [entered](Tree::enter) are folders of it.
 #[derive(Debug)]
 pub struct Tree {
     /// The root without links in its path.
@@ -44,6 +116,8 @@ pub struct Tree {
     entered: Option<(PathBuf, PathBuf)>,
     /// Whether everything may be read: for commands that do what their user could do.
     is_open: bool,
+    /// The archives that were named, by their paths from the root on.
+    archives: RwLock<Vec<(PathBuf, Arc<Archive>)>>,
     #[cfg(unix)]
     folder: std::os::fd::OwnedFd,
 }
@@ -228,6 +302,7 @@ impl Tree {
             spelled,
             entered: None,
             is_open: false,
+            archives: RwLock::default(),
             #[cfg(unix)]
             folder,
         })
@@ -285,20 +360,62 @@ impl Tree {
         above.take_while(move |up| up.starts_with(&spelled) || up.starts_with(&root))
     }
 
-    /// Opens a regular file.
+    /// Takes the archive that a path leads to, or into, as a folder from now on. Only archives that somebody named are looked into.
+    ///
+    /// # Errors
+    /// Where it is none, or none that an application can be.
+    pub fn enter(&self, path: &Path) -> Result<()> {
+        if !may_be_archived(path) {
+            return Ok(());
+        }
+        let whole = absolute(path)?;
+        for at in whole.ancestors().filter(|at| is_archive_name(at)) {
+            let Ok(inside) = self.relative(at) else { return Ok(()) };
+            if self.archived(&inside).is_some() {
+                return Ok(());
+            }
+            if let Ok(file) = self.open_any(at)
+                && file.metadata()?.is_file()
+            {
+                let archive = Arc::new(Archive::of(file)?);
+                let mut known = self.archives.write().unwrap_or_else(PoisonError::into_inner);
+                known.push((inside, archive));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a path leads to an archive that was entered, or into it.
+    pub fn is_archived(&self, path: &Path) -> bool {
+        self.relative(path).is_ok_and(|inside| self.archived(&inside).is_some())
+    }
+
+    /// The archive that a path from the root on leads into, and the path in it.
+    fn archived(&self, inside: &Path) -> Option<(Arc<Archive>, PathBuf)> {
+        let archives = self.archives.read().unwrap_or_else(PoisonError::into_inner);
+        archives.iter().find_map(|(at, archive)| {
+            Some((Arc::clone(archive), inside.strip_prefix(at).ok()?.to_owned()))
+        })
+    }
+
+    /// Opens a regular file. Of one in an archive at most `limit` bytes and one more are there to be read.
     ///
     /// # Errors
     /// Where it is not there, is no regular file, or lies outside.
-    pub fn open(&self, path: &Path) -> Result<(File, Metadata)> {
-        let file = self.open_any(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(match metadata.is_dir() {
-                true => Error::from(ErrorKind::IsADirectory),
-                false => refused(NOT_REGULAR),
-            });
+    pub fn open(&self, path: &Path, limit: u64) -> Result<(Opened, About)> {
+        if let Some((archive, inside)) = self.archived(&self.relative(path)?) {
+            let about = about(&archive, &inside)?;
+            let bytes = archive.read(&inside, limit)?;
+            return Ok((Opened::Archived(Cursor::new(bytes)), about));
         }
-        Ok((file, metadata))
+        let file = self.open_any(path)?;
+        let about = About::of(file.metadata()?);
+        match about.kind {
+            Kind::File => Ok((Opened::Disk(file), about)),
+            Kind::Folder => Err(Error::from(ErrorKind::IsADirectory)),
+            Kind::Other => Err(refused(NOT_REGULAR)),
+        }
     }
 
     /// Reads a regular file of at most `limit` bytes.
@@ -306,22 +423,25 @@ impl Tree {
     /// # Errors
     /// As [`Tree::open`]; and where it is larger.
     pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
-        let (file, metadata) = self.open(path)?;
-        read_at_most(file, metadata.len(), limit)
+        let (file, about) = self.open(path, limit)?;
+        read_at_most(file, about.length, limit)
     }
 
-    /// What the system keeps of a file or folder.
+    /// What is known of a file or folder.
     ///
     /// # Errors
     /// Where it is not there, or lies outside.
-    pub fn metadata(&self, path: &Path) -> Result<Metadata> {
-        self.look_at(path)
+    pub fn about(&self, path: &Path) -> Result<About> {
+        match self.archived(&self.relative(path)?) {
+            Some((archive, inside)) => about(&archive, &inside),
+            None => self.look_at(path).map(About::of),
+        }
     }
 
     /// What stands at a path. What may not be looked at is something, for who reads it is told why it is refused.
     pub fn kind(&self, path: &Path) -> Option<Kind> {
-        match self.look_at(path) {
-            Ok(found) => Some(kind_of(found.file_type())),
+        match self.about(path) {
+            Ok(found) => Some(found.kind),
             Err(error) => match error.kind() {
                 ErrorKind::NotFound | ErrorKind::NotADirectory => None,
                 _ => Some(Kind::Other),
@@ -334,6 +454,9 @@ impl Tree {
     /// # Errors
     /// Where it is no folder, cannot be read, or lies outside.
     pub fn list(&self, path: &Path) -> Result<Vec<Listed>> {
+        if let Some((archive, inside)) = self.archived(&self.relative(path)?) {
+            return archive.list(&inside);
+        }
         let mut listed = self.entries(path)?;
         for entry in &mut listed {
             if entry.is_link {
@@ -345,7 +468,7 @@ impl Tree {
 }
 
 /// Reads a file of which this length is known, up to a limit.
-pub(crate) fn read_at_most(file: File, length: u64, limit: u64) -> Result<Vec<u8>> {
+pub(crate) fn read_at_most(file: impl Read, length: u64, limit: u64) -> Result<Vec<u8>> {
     let too_large =
         || refused(&format!("it is larger than {} MiB, the most that is read of it", limit >> 20));
     if length > limit {
@@ -355,6 +478,30 @@ pub(crate) fn read_at_most(file: File, length: u64, limit: u64) -> Result<Vec<u8
     // It may grow meanwhile.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn about(archive: &Archive, inside: &Path) -> Result<About> {
+    let (kind, length) = archive.look(inside).ok_or(ErrorKind::NotFound)?;
+    Ok(About { kind, length, metadata: archive.metadata.clone(), is_archived: true })
+}
+
+fn is_archive_name(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip"))
+}
+
+/// Whether a path may lead into an archive, by its name.
+fn may_be_archived(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b".zip"))
+}
+
+/// The archive that a path leads to or into, as the disk has it.
+pub(crate) fn archive_around(path: &Path) -> Option<PathBuf> {
+    if !may_be_archived(path) {
+        return None;
+    }
+    let whole = absolute(path).ok()?;
+    let mut above = whole.ancestors().filter(|at| is_archive_name(at));
+    above.find(|at| std::fs::metadata(at).is_ok_and(|found| found.is_file())).map(Path::to_owned)
 }
 
 fn kind_of(kind: std::fs::FileType) -> Kind {

@@ -1,5 +1,6 @@
 //! Writing: atomically, never through a link, and under an unpredictable temporary name.
 
+use super::tree::{archive_around, shown};
 use super::{Failure, Tree};
 use std::io::{BufWriter, Error, Result, Write};
 use std::path::Path;
@@ -53,6 +54,10 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     use rustix::fs::{fchmod, fchown, fsync, openat, renameat, statat, unlinkat};
     use rustix::io::Errno;
 
+    if let Some(archive) = path.parent().and_then(archive_around) {
+        let message = format!("it lies in the archive `{}`, which is not changed", shown(&archive));
+        return Err(Error::other(message));
+    }
     let (folder, name) = Tree::of(path)?.folder_of(path)?;
     let old = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => Some(old),

@@ -7,6 +7,7 @@
 
 mod actions;
 mod applications;
+mod archives;
 mod browser;
 mod cli;
 mod clocks;

@@ -48,9 +48,9 @@ fn look(arguments: &Arguments, project: &Project) -> Look {
         };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         for file in project.files(folder, false, usize::MAX).unwrap_or_default() {
-            let Ok(metadata) = tree.metadata(&file.path) else { continue };
+            let Ok(about) = tree.about(&file.path) else { continue };
             if arguments.output.as_ref() != Some(&file.path) {
-                seen.insert(file.path, (metadata.len(), metadata.modified().ok()));
+                seen.insert(file.path, (about.length(), about.metadata().modified().ok()));
             }
         }
     }
