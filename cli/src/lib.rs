@@ -206,15 +206,6 @@ pub fn main() -> ExitCode {
         let done = arguments.next().map(|folder| process::launch(std::path::Path::new(&folder)));
         return if matches!(done, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
-    if first == process::BECOME {
-        let folder = arguments.next();
-        let launcher = arguments.next().and_then(|text| text.to_str()?.parse().ok());
-        if let (Some(folder), Some(launcher)) = (folder, launcher) {
-            // Where this comes back, nothing was started, and the launcher has read why.
-            let _ = process::become_program(std::path::Path::new(&folder), launcher);
-        }
-        return ExitCode::from(2);
-    }
     if first == ankus_engine::actions::submission::WAIT {
         // Submits a job and waits for its end; nobody types this either.
         let words: Option<Vec<String>> = arguments.map(|word| word.into_string().ok()).collect();

@@ -4,7 +4,7 @@
 //! process of its own session that starts it, keeps its output and leaves its exit status behind in the folder. Killing
 //! ankus does not affect it; a later check of the folder finds it still [running](State::Running) or
 //! [ended](State::Ended), and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and
-//! the folder; what it does then is in [`launch`], and so is how it becomes the program ([`BECOME`]).
+//! the folder; what it does then is in [`launch`], and so is how a child of it becomes the program.
 //!
 //! The interface for starting programs is [`Launchers`]: start, fate, stop. A program is identified by its process
 //! group and session together with the moment its first process began, and by the folder's name in its environment
@@ -33,14 +33,12 @@ use serde::{Deserialize, Serialize};
 
 use super::elsewhere::{Address, Seat};
 use ankus_procedure::private;
-pub use launcher::{become_program, launch};
+pub use launcher::launch;
 pub use table::Identity;
 use watch::Watcher;
 
 /// The hidden argument with which this binary becomes a launcher.
 pub const LAUNCH: &str = "__launch";
-/// The hidden argument with which this binary becomes the program of a launcher.
-pub const BECOME: &str = "__become";
 /// The variable by which every process of a program is known: the folder.
 pub const MARK: &str = "ANKUS_ATTEMPT";
 

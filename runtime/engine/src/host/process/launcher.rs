@@ -1,8 +1,9 @@
 //! The launcher: starts the program of a folder, and ends when it and every process that holds its output have ended.
 //!
-//! The program is started in two steps. The launcher calls this binary once more, with [`BECOME`]; that process
-//! arranges to end with the launcher, records its identity, sets its kernel limits, and then becomes the program, or
-//! the sandbox around it. So nothing ever runs unrecorded. The launcher itself has one thread, and starts no other.
+//! The program is started in two steps. The launcher forks; the child arranges to end with the launcher, records its
+//! identity, sets its kernel limits, and then becomes the program, or the sandbox around it. So nothing ever runs
+//! unrecorded. The launcher has one thread and starts no other, so what the child does before that is what any process
+//! may do. (Starting this binary once more instead would double what a start costs.)
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -10,18 +11,20 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, setpgid, waitpid,
+};
 
 use super::{
-    BECOME, BEGUN, Bound, Exit, Identity, MARK, PASSING, Program, is_passing, is_to_stop,
-    note_reserved, table, write_exit, write_whole,
+    BEGUN, Bound, Exit, Identity, MARK, PASSING, Program, is_passing, is_to_stop, note_reserved,
+    table, write_exit, write_whole,
 };
 use ankus_procedure::private;
 
@@ -54,7 +57,10 @@ pub fn launch(folder: &Path) -> io::Result<()> {
     // which it is meant too, decides. The session is one of the marks by which the program is known.
     rustix::process::setsid()?;
     let with_all = Arc::new(AtomicBool::new(false));
+    let is_child = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
+        // What becomes the program ends as any process does.
+        signal_hook::flag::register_conditional_default(signal, is_child.clone())?;
         signal_hook::flag::register(signal, with_all.clone())?;
     }
     #[cfg(target_os = "linux")]
@@ -72,17 +78,13 @@ pub fn launch(folder: &Path) -> io::Result<()> {
         return write_exit(folder, &stopped());
     }
 
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    let started = std::env::current_exe().and_then(|binary| {
-        Command::new(binary)
-            .arg(BECOME)
-            .arg(folder)
-            .arg(own.to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
+    let own = rustix::process::getpid();
+    let started = Forked::new(|out, errors| {
+        is_child.store(true, Ordering::SeqCst);
+        if !with_all.load(Ordering::SeqCst) {
+            // Where this comes back, nothing was started, and the launcher reads why.
+            let _ = become_program(folder, &program, own, out, errors);
+        }
     });
     let child = match started {
         Ok(child) => child,
@@ -121,7 +123,13 @@ fn stopped() -> Exit {
 }
 
 /// Becomes the program of a folder; only where that cannot be, this comes back.
-pub fn become_program(folder: &Path, launcher: i32) -> io::Result<()> {
+fn become_program(
+    folder: &Path,
+    program: &Program,
+    launcher: Pid,
+    out: io::PipeWriter,
+    errors: io::PipeWriter,
+) -> io::Result<()> {
     let refuse = |exit: &Exit| {
         let text = serde_json::to_vec(exit).map_err(io::Error::other)?;
         write_whole(&folder.join(REFUSED), &text)
@@ -131,11 +139,9 @@ pub fn become_program(folder: &Path, launcher: i32) -> io::Result<()> {
         let why = format!("`{what}`: {error}");
         refuse(&Exit { error: Some(why), passing, ..Exit::default() })
     };
-    let text = fs::read(folder.join("launch.json"))?;
-    let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    if rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(launcher) {
+    if rustix::process::getppid() != Some(launcher) {
         // It has gone before we could ask to go with it.
         return Ok(());
     }
@@ -172,7 +178,10 @@ pub fn become_program(folder: &Path, launcher: i32) -> io::Result<()> {
         .args(words)
         .envs(program.environment.iter().map(|(name, value)| (name, value)))
         .env(MARK, folder)
-        .current_dir(&program.folder);
+        .current_dir(&program.folder)
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(errors);
     let mut tries = 0;
     loop {
         let error = command.exec();
@@ -182,6 +191,40 @@ pub fn become_program(folder: &Path, launcher: i32) -> io::Result<()> {
         }
         tries += 1;
         std::thread::sleep(BUSY.1);
+    }
+}
+
+/// A process of our own that becomes the program, with the other ends of its streams.
+struct Forked {
+    pid: Pid,
+    streams: Option<(io::PipeReader, io::PipeReader)>,
+}
+
+impl Forked {
+    /// Has a process of its own, in a group of its own, do something that does not come back if all goes well.
+    fn new(what: impl FnOnce(io::PipeWriter, io::PipeWriter)) -> io::Result<Forked> {
+        let (out, its_out) = io::pipe()?;
+        let (errors, its_errors) = io::pipe()?;
+        match fork::fork()? {
+            fork::Fork::Child => {
+                if setpgid(None, None).is_ok() {
+                    what(its_out, its_errors);
+                }
+                std::process::exit(2)
+            }
+            fork::Fork::Parent(pid) => {
+                let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
+                // Whoever of the two comes first; it may be gone as well.
+                let _ = setpgid(Some(pid), Some(pid));
+                Ok(Forked { pid, streams: Some((out, errors)) })
+            }
+        }
+    }
+
+    /// How it ended, if it has.
+    fn try_wait(&self) -> io::Result<Option<ExitStatus>> {
+        let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
+        Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
     }
 }
 
@@ -196,7 +239,7 @@ struct Ended {
 struct Watched<'a> {
     folder: &'a Path,
     program: &'a Program,
-    child: Child,
+    child: Forked,
     /// Becomes readable when the program ends, where the system can tell.
     end: Option<OwnedFd>,
     status: Option<ExitStatus>,
@@ -209,23 +252,15 @@ struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    fn new(folder: &'a Path, program: &'a Program, mut child: Child) -> Watched<'a> {
-        let end = i32::try_from(child.id()).ok().and_then(descriptor);
+    fn new(folder: &'a Path, program: &'a Program, mut child: Forked) -> Watched<'a> {
+        let end = descriptor(child.pid);
         let mut streams = Vec::new();
         let budget = program.of_job.as_ref().map(|(file, most)| Budget { file, most: *most });
-        if let Some(pipe) = child.stdout.take() {
-            let path = folder.join("stdout");
-            streams.push(Stream::new(
-                Box::new(pipe),
-                &path,
-                program,
-                budget.as_ref(),
-                program.whole,
-            ));
-        }
-        if let Some(pipe) = child.stderr.take() {
+        if let Some((out, errors)) = child.streams.take() {
+            let (budget, path) = (budget.as_ref(), folder.join("stdout"));
+            streams.push(Stream::new(Box::new(out), &path, program, budget, program.whole));
             let path = folder.join("stderr");
-            let mut stream = Stream::new(Box::new(pipe), &path, program, budget.as_ref(), 0);
+            let mut stream = Stream::new(Box::new(errors), &path, program, budget, 0);
             stream.note(&program.notes);
             streams.push(stream);
         }
@@ -342,23 +377,21 @@ impl<'a> Watched<'a> {
         let launcher = Some(Identity::own());
         let members = table::members(self.folder, launcher, child, Instant::now());
         super::signal_members(self.program.has_guard, child, &members, signal);
-        if child.is_none()
-            && let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
-        {
+        if child.is_none() {
             // It is not the program yet.
-            let _ = kill_process_group(pid, signal);
-            let _ = kill_process(pid, signal);
+            let _ = kill_process_group(self.child.pid, signal);
+            let _ = kill_process(self.child.pid, signal);
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn descriptor(pid: i32) -> Option<OwnedFd> {
-    rustix::process::pidfd_open(Pid::from_raw(pid)?, rustix::process::PidfdFlags::empty()).ok()
+fn descriptor(pid: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn descriptor(_pid: i32) -> Option<OwnedFd> {
+fn descriptor(_pid: Pid) -> Option<OwnedFd> {
     None
 }
 
