@@ -7,7 +7,7 @@ use super::{
 use crate::diag::{Group, nearest};
 use crate::source::Span;
 use ankus_lang::time::ProcessingZone;
-use ankus_lang::uri::{ClusterUrl, StoreUrl};
+use ankus_lang::uri::{ClusterUrl, Protocol, StoreUrl};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -106,7 +106,16 @@ impl Reader<'_> {
                         } else if place.contains("://")
                             && let Err(why) = match StoreUrl::is_scheme(place) {
                                 true => StoreUrl::parse(place).map(drop),
-                                false => ClusterUrl::parse(place).map(drop),
+                                false => ClusterUrl::parse(place).and_then(|url| {
+                                    // A metastore has no files, and tables have no other names.
+                                    let is_table = authority.starts_with("hcat:");
+                                    match url.protocol == Protocol::Metastore && !is_table {
+                                        true => {
+                                            Err("a metastore stands for `hcat://…` only".to_owned())
+                                        }
+                                        false => Ok(()),
+                                    }
+                                }),
                             }
                         {
                             let message =
@@ -385,6 +394,9 @@ impl Reader<'_> {
                 "time" => function.time = reader.span(key, value),
                 _ => function.phases = reader.words(key, value, &phases),
             });
+            if let Some(problem) = contradiction(&function) {
+                reader.problem(span_of(value), problem.to_owned(), None);
+            }
             match name {
                 Some(name) => read.push(SiteFunction { name, ..function }),
                 None => {

@@ -123,6 +123,8 @@ pub enum Protocol {
     Web,
     /// `swebhdfs:`, the same over TLS.
     SecureWeb,
+    /// `thrift:`, a metastore of Hive: it has tables and partitions, and no files.
+    Metastore,
 }
 
 impl Protocol {
@@ -132,6 +134,7 @@ impl Protocol {
             Protocol::Native => "hdfs",
             Protocol::Web => "webhdfs",
             Protocol::SecureWeb => "swebhdfs",
+            Protocol::Metastore => "thrift",
         }
     }
 
@@ -142,6 +145,7 @@ impl Protocol {
             Protocol::Native => None,
             Protocol::Web => Some(9870),
             Protocol::SecureWeb => Some(9871),
+            Protocol::Metastore => Some(9083),
         }
     }
 }
@@ -171,12 +175,7 @@ impl ClusterUrl {
     /// ```
     pub fn parse(text: &str) -> Result<ClusterUrl, String> {
         let uri = FileUri::parse(text);
-        if uri.scheme == "thrift" {
-            let why = "a metastore is not asked here: name the folder or the cluster of its warehouse, as in \
-                       `webhdfs://host:9870/user/hive/warehouse`, and its partitions are looked for there";
-            return Err(why.to_owned());
-        }
-        let protocols = [Protocol::Native, Protocol::Web, Protocol::SecureWeb];
+        let protocols = [Protocol::Native, Protocol::Web, Protocol::SecureWeb, Protocol::Metastore];
         let Some(protocol) = protocols.into_iter().find(|it| it.scheme() == uri.scheme) else {
             return Err(format!("`{}` is not a file system that can be reached", uri.origin()));
         };
@@ -189,14 +188,18 @@ impl ClusterUrl {
         }
         let host = match protocol {
             Protocol::Native => protocol.host(hosts)?,
-            Protocol::Web | Protocol::SecureWeb => {
+            Protocol::Web | Protocol::SecureWeb | Protocol::Metastore => {
                 let hosts: Result<Vec<_>, _> =
                     hosts.split(',').map(|host| protocol.host(host.trim())).collect();
                 hosts?.join(",")
             }
         };
         let user = user.filter(|user| !user.is_empty()).map(str::to_owned);
-        let folder = normal_parts(&uri.path).iter().map(|part| format!("/{part}")).collect();
+        let folder: String =
+            normal_parts(&uri.path).iter().map(|part| format!("/{part}")).collect();
+        if protocol == Protocol::Metastore && !folder.is_empty() {
+            return Err(format!("the URL of a metastore has no path, and `{folder}` is one"));
+        }
         Ok(ClusterUrl { protocol, user, host, folder })
     }
 }

@@ -25,6 +25,7 @@ mod hosts;
 mod library;
 mod local;
 mod memory;
+mod metastore;
 #[cfg(feature = "object-stores")]
 mod objects;
 mod web;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 #[cfg(feature = "hdfs")]
 use super::cluster::ClusterFiles;
+use super::metastore::Metastore;
 #[cfg(feature = "object-stores")]
 use super::objects::ObjectFiles;
 use super::web::WebFiles;
@@ -124,6 +125,7 @@ pub(crate) fn remote(authority: &str, url: ClusterUrl) -> Box<dyn Remote> {
     match url.protocol {
         #[cfg(feature = "hdfs")]
         Protocol::Native => Box::new(ClusterFiles::new(authority, url)),
+        Protocol::Metastore => Box::new(Metastore::new(authority, url)),
         _ => Box::new(WebFiles::new(authority, url)),
     }
 }
