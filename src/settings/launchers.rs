@@ -12,9 +12,8 @@ use toml::de::DeValue;
 
 /// The name of the launcher of this machine.
 pub const LOCAL: &str = "local";
-/// Types whose programs run on this machine alone: the first waits for its job with a program of ours, the other goes to
-/// another host by itself.
-pub const LOCAL_ALONE: [&str; 2] = ["map-reduce", "ssh"];
+/// The type whose programs run on this machine alone: they go to another host by themselves.
+pub const LOCAL_ALONE: [&str; 1] = ["ssh"];
 
 /// A place for programs beside this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -237,10 +237,7 @@ fn what_a_launcher_cannot_be_told_is_refused() {
             "[launchers.shell]\nlauncher = \"egde\"\n".to_owned() + edge,
             "no launcher is named `egde`",
         ),
-        (
-            edge.to_owned() + "[launchers.map-reduce]\nlauncher = \"edge\"\n",
-            "cannot carry map-reduce actions",
-        ),
+        (edge.to_owned() + "[launchers.ssh]\nlauncher = \"edge\"\n", "cannot carry ssh actions"),
         (edge.to_owned() + "image = \"x\"\n", "unknown key `image`"),
         ("[launchers.edge]\nkind = \"ssh\"\n".to_owned(), "the launcher `edge` has no `host`"),
         ("[launchers.edge]\nkind = \"tape\"\n".to_owned(), "kind"),

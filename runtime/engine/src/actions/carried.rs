@@ -564,8 +564,8 @@ pub fn page() -> String {
     }
     out.push_str(
         "\n## At other places\n\n\
-         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these. A \
-         `map-reduce` action cannot be given to such a place, and `<archive>` of a spark action is refused there, but for `livy`.\n\n\
+         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these. \
+         `<archive>` of a spark action is refused there, but for `livy`.\n\n\
          | `<launcher>` | ssh | yarn | kubernetes | livy |\n| --- | --- | --- | --- | --- |\n",
     );
     for name in

@@ -24,6 +24,8 @@ use serde_json::{Map, Value, json};
 
 /// The hidden argument with which this binary submits a job and waits for it: the client and its arguments follow.
 pub const WAIT: &str = "__wait";
+/// The same for a shell elsewhere, where this binary is not: the client and its arguments follow.
+pub const FOLLOW: &str = include_str!("follow.sh");
 /// The variable that names the file for the counters.
 pub const COUNTERS: &str = "ANKUS_COUNTERS";
 /// The folder of a cluster where jobs leave their history, unless their configuration says otherwise.
@@ -294,6 +296,18 @@ fn counters_of_history(text: &str) -> Option<Value> {
     Some(as_expressions_see(groups.collect()))
 }
 
+/// The counters that [`FOLLOW`] brings back, as expressions find them: an event of the history, or what the client tells. Those
+/// that are in their form already stay as they are.
+pub fn read_counters(text: String) -> Option<String> {
+    if text.contains("\"totalCounters\"") {
+        return counters_of_history(&text).map(|counters| counters.to_string());
+    }
+    match text.trim_start().starts_with('{') {
+        true => Some(text),
+        false => text.contains("Counters:").then(|| counters(&text).to_string()),
+    }
+}
+
 fn keep(counters: &Value) {
     let Some(path) = std::env::var_os(COUNTERS) else { return };
     let counters = counters.to_string();
@@ -458,6 +472,72 @@ mod tests {
         let counters = counters_of_history(text).expect("counters");
         assert_eq!(counters["org.apache.hadoop.mapred.Task$Counter"]["MAP_INPUT_RECORDS"], 4);
         assert_eq!(counters_of_history("Avro-Json\n"), None);
+    }
+
+    /// What the script does with a client that says this of its job.
+    #[track_caller]
+    fn follow(told: &str, arguments: &[&str]) -> (i32, String, Option<Value>) {
+        follow_with(told, arguments, None)
+    }
+
+    #[track_caller]
+    fn follow_with(
+        told: &str,
+        arguments: &[&str],
+        history: Option<&str>,
+    ) -> (i32, String, Option<Value>) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let client = folder.path().join("hadoop");
+        if let Some(name) = history {
+            std::fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let script = format!(
+            "#!/bin/sh\ncase \"$*\" in\n*-status*) cat <<'END'\n{told}\nEND\n;;\n\"fs -ls\"*) ls \"$ANKUS_ATTEMPT\"/*.jhist;;\nfs*) exit 1;;\n*none*) echo nothing;;\n\
+             *bad*) echo broken >&2; exit 3;;\n*) echo 'Created job job_1700000000000_0007' >&2; echo out;;\nesac\n"
+        );
+        std::fs::write(&client, script).expect("a file");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&client, mode).expect("our own file");
+        let done = Command::new("sh")
+            .args(["-c", FOLLOW, "follow"])
+            .arg(&client)
+            .args(arguments)
+            .env("ANKUS_ATTEMPT", folder.path())
+            .current_dir(folder.path())
+            .env("OOZIE_ACTION_CONF_XML", "/dev/null")
+            .output()
+            .expect("a shell");
+        let counters = std::fs::read_to_string(folder.path().join("counters.json")).ok();
+        let counters = counters.and_then(read_counters);
+        let counters = counters.map(|text| serde_json::from_str(&text).expect("JSON"));
+        let said = [done.stdout, done.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        (done.status.code().unwrap_or(-1), said, counters)
+    }
+
+    #[test]
+    fn elsewhere_a_script_ends_as_the_job_does() {
+        let submit = ["job", "-submit", "action.xml"];
+        let (code, said, counters) = follow(TOLD, &submit);
+        assert_eq!((code, said.contains("out\n")), (0, true), "{said}");
+        let counters = counters.expect("counters");
+        assert_eq!(counters["org.apache.hadoop.mapred.Task$Counter"]["MAP_INPUT_RECORDS"], 3);
+        let failed = TOLD.replace("SUCCEEDED", "FAILED").replace("failure: ", "failure: no mapper");
+        let (code, said, counters) = follow(&failed, &submit);
+        assert_eq!((code, counters), (1, None));
+        assert!(said.contains("the job job_1700000000000_0007 ended FAILED: no mapper"), "{said}");
+        assert_eq!(follow(TOLD, &["job", "bad"]).0, 3);
+        assert_eq!(follow(TOLD, &["job", "none"]).0, 2);
+        let (code, said, _) = follow(TOLD, &["jar", "none"]);
+        assert_eq!((code, said.contains("its counters are not known")), (0, true), "{said}");
+        // Without a history server the name of the history says it.
+        let history =
+            "job_1700000000000_0007-170-joe-oozie%3Aaction-171-1-0-FAILED-default-170.jhist";
+        let (code, said, _) = follow_with("", &submit, Some(history));
+        assert!(code == 1 && said.contains("ended FAILED"), "{code} {said}");
+        // Of streaming the client waits, and the counters come all the same.
+        assert!(follow(TOLD, &["jar", "x.jar"]).2.is_some());
     }
 
     #[test]

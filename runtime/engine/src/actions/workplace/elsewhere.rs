@@ -3,6 +3,7 @@
 use super::{Workplace, refusal, settings};
 use crate::actions::carried::Where;
 use crate::actions::command::{CommandLine, Refusal, Request};
+use crate::actions::submission;
 use crate::host::elsewhere::{Place, Resources, Seat, System};
 use crate::host::process::Program;
 use ankus_lang::action_types::is_cluster;
@@ -87,10 +88,10 @@ impl Workplace<'_, '_> {
             );
             refusal(Class::Error, "JA018", message)
         };
-        if command.is_job {
+        let takes_files = matches!(place.system, System::Livy(_));
+        if command.is_job && takes_files {
             return Err(cannot("a map-reduce job"));
         }
-        let takes_files = matches!(place.system, System::Livy(_));
         if kind == "spark" && !takes_files && !request.shipped.archives.is_empty() {
             return Err(cannot("the <archive> of a spark action"));
         }
@@ -101,9 +102,16 @@ impl Workplace<'_, '_> {
             None => command.tool.clone(),
         };
         let Run { job, .. } = self.run;
+        let (mut program, mut arguments) = (program, command.arguments);
+        if command.is_job {
+            // The client does not wait for its job; a script of ours does.
+            let words = ["-c".to_owned(), submission::FOLLOW.to_owned(), "follow".to_owned()];
+            arguments.splice(0..0, words.into_iter().chain([program]));
+            program = "sh".to_owned();
+        }
         Ok(Program {
             program,
-            arguments: command.arguments,
+            arguments,
             environment: self.variables(kind, command.environment, request)?,
             folder: work.to_owned(),
             kept: self.needs.output,

@@ -20,7 +20,7 @@ use super::credentials;
 use super::fs::{Operations, glob_limit};
 use super::submission;
 use crate::host::applications::Applications;
-use crate::host::elsewhere::Place;
+use crate::host::elsewhere::{Place, System};
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
 use crate::host::process::{Bounds, Program};
@@ -294,8 +294,12 @@ impl Workplace<'_, '_> {
         let Some(mut trace) = trace else { return Ok(()) };
         let manager =
             configuration.get("yarn.resourcemanager.address").cloned().unwrap_or_default();
-        if let Some(site) = self.yarn_site() {
-            trace.web = cluster::web_addresses(&site, &manager);
+        let place = self.needs.places.get(self.element.tag_name().name());
+        match (place.map(|place| &place.system), self.yarn_site()) {
+            // What runs in a cluster starts its jobs there.
+            (Some(System::Yarn(yarn)), _) => trace.web.clone_from(&yarn.web),
+            (_, Some(site)) => trace.web = cluster::web_addresses(&site, &manager),
+            _ => {}
         }
         let written = self.folder.join(TRACE);
         let text = serde_json::to_vec(&trace).expect("it has a serialized form");
@@ -346,10 +350,16 @@ impl Workplace<'_, '_> {
                 && name.ends_with(".jar")
                 && !name.contains("sources")
         };
-        if let Some(given) = self.needs.tools.get("hadoop-streaming") {
+        let place = self.needs.places.get("map-reduce");
+        let tools = place.map_or(self.needs.tools, |place| &place.tools);
+        if let Some(given) = tools.get("hadoop-streaming") {
             return Some(given.clone());
         }
         let mut folders = vec![work.to_owned()];
+        if place.is_some() {
+            // What this machine has of Hadoop is not there.
+            return newest_jar(&folders, is_it).map(|path| self.text(&path));
+        }
         let homes = ["HADOOP_MAPRED_HOME", "HADOOP_HOME", "HADOOP_COMMON_HOME"];
         folders.extend(homes.iter().filter_map(|name| self.variable(name)).map(PathBuf::from));
         let tool = self.needs.tools.get("hadoop").map(PathBuf::from);
@@ -358,16 +368,7 @@ impl Workplace<'_, '_> {
         {
             folders.extend(program.ancestors().nth(2).map(Path::to_owned));
         }
-        let below = ["", "share/hadoop/tools/lib", "tools/lib", "contrib/streaming"];
-        folders.iter().flat_map(|folder| below.map(|below| folder.join(below))).find_map(|folder| {
-            let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-            let mut jars: Vec<PathBuf> = entries
-                .filter(|entry| is_it(&entry.file_name().to_string_lossy()))
-                .map(|entry| entry.path())
-                .collect();
-            jars.sort();
-            jars.pop().map(|path| self.text(&path))
-        })
+        newest_jar(&folders, is_it).map(|path| self.text(&path))
     }
 
     /// Who the programs are in a cluster that believes them: whom the environment names, else the user of the job.
@@ -669,6 +670,20 @@ impl Workplace<'_, '_> {
             }
         }
     }
+}
+
+/// The newest jar of this name in or below folders of an installation, the first that has one.
+fn newest_jar(folders: &[PathBuf], is_it: impl Fn(&str) -> bool) -> Option<PathBuf> {
+    let below = ["", "share/hadoop/tools/lib", "tools/lib", "contrib/streaming"];
+    folders.iter().flat_map(|folder| below.map(|below| folder.join(below))).find_map(|folder| {
+        let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+        let mut jars: Vec<PathBuf> = entries
+            .filter(|entry| is_it(&entry.file_name().to_string_lossy()))
+            .map(|entry| entry.path())
+            .collect();
+        jars.sort();
+        jars.pop()
+    })
 }
 
 /// Whether a map-reduce job is a streaming one.

@@ -2,6 +2,7 @@
 
 use super::{LARGEST_CONFIGURATION, LAST, OUTPUT, OWN, SCANNED, STATS, read_up_to};
 use crate::actions::command::Capture;
+use crate::actions::submission;
 use crate::host::process::{Bound, State};
 use ankus_lang::action_types::action_type;
 use ankus_lang::configuration;
@@ -124,6 +125,7 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     let counters = [folder.join(OWN).join(STATS), folder.join(STATS)];
     let stats = counters.iter().find_map(|path| read_up_to(path, LARGEST_CONFIGURATION).ok());
     let stats = stats.and_then(|bytes| String::from_utf8(bytes).ok());
+    let stats = stats.and_then(submission::read_counters);
     let output = Output { child_ids, data, stats };
     Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
 }
