@@ -152,7 +152,7 @@ fn properties(parent: Option<Element<'_>>) -> Vec<Property> {
     let section = parent.and_then(|parent| parent.child("configuration"));
     let properties = section.into_iter().flat_map(|section| section.elements());
     properties
-        .filter(|element| element.name() == "property")
+        .filter(|element| element.is("property"))
         .map(|element| Property { name: text(element, "name"), value: text(element, "value") })
         .collect()
 }
@@ -180,7 +180,7 @@ pub fn coordinator(tree: &Tree) -> Coordinator {
     };
     let action = root.child("action");
     let workflow = action.and_then(|action| action.child("workflow"));
-    let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
+    let info = action.and_then(|action| action.elements().find(|child| child.is("info")));
     let logic = root.child("input-logic");
     let parts = || logic.into_iter().flat_map(|logic| logic.descendants());
 
@@ -202,7 +202,7 @@ pub fn coordinator(tree: &Tree) -> Coordinator {
         includes: datasets
             .into_iter()
             .flat_map(|section| section.elements())
-            .filter(|element| element.name() == "include")
+            .filter(|element| element.is("include"))
             .map(Scalar::of_element)
             .collect(),
         parameters: root
@@ -232,7 +232,7 @@ pub fn coordinator(tree: &Tree) -> Coordinator {
 
 /// The datasets directly in a `datasets` element.
 pub fn datasets_of(section: Element<'_>) -> Vec<Dataset> {
-    let elements = section.elements().filter(|element| element.name() == "dataset");
+    let elements = section.elements().filter(|element| element.is("dataset"));
     elements
         .map(|element| Dataset {
             span: element.span(),
@@ -252,7 +252,7 @@ pub fn datasets_of(section: Element<'_>) -> Vec<Dataset> {
 /// Lowers a bundle in any state of disrepair.
 pub fn bundle(tree: &Tree) -> Bundle {
     let Some(root) = tree.root() else { return Bundle::default() };
-    let members = root.elements().filter(|element| element.name() == "coordinator");
+    let members = root.elements().filter(|element| element.is("coordinator"));
     Bundle {
         span: root.name_span(),
         name: attribute(root, "name"),

@@ -10,7 +10,7 @@ use crate::passes::flow::Flow;
 use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Bound, Caller, Entry, Submission};
-use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeId, NodeKind, Tree};
+use crate::syntax::xml::{AttributeRef, Child, Decoded, Element, NodeId, NodeKind, Tree};
 use ankus_lang::action_types::is_cluster;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -154,6 +154,13 @@ impl<'a> Action<'a> {
     }
 }
 
+/// An `action` element as one, if it has a body.
+fn action(element: Element<'_>) -> Option<Action<'_>> {
+    let outside = ["ok", "error", "info"];
+    let body = element.elements().find(|child| !outside.contains(&child.name()))?;
+    Some(Action { element, body })
+}
+
 /// The properties of a `configuration` (or `parameters`) element.
 pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
     let read = |element: Element<'a>| {
@@ -161,7 +168,7 @@ pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
         let value = element.child("value").map(|value| value.text());
         Some(Property { element, name, value })
     };
-    let properties = configuration.elements().filter(|element| element.name() == "property");
+    let properties = configuration.elements().filter(|element| element.is("property"));
     let mut block: Vec<_> = properties.filter_map(read).collect();
     // Most have a few, and there are many blocks.
     block.shrink_to_fit();
@@ -252,12 +259,8 @@ impl<'a> Facts<'a> {
         let actions = root
             .into_iter()
             .flat_map(Element::elements)
-            .filter(|element| element.name() == "action")
-            .filter_map(|element| {
-                let outside = ["ok", "error", "info"];
-                let body = element.elements().find(|child| !outside.contains(&child.name()))?;
-                Some(Action { element, body })
-            })
+            .filter(|element| element.is("action"))
+            .filter_map(action)
             .collect();
         let reads = tree.root().map(reads::of_element).unwrap_or_default();
         let known = Known::default();
@@ -276,9 +279,8 @@ impl<'a> Facts<'a> {
 
     /// What a node does, if it is an action.
     pub(super) fn action(&self, node: &workflow::Node) -> Option<Action<'a>> {
-        let body = node.action.as_ref()?.body.as_ref()?;
-        let element = |id| self.tree.element(id);
-        Some(Action { element: element(node.element)?, body: element(body.element)? })
+        node.action.as_ref()?;
+        action(self.tree.element(node.element)?)
     }
 
     /// The version at the end of the namespace of the root.
@@ -350,7 +352,7 @@ impl<'a> Facts<'a> {
         let body = (!self.configurations().is_empty()).then_some(action.body);
         let elements = body.into_iter().flat_map(Element::elements);
         elements
-            .filter(|element| element.name() == "configuration")
+            .filter(|element| element.is("configuration"))
             .flat_map(|element| self.block(element))
     }
 
@@ -443,6 +445,8 @@ fn texts<'a>(tree: &'a Tree) -> Vec<(Element<'a>, Decoded<'a>)> {
         table
     };
     let says_more = |raw: &str| raw.bytes().any(|byte| SAYS_MORE[usize::from(byte)]);
+    // Where lines end with no more than a line feed, layout says nothing.
+    let layout_says = memchr::memchr(b'\r', tree.text().as_bytes()).is_some();
     let mut texts = Vec::new();
     for element in tree.root().into_iter().flat_map(Element::descendants) {
         for attribute in element.attributes().filter(|attribute| says_more(attribute.raw())) {
@@ -451,7 +455,10 @@ fn texts<'a>(tree: &'a Tree) -> Vec<(Element<'a>, Decoded<'a>)> {
             }
         }
         let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
-        if element.children().any(|child| data(child.kind()) && says_more(child.raw())) {
+        let has_data = |child: Child<'_>| {
+            data(child.kind()) && (layout_says || !child.is_layout()) && says_more(child.raw())
+        };
+        if element.children().any(has_data) {
             let text = element.text();
             if !text.text.trim_start().is_empty() {
                 texts.push((element, text));

@@ -106,7 +106,7 @@ pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
         }
     }
     if let Some((list, _)) = facts.parameters() {
-        for property in list.elements().filter(|element| element.name() == "property") {
+        for property in list.elements().filter(|element| element.is("property")) {
             let part =
                 |name| property.child(name).map(|part| part.text().trimmed().text.into_owned());
             let Some(parameter) = part("name").and_then(|name| found.get_mut(&name)) else {

@@ -1,6 +1,7 @@
 //! What is known about a path before the run.
 
-use super::reads::expressions;
+use super::reads::first_expression;
+use memchr::memchr_iter;
 
 /// No path of a file system is longer, in bytes.
 pub(super) const LONGEST: usize = 8_000;
@@ -11,16 +12,16 @@ pub(super) fn absolute(text: &str) -> Option<&str> {
     if text.starts_with('/') {
         return Some(text);
     }
-    if let Some((scheme, rest)) = text.split_once("://")
+    if let Some((scheme, rest)) = split_scheme(text)
         && !scheme.is_empty()
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
     {
-        return match expressions(rest).first() {
+        return match first_expression(rest) {
             Some(range) if range.start == 0 => rooted(&rest[range.end..]),
             _ => Some(rest.find('/').map_or("", |at| &rest[at..])),
         };
     }
-    let range = expressions(text).into_iter().next().filter(|range| range.start == 0)?;
+    let range = first_expression(text).filter(|range| range.start == 0)?;
     names_file_system(&text[range.clone()]).then(|| rooted(&text[range.end..]))?
 }
 
@@ -28,7 +29,7 @@ pub(super) fn absolute(text: &str) -> Option<&str> {
 /// and without a slash at its end: for comparing paths that different people wrote.
 pub(super) fn behind_file_system(path: &str) -> &str {
     let path = path.trim();
-    let first = expressions(path).into_iter().next().filter(|range| range.start == 0);
+    let first = first_expression(path).filter(|range| range.start == 0);
     let behind = match first {
         Some(range)
             if names_file_system(&path[range.clone()]) && path[range.end..].starts_with("${") =>
@@ -46,11 +47,21 @@ fn rooted(rest: &str) -> Option<&str> {
 
 /// Whether an expression reads what people call their name node.
 pub(super) fn names_file_system(expression: &str) -> bool {
-    let word: String =
-        expression.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>().to_lowercase();
+    // What it is called nearly everywhere.
+    if matches!(expression, "${nameNode}" | "${namenode}" | "${NAME_NODE}") {
+        return true;
+    }
+    let letters = expression.bytes().filter(u8::is_ascii_alphanumeric);
+    let word: String = letters.map(|letter| char::from(letter.to_ascii_lowercase())).collect();
     ["namenode", "defaultfs", "fsdefaultname", "hdfsuri", "hdfsroot", "nameservice"]
         .iter()
         .any(|known| word.contains(known))
+}
+
+/// What stands before and behind the first `://` of a text.
+pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+    let at = memchr_iter(b':', text.as_bytes()).find(|at| text[at + 1..].starts_with("//"))?;
+    Some((&text[..at], &text[at + 3..]))
 }
 
 /// The scheme of a URI, if the text has one before any expression.
@@ -67,7 +78,10 @@ pub(super) fn literal_authorities<'a>(
     schemes: &[&str],
 ) -> Vec<(std::ops::Range<usize>, &'a str)> {
     let mut found = Vec::new();
-    for (at, _) in text.match_indices("://") {
+    for at in memchr_iter(b':', text.as_bytes()) {
+        if !text[at + 1..].starts_with("//") {
+            continue;
+        }
         let head = &text[..at];
         let start = head
             .rfind(|c: char| !(c.is_ascii_alphanumeric() || "+.-".contains(c)))

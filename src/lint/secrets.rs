@@ -2,6 +2,7 @@
 
 use super::Facts;
 use super::facts::{is_open, job_properties};
+use super::paths::split_scheme;
 use crate::source::Span;
 use crate::syntax::xml::Decoded;
 
@@ -197,7 +198,7 @@ pub(super) fn words(text: &str) -> Vec<std::ops::Range<usize>> {
 
 /// Where the password stands in a URL with one: `…password=x`, `scheme://user:x@host`.
 fn password_of_url(text: &str) -> Option<std::ops::Range<usize>> {
-    let scheme = text.find("://")?;
+    let scheme = split_scheme(text)?.0.len();
     for key in ["password=", "Password=", "PASSWORD=", "pwd="] {
         if let Some(at) = text.find(key) {
             let start = at + key.len();

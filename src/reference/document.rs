@@ -7,6 +7,7 @@ use super::xml::{Event, Name, Reader, Stop};
 use crate::budget;
 use crate::schema::Language;
 use crate::source::look;
+use crate::syntax::xml::is_blank;
 
 /// What the first stage of a submission found.
 pub(super) struct Reading<'a> {
@@ -79,7 +80,7 @@ pub(super) fn read<'a>(
                 checked
             }
             Ok(Event::Text(text)) => {
-                let is_blank = text.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'));
+                let is_blank = is_blank(&text);
                 judge.text(&text, is_blank);
                 // Layout between elements is nobody's text; a blank that stands alone in an element is.
                 let id = *open.last().expect("text is read within an element");

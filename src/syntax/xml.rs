@@ -485,9 +485,19 @@ impl<'t> Child<'t> {
     }
 }
 
-fn is_blank(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.as_bytes().iter().all(|byte| BLANK[usize::from(*byte)])
 }
+
+/// The bytes that XML calls blanks.
+const BLANK: [bool; 256] = {
+    let mut table = [false; 256];
+    table[b' ' as usize] = true;
+    table[b'\t' as usize] = true;
+    table[b'\r' as usize] = true;
+    table[b'\n' as usize] = true;
+    table
+};
 
 /// Iterates over siblings.
 #[derive(Clone, Debug)]
@@ -545,6 +555,17 @@ impl<'t> Element<'t> {
             return name.split_once(':').map_or(name, |(_, local)| local);
         }
         &self.tree.text[tag.name.start as usize + usize::from(tag.prefix)..tag.name.end as usize]
+    }
+
+    /// Whether this is the name without its prefix. Most names differ in their length, which is compared first.
+    pub(crate) fn is(self, name: &str) -> bool {
+        let tag = self.tag();
+        if tag.prefix == LONG_PREFIX {
+            return self.name() == name;
+        }
+        let start = tag.name.start as usize + usize::from(tag.prefix);
+        tag.name.end as usize - start == name.len()
+            && self.tree.text.as_bytes()[start..tag.name.end as usize] == *name.as_bytes()
     }
 
     /// The name as written.
@@ -628,7 +649,7 @@ impl<'t> Element<'t> {
 
     /// The first element of this local name directly below.
     pub fn child(self, name: &str) -> Option<Element<'t>> {
-        self.elements().find(|element| element.name() == name)
+        self.elements().find(|element| element.is(name))
     }
 
     /// The attributes in the order they are written, namespace declarations included.
@@ -664,14 +685,13 @@ impl<'t> Element<'t> {
 
     /// Its own character data, CDATA included, elements and comments left out.
     pub fn text(self) -> Decoded<'t> {
-        let mut parts = self
-            .children()
-            .filter(|child| matches!(child.kind(), NodeKind::Text | NodeKind::CData));
-        let Some(first) = parts.next() else {
+        let is_data = |child: &Child<'t>| matches!(child.kind(), NodeKind::Text | NodeKind::CData);
+        let mut parts = self.children();
+        let Some(first) = parts.find(is_data) else {
             return Decoded::empty(self.tag().open_end);
         };
         let mut decoded = first.decoded();
-        for part in parts {
+        for part in parts.filter(is_data) {
             decoded.append(part.decoded());
         }
         decoded

@@ -33,7 +33,7 @@ struct Here<'a> {
 
 impl<'a> Here<'a> {
     fn actions(&self) -> impl Iterator<Item = Element<'a>> {
-        self.root.elements().filter(|child| child.name() == "action")
+        self.root.elements().filter(|child| child.is("action"))
     }
 
     /// Where the schema misses something.
@@ -290,7 +290,7 @@ fn misspelt_outputs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         .map(|finding| finding.span)
         .collect();
     if !slips.is_empty() {
-        let actions = root.elements().filter(|child| child.name() == "action");
+        let actions = root.elements().filter(|child| child.is("action"));
         let hit = Apart::of_elements(actions).around_any(&slips);
         found.retain(|finding| {
             !(is(finding, "mapreduce-output-missing") && hit.around(finding.span).is_some())
@@ -454,9 +454,8 @@ fn missed_by_the_schema(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
 fn decisions_without_a_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let root = here.root;
     let missed = here.missed(found);
-    let decisions_hit =
-        Apart::of_elements(root.elements().filter(|child| child.name() == "decision"))
-            .around_any(&missed);
+    let decisions_hit = Apart::of_elements(root.elements().filter(|child| child.is("decision")))
+        .around_any(&missed);
     found.retain(|finding| {
         !(is(finding, "decision-single-target") && decisions_hit.around(finding.span).is_some())
     });

@@ -105,7 +105,7 @@ pub(super) fn decisions(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
     }
     let decisions: Vec<Span> = root
         .elements()
-        .filter(|child| child.name() == "decision")
+        .filter(|child| child.is("decision"))
         .map(|decision| decision.span())
         .collect();
     let of = |finding: &Diagnostic| decisions.iter().position(|span| inside(*span, finding.span));

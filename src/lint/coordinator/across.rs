@@ -221,7 +221,7 @@ pub(super) fn workflow(
     let declared: Vec<(String, Span, bool)> = section
         .into_iter()
         .flat_map(|section| section.elements())
-        .filter(|element| element.name() == "property")
+        .filter(|element| element.is("property"))
         .filter_map(|element| {
             let name = Scalar::of_element(element.child("name")?);
             Some((name.as_str().to_owned(), name.span(), element.child("value").is_some()))

@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .filter_map(|action| action.element.attribute("cred"))
         .flat_map(|names| names.value().text.split(',').map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    for credential in all.filter(|element| element.name() == "credential" && !skipped) {
+    for credential in all.filter(|element| element.is("credential") && !skipped) {
         let name = credential.attribute("name").map(|name| name.value().text.into_owned());
         if name.is_none_or(|name| !asked.contains(name.trim())) {
             continue;

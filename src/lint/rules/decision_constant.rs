@@ -39,8 +39,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 /// The cases of a decision.
 pub(super) fn cases<'a>(decision: Element<'a>) -> impl Iterator<Item = Element<'a>> {
-    let switches = decision.elements().filter(|child| child.name() == "switch");
-    switches.flat_map(Element::elements).filter(|child| child.name() == "case")
+    let switches = decision.elements().filter(|child| child.is("switch"));
+    switches.flat_map(Element::elements).filter(|child| child.is("case"))
 }
 
 /// What a predicate comes to whatever the job is given.

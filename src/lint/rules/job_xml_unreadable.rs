@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let global = facts.global().into_iter().flat_map(|global| global.elements());
     let own = facts.actions.iter().flat_map(|action| action.body.elements());
-    for element in global.chain(own).filter(|element| element.name() == "job-xml") {
+    for element in global.chain(own).filter(|element| element.is("job-xml")) {
         let text = element.text().trimmed();
         if is_open(&text.text) || text.text.starts_with('/') || text.text.contains(':') {
             continue;

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(section) = facts.workflow().and_then(|root| root.child("credentials")) else { return };
-    for credential in section.elements().filter(|element| element.name() == "credential") {
+    for credential in section.elements().filter(|element| element.is("credential")) {
         let kind = credential.attribute("type").map(|kind| kind.value().text.into_owned());
         let message = match kind {
             Some(kind) => format!("the server fetches this `{kind}` credential from Kerberos"),

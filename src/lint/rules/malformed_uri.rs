@@ -1,8 +1,8 @@
 //! URIs with a slip in the scheme, or with a slash too few or too many after it.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
-use crate::lint::paths::is_port;
-use crate::lint::reads::expressions;
+use crate::lint::paths::{is_port, split_scheme};
+use crate::lint::reads::first_expression;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use std::cell::LazyCell;
@@ -84,21 +84,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 /// The name node at the beginning of a path that goes on without a slash, so that its port or host is another one.
 fn joined(facts: &Facts<'_>, text: &str) -> Option<std::ops::Range<usize>> {
-    let range = expressions(text).into_iter().next().filter(|range| range.start == 0)?;
+    let range = first_expression(text).filter(|range| range.start == 0)?;
     let (node, rest) = text.split_at(range.end);
-    let name = node.strip_prefix("${")?.strip_suffix('}')?.trim();
-    let plain = name.replace(['_', '-', '.'], "").to_ascii_lowercase();
     let begins = rest.starts_with(|c: char| c.is_ascii_lowercase()) && rest.contains('/');
+    let name = node.strip_prefix("${")?.strip_suffix('}').filter(|_| begins)?.trim();
+    let plain = name.replace(['_', '-', '.'], "").to_ascii_lowercase();
     let given = || facts.submission.get(name).is_some_and(|value| value.trim().ends_with('/'));
-    (begins && plain.ends_with("namenode") && !given()).then_some(range)
+    (plain.ends_with("namenode") && !given()).then_some(range)
 }
 
 /// A scheme that is `hdfs` with a slip in it.
 pub(super) fn scheme_with_slip(text: &str) -> Option<&str> {
-    let (scheme, _) = text.split_once("://")?;
-    let lower = scheme.to_ascii_lowercase();
-    let plain = scheme.len() > 2 && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
-    (plain && lower != "hdfs" && within(&lower, "hdfs", 1).is_some()).then_some(scheme)
+    let (scheme, _) = split_scheme(text)?;
+    // A letter more or less is one slip, and two are none.
+    let plain =
+        (3..=5).contains(&scheme.len()) && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let lower = plain.then(|| scheme.to_ascii_lowercase())?;
+    (lower != "hdfs" && within(&lower, "hdfs", 1).is_some()).then_some(scheme)
 }
 
 fn of_scheme(span: Span, scheme: &str) -> Diagnostic {

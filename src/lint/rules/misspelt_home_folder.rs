@@ -52,6 +52,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 /// Where the first folder of a path to a home stands, if it is `user` with a slip.
 fn slip(text: &str) -> Option<std::ops::Range<usize>> {
+    // Nearly no text has a folder in front of a variable.
+    let bytes = text.as_bytes();
+    let is_below = |at: usize| at > 0 && bytes[at - 1] == b'/';
+    memchr::memchr_iter(b'$', bytes).find(|at| is_below(*at))?;
     let path = absolute(text)?;
     let (folder, below) = path.strip_prefix('/')?.split_once('/')?;
     let (user, _) = below.strip_prefix("${")?.split_once('}')?;

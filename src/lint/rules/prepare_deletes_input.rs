@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
             }
         }
-        for delete in prepare.elements().filter(|element| element.name() == "delete") {
+        for delete in prepare.elements().filter(|element| element.is("delete")) {
             let Some(attribute) = delete.attribute("path") else { continue };
             let value = attribute.value();
             let path = behind_file_system(&value.text);

@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
         let prepare = action.body.child("prepare").into_iter().flat_map(Element::elements);
-        for path in prepare.filter(|element| element.name() == "delete") {
+        for path in prepare.filter(|element| element.is("delete")) {
             if let Some(path) = path.attribute("path") {
                 let value = path.value();
                 let deleted = behind_file_system(&value.text).to_owned();

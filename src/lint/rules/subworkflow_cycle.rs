@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 fn starts_of<'a>(facts: &Facts<'a>, source: &Source) -> Vec<&'a Arc<Source>> {
     let (tree, _) = Tree::parse(&source.text);
     let elements = tree.root().into_iter().flat_map(Element::descendants);
-    let paths = elements.filter(|element| element.name() == "app-path").filter_map(|path| {
+    let paths = elements.filter(|element| element.is("app-path")).filter_map(|path| {
         let path = path.text().trimmed();
         let below = path.text.strip_prefix("${wf:appPath()}")?.trim_start_matches('/');
         let found = files::join(files::folder_of(&source.path), below)?;

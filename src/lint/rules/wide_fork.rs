@@ -22,7 +22,7 @@ const LIMIT: usize = 100;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for fork in facts.nodes(&["fork"]) {
-        let paths = fork.elements().filter(|child| child.name() == "path").count();
+        let paths = fork.elements().filter(|child| child.is("path")).count();
         if paths > LIMIT {
             let name = fork.attribute("name");
             let span = name.map_or(fork.name_span(), |name| name.value_span());

@@ -106,7 +106,7 @@ pub(crate) fn reserved_property(name: &str, span: Span) -> Diagnostic {
 /// formal parameters.
 fn constants(input: &Input<'_>, out: &mut Vec<Diagnostic>) {
     let Some(root) = input.tree.root() else { return };
-    for property in root.descendants().filter(|element| element.name() == "property") {
+    for property in root.descendants().filter(|element| element.is("property")) {
         let Some(parent) = property.parent() else { continue };
         let submits = match parent.name() {
             "parameters" => true,

@@ -202,7 +202,7 @@ impl<'a> Collector<'a> {
                 "action" => self.action(child),
                 "decision" => {
                     let context = Context::of(Phase::Workflow).serialized().in_node(name_of(child));
-                    for case in child.descendants().filter(|element| element.name() == "case") {
+                    for case in child.descendants().filter(|element| element.is("case")) {
                         self.text(case, &context, Role::Predicate);
                     }
                 }
@@ -214,9 +214,7 @@ impl<'a> Collector<'a> {
                 }
                 "global" => self.subtree(child, &Context::of(Phase::Workflow).serialized()),
                 "credentials" => {
-                    for property in
-                        child.descendants().filter(|element| element.name() == "property")
-                    {
+                    for property in child.descendants().filter(|element| element.is("property")) {
                         self.subtree(property, &Context::of(Phase::None));
                     }
                 }
