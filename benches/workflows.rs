@@ -89,6 +89,7 @@ fn checked(text: &str) -> check::Outcome {
         user: "someone",
         is_walked: false,
         now: None,
+        analysis: None,
     })
 }
 
@@ -124,7 +125,7 @@ fn read_and_lower(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
     bencher.counter(BytesCount::of_str(&text)).bench(|| {
         let (tree, _) = Tree::parse_tolerantly(black_box(&text));
-        ankus::ir::lower::workflow(&tree).nodes().count()
+        ankus::ir::lower::workflow(&Arc::new(tree)).nodes().count()
     });
 }
 
@@ -132,6 +133,7 @@ fn read_and_lower(bencher: Bencher<'_, '_>, nodes: usize) {
 fn lower(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
     let (tree, _) = Tree::parse(&text);
+    let tree = Arc::new(tree);
     bencher
         .counter(ItemsCount::new(nodes))
         .bench(|| ankus::ir::lower::workflow(black_box(&tree)).nodes().count());

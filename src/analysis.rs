@@ -22,7 +22,7 @@ use crate::syntax::xml::Tree;
 #[derive(Debug)]
 pub struct Analysis {
     source: Arc<Source>,
-    tree: OnceLock<(Tree, Vec<Diagnostic>)>,
+    tree: OnceLock<(Arc<Tree>, Vec<Diagnostic>)>,
     workflow: OnceLock<Workflow>,
     coordinator: OnceLock<Coordinator>,
     bundle: OnceLock<Bundle>,
@@ -63,8 +63,11 @@ impl Analysis {
         &self.source
     }
 
-    fn read(&self) -> &(Tree, Vec<Diagnostic>) {
-        self.tree.get_or_init(|| Tree::of(&self.source.text))
+    fn read(&self) -> &(Arc<Tree>, Vec<Diagnostic>) {
+        self.tree.get_or_init(|| {
+            let (tree, findings) = Tree::of(&self.source.text);
+            (Arc::new(tree), findings)
+        })
     }
 
     /// Its tree.
@@ -79,7 +82,7 @@ impl Analysis {
 
     /// As a workflow, whatever its root is called.
     pub fn workflow(&self) -> &Workflow {
-        self.workflow.get_or_init(|| lower::workflow(self.tree()))
+        self.workflow.get_or_init(|| lower::workflow(&self.read().0))
     }
 
     /// As a coordinator, whatever its root is called.

@@ -5,14 +5,15 @@
 
 use super::Scalar;
 use super::workflow::{
-    Action, Body, Credential, Details, FileOperation, Global, Group, Launcher, Name, Node, NodeId,
-    Property, Shape, Sla, Transition, TransitionId, Way, Workflow,
+    Action, Body, Credential, Details, FileOperation, Global, Group, Held, Launcher, Name, Node,
+    NodeId, Property, Shape, Sla, Transition, TransitionId, Way, Workflow,
 };
 use crate::source::{Slice, Span};
 use crate::syntax::xml::{AttributeRef, Element, Tree};
+use std::sync::Arc;
 
 /// Lowers the workflow of a tree, whatever its root is called.
-pub fn workflow(tree: &Tree) -> Workflow {
+pub fn workflow(tree: &Arc<Tree>) -> Workflow {
     let Some(root) = tree.root() else { return Workflow::default() };
     let mut workflow = Workflow {
         text: tree.shared(),
@@ -39,9 +40,9 @@ pub fn workflow(tree: &Tree) -> Workflow {
                 continue;
             }
             "credentials" => {
-                workflow.credentials.extend(
-                    element.elements().filter(|e| e.name() == "credential").map(credential),
-                );
+                workflow
+                    .credentials
+                    .extend(element.elements().filter(|e| e.is("credential")).map(credential));
                 continue;
             }
             "global" => {
@@ -54,12 +55,12 @@ pub fn workflow(tree: &Tree) -> Workflow {
             }
             _ => continue,
         };
-        node(&mut workflow, element, shape);
+        node(&mut workflow, tree, element, shape);
     }
     workflow
 }
 
-fn node(workflow: &mut Workflow, element: Element<'_>, shape: Shape) {
+fn node(workflow: &mut Workflow, tree: &Arc<Tree>, element: Element<'_>, shape: Shape) {
     let id = NodeId(workflow.nodes.len() as u32);
     let first = workflow.transitions.len() as u32;
     let mut add = |way: Way, element: Element<'_>, attribute: &str| {
@@ -87,12 +88,12 @@ fn node(workflow: &mut Workflow, element: Element<'_>, shape: Shape) {
             message = element.child("message").map(|message| Box::new(Scalar::of_element(message)))
         }
         Shape::Fork => {
-            for path in element.elements().filter(|e| e.name() == "path") {
+            for path in element.elements().filter(|e| e.is("path")) {
                 add(Way::Path, path, "start");
             }
         }
         Shape::Decision => {
-            for switch in element.elements().filter(|e| e.name() == "switch") {
+            for switch in element.elements().filter(|e| e.is("switch")) {
                 for exit in switch.elements() {
                     match exit.name() {
                         "case" => add(Way::Case, exit, "to"),
@@ -103,25 +104,14 @@ fn node(workflow: &mut Workflow, element: Element<'_>, shape: Shape) {
             }
         }
         Shape::Action => {
-            let mut own = Action {
-                retry_max: element.attribute("retry-max").map(boxed_attribute),
-                retry_interval: element.attribute("retry-interval").map(boxed_attribute),
-                retry_policy: element.attribute("retry-policy").map(boxed_attribute),
-                cred: element.attribute("cred").map(boxed_attribute),
-                ..Action::default()
-            };
             for child in element.elements() {
                 match child.name() {
                     "ok" => add(Way::Ok, child, "to"),
                     "error" => add(Way::Error, child, "to"),
-                    "info" => {
-                        own.sla.get_or_insert_with(|| Box::new(sla(child)));
-                    }
-                    _ if own.body.is_none() => own.body = Some(body(child)),
-                    _ => own.more_bodies.push(child.name_span()),
+                    _ => {}
                 }
             }
-            action = Some(Box::new(own));
+            action = Some(Held::new(tree, element.id()));
         }
     }
 
@@ -139,6 +129,28 @@ fn node(workflow: &mut Workflow, element: Element<'_>, shape: Shape) {
         action,
         message,
     });
+}
+
+/// What an action holds beside its transitions.
+pub(super) fn action(element: Element<'_>) -> Action {
+    let mut own = Action {
+        retry_max: element.attribute("retry-max").map(boxed_attribute),
+        retry_interval: element.attribute("retry-interval").map(boxed_attribute),
+        retry_policy: element.attribute("retry-policy").map(boxed_attribute),
+        cred: element.attribute("cred").map(boxed_attribute),
+        ..Action::default()
+    };
+    for child in element.elements() {
+        match child.name() {
+            "ok" | "error" => {}
+            "info" => {
+                own.sla.get_or_insert_with(|| Box::new(sla(child)));
+            }
+            _ if own.body.is_none() => own.body = Some(body(child)),
+            _ => own.more_bodies.push(child.name_span()),
+        }
+    }
+    own
 }
 
 fn boxed_attribute(attribute: AttributeRef<'_>) -> Box<Scalar> {
@@ -163,7 +175,7 @@ fn namespace(element: Element<'_>) -> Slice {
 
 fn properties(element: Element<'_>) -> Vec<Property> {
     let mut out = Vec::new();
-    for property in element.elements().filter(|e| e.name() == "property") {
+    for property in element.elements().filter(|e| e.is("property")) {
         let (mut name, mut value, mut description) = (None, None, None);
         for child in property.elements() {
             let part = match child.name() {
@@ -439,7 +451,7 @@ mod tests {
     fn everything_has_its_place() {
         let (tree, findings) = Tree::parse(TEXT);
         assert!(findings.is_empty());
-        let workflow = workflow(&tree);
+        let workflow = workflow(&Arc::new(tree));
         assert!(workflow.name.as_ref().is_some_and(Scalar::is_expr));
         let names: Vec<_> =
             workflow.nodes.iter().map(|node| (&*node.name.text, node.shape)).collect();
@@ -477,7 +489,7 @@ mod tests {
     fn broken_text_still_gives_nodes() {
         let text = TEXT.replace("name=\"mark\">", "name=\"mark>");
         let (tree, _) = Tree::parse(&text);
-        let workflow = workflow(&tree);
+        let workflow = workflow(&Arc::new(tree));
         assert_eq!(workflow.nodes.len(), 8);
         assert_eq!(workflow.nodes[3].name.text, "mark");
     }

@@ -4,10 +4,11 @@
 //! addressed by [`NodeId`] and [`TransitionId`]. `start` is a node like any other. What an action does is its [`Body`]:
 //! what all types share by name, the rest in [`Details`].
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::{Arc, OnceLock};
 
-use super::Scalar;
+use super::{Scalar, lower};
 use crate::source::{Slice, Span, look};
 use crate::syntax::xml;
 
@@ -167,7 +168,7 @@ pub struct Node {
     /// The ways out, as a range of [`Workflow::transitions`].
     pub exits: Range<u32>,
     /// What an action does.
-    pub action: Option<Box<Action>>,
+    pub action: Option<Held>,
     /// The message of a kill node.
     pub message: Option<Box<Scalar>>,
 }
@@ -290,6 +291,44 @@ pub struct Sla {
     pub namespace: Slice,
     /// Each child in order: its name and its text.
     pub settings: Vec<(Slice, Scalar)>,
+}
+
+/// What an action holds, read when it is first asked for: the flow of control needs none of it, and of a long definition it
+/// would be the largest part.
+#[derive(Clone)]
+pub struct Held {
+    tree: Arc<xml::Tree>,
+    element: xml::NodeId,
+    action: OnceLock<Box<Action>>,
+}
+
+impl Held {
+    pub(super) fn new(tree: &Arc<xml::Tree>, element: xml::NodeId) -> Held {
+        Held { tree: Arc::clone(tree), element, action: OnceLock::new() }
+    }
+
+    /// Whether it has an attribute `cred`.
+    pub(crate) fn has_cred(&self) -> bool {
+        let element = self.tree.element(self.element);
+        element.is_some_and(|element| element.attribute("cred").is_some())
+    }
+}
+
+impl Deref for Held {
+    type Target = Action;
+
+    fn deref(&self) -> &Action {
+        self.action.get_or_init(|| {
+            let element = self.tree.element(self.element);
+            Box::new(element.map(lower::action).unwrap_or_default())
+        })
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, out)
+    }
 }
 
 /// What an `<action>` holds beside its transitions.

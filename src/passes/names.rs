@@ -170,7 +170,8 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
         by_name.entry(&credential.name.text).or_default().push(index);
     }
     let mut patience = MOST_COMPARED;
-    for (_, _, action) in workflow.actions() {
+    let actions = workflow.nodes.iter().filter_map(|node| node.action.as_ref());
+    for action in actions.filter(|action| action.has_cred()) {
         let Some(cred) = &action.cred else { continue };
         let Some(text) = cred.known() else {
             all_known = false;

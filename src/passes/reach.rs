@@ -419,13 +419,14 @@ mod tests {
     use super::*;
     use crate::ir::lower;
     use crate::syntax::xml::Tree;
+    use std::sync::Arc;
 
     #[track_caller]
     fn check(nodes: &str, expected: &[&str]) {
         let text =
             format!("<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>{nodes}</workflow-app>");
         let (tree, _) = Tree::parse(&text);
-        let workflow = lower::workflow(&tree);
+        let workflow = lower::workflow(&Arc::new(tree));
         let (names, mut findings) = names::bind(&workflow);
         let (_, more) = reach(&workflow, &names);
         findings.extend(more);

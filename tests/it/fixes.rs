@@ -266,7 +266,7 @@ fn said(text: &str) -> Option<Vec<String>> {
 
 /// What a definition says, as the typed form has it that plans are made of: all of it but the places.
 fn typed(text: &str) -> Option<String> {
-    let (tree, _) = Tree::parse_tolerantly(text);
+    let tree = Arc::new(Tree::parse_tolerantly(text).0);
     let root = tree.root()?;
     let whole = match root.name() {
         "workflow-app" => format!("{:#?}", ankus::ir::lower::workflow(&tree)),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use ankus::diag::{Fix, Safety};
 use ankus::reference::{Answer, Conditions, Definition, Rejected, Rules, Target, findings};
@@ -405,7 +406,7 @@ fn findings_of_forks_and_joins() {
             for target in Target::ALL {
                 let definition = Definition::workflow(&text, Rules::new(target, &language));
                 let answer = definition.parse(&Conditions::bound());
-                let (tree, _) = Tree::parse(&text);
+                let tree = Arc::new(Tree::parse(&text).0);
                 let workflow = ankus::ir::lower::workflow(&tree);
                 let found = findings::forks_and_joins(&workflow, target);
                 let right = match &answer.rejected {

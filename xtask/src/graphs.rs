@@ -1,8 +1,8 @@
 //! Compares the analysis of forks and joins with playing every run of random graphs, and the server's verdict with both.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use ankus::ir::lower;
@@ -91,7 +91,7 @@ fn one(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let parts = exhaust::random(seed);
     let text = exhaust::definition(&parts);
     let (tree, _) = Tree::parse(&text);
-    let workflow = lower::workflow(&tree);
+    let workflow = lower::workflow(&Arc::new(tree));
     let (names, _) = names::bind(&workflow);
     let (reach, _) = reach::reach(&workflow, &names);
     let graph = Graph::of(&workflow, &names, &reach);
