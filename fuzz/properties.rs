@@ -260,6 +260,7 @@ pub(crate) fn applications(data: &[u8]) {
             user: "fuzz",
             is_walked: false,
             now: None,
+            analysis: None,
         });
         for finding in &outcome.findings {
             let text = if finding.path == "workflow.xml" { text } else { beside };
@@ -328,6 +329,7 @@ pub(crate) fn settings(data: &[u8]) {
         user: "fuzz",
         is_walked: false,
         now: None,
+        analysis: None,
     });
 }
 
@@ -437,6 +439,7 @@ pub(crate) fn plan(data: &[u8]) {
         user: "fuzz",
         is_walked: false,
         now: None,
+        analysis: None,
     });
     let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else { return };
     let compiled = ankus::emit::plan::plan(checked, &ankus::emit::plan::Options::default());

@@ -9,6 +9,8 @@ use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Caller, Lost};
 use crate::syntax::xml::{Element, Tree};
+use memchr::memmem;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
@@ -162,24 +164,35 @@ impl Gathering {
 
     /// Takes an XML file; what is no definition starts nothing.
     pub fn xml(&mut self, path: &str, text: &str) {
-        let root = ["workflow-app", "coordinator-app", "bundle-app"];
-        if !root.iter().any(|root| text.contains(root)) {
-            return;
+        let tree = OnceCell::new();
+        self.definition(path, text, || tree.get_or_init(|| Tree::parse_tolerantly(text).0));
+    }
+
+    /// The same with a tree of the text, which is asked for if it matters. Whether it may be a definition.
+    pub fn definition<'t>(
+        &mut self,
+        path: &str,
+        text: &str,
+        tree: impl FnOnce() -> &'t Tree,
+    ) -> bool {
+        let roots = ["workflow-app", "coordinator-app", "bundle-app"];
+        if !roots.iter().any(|root| memmem::find(text.as_bytes(), root.as_bytes()).is_some()) {
+            return false;
         }
         self.definitions.insert(path.to_owned());
         let own = folder_of(path);
-        for (at, tag) in text.match_indices("<script>").take(MOST_NAMED) {
+        let tag = "<script>";
+        for at in memmem::find_iter(text.as_bytes(), tag).take(MOST_NAMED) {
             let name = text[at + tag.len()..].split(['<', '#']).next().unwrap_or_default().trim();
             let plain = !name.is_empty() && !name.starts_with('/') && !name.contains(['$', ':']);
             let script = SCRIPTS.iter().any(|end| name.ends_with(end));
             let named = join(own, name).filter(|_| plain && script);
             self.named.extend(named.map(|named| (path.to_owned(), named)));
         }
-        if !text.contains("app-path") {
-            return;
+        if memmem::find(text.as_bytes(), b"app-path").is_none() {
+            return true;
         }
-        let (tree, _) = Tree::parse_tolerantly(text);
-        let Some(root) = tree.root() else { return };
+        let Some(root) = tree().root() else { return true };
         let kind = match root.name() {
             "coordinator-app" => Kind::Coordinator,
             "bundle-app" => Kind::Bundle,
@@ -220,6 +233,7 @@ impl Gathering {
             _ => Vec::new(),
         };
         self.starters.push(Starter { path: path.to_owned(), kind, calls });
+        true
     }
 
     /// Takes what was gathered of other files.

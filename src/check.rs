@@ -165,6 +165,8 @@ pub struct Input<'a> {
     pub is_walked: bool,
     /// What counts as now; without it nothing is said that another day could change.
     pub now: Option<Instant>,
+    /// What was found out of the text before, if anything was.
+    pub analysis: Option<&'a Arc<Analysis>>,
 }
 
 impl<'a> Input<'a> {
@@ -186,7 +188,14 @@ impl<'a> Input<'a> {
             user: "",
             is_walked: false,
             now: None,
+            analysis: None,
         }
+    }
+
+    /// What is found out of the text: what is known of it already, unless that is of another one.
+    fn analysis(&self) -> Arc<Analysis> {
+        let known = self.analysis.filter(|known| Arc::ptr_eq(known.source(), self.source));
+        known.cloned().unwrap_or_else(|| Arc::new(Analysis::new(self.source.clone())))
     }
 }
 
@@ -436,7 +445,7 @@ fn judge(input: &Input<'_>) -> Outcome {
             let verdicts = server.answers(input);
             (server, verdicts)
         });
-        let analysis = Arc::new(Analysis::new(input.source.clone()));
+        let analysis = input.analysis();
         let tree = analysis.tree();
         found.extend(analysis.markup().iter().cloned());
         // The server is a strict judge as well.
@@ -758,6 +767,7 @@ mod tests {
                 user: "someone",
                 is_walked: false,
                 now: None,
+                analysis: None,
             };
             let analysis = Analysis::new(source.clone());
             let facts = Facts::new(&analysis, &files, &submission, &settings);
@@ -823,6 +833,7 @@ mod tests {
                     user: "someone",
                     is_walked: false,
                     now: None,
+                    analysis: None,
                 })
             });
             let names =

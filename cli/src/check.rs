@@ -244,6 +244,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
             return Ok(Exit::Success);
         }
         if mending {
+            project.forget_read();
             let work = mend::Work {
                 given: &given,
                 project: &project,

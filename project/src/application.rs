@@ -289,6 +289,7 @@ impl Compiler for Frontend {
             user: user(),
             is_walked: false,
             now: None,
+            analysis: None,
         });
         let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else {
             let reference = outcome.file.reference.as_ref();

@@ -5,19 +5,49 @@ use super::settings::Project;
 use super::submission::text_of;
 use super::tree::{Kind, shown};
 use super::{Loaded, Looks};
+use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index};
 use ankus::check::recognize;
 use ankus::files::{Entry, folder_of};
-use ankus::source::{self, Source};
+use ankus::source::{self, Encoding, Source};
 use ankus::syntax::properties::{self, Origin};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How many files of a tree are looked at, and how large they may be.
 const MOST_FILES: usize = 50_000;
 const LARGEST: u64 = 1 << 20;
+
+/// Bytes of texts that are kept between the look for callers and the check.
+const MOST_KEPT: usize = 16 << 20;
+
+/// Definitions that were read for their callers and are about to be checked: each is read and parsed once for both, as long
+/// as there are not too many of them.
+#[derive(Debug, Default)]
+pub(crate) struct ReadBefore(Mutex<(HashMap<String, Arc<Analysis>>, usize)>);
+
+impl ReadBefore {
+    fn keep(&self, analysis: Arc<Analysis>) {
+        let mut kept = self.0.lock().expect("readers do not panic");
+        let Source { path, text, .. } = &**analysis.source();
+        if kept.1 + text.len() <= MOST_KEPT {
+            kept.1 += text.len();
+            kept.0.insert(path.clone(), analysis);
+        }
+    }
+
+    /// A definition by its path as it is shown; whoever asks again reads it again.
+    pub(crate) fn take(&self, shown: &str) -> Option<Arc<Analysis>> {
+        let mut kept = self.0.lock().expect("readers do not panic");
+        kept.0.remove(shown)
+    }
+
+    fn forget(&self) {
+        *self.0.lock().expect("readers do not panic") = Default::default();
+    }
+}
 
 /// What the files of a tree start, each by itself, so that one of them can change.
 #[derive(Debug, Default)]
@@ -159,16 +189,28 @@ impl Project {
                 if !seen.insert(file.path.clone()) {
                     continue;
                 }
-                gather(&mut gathering, &shown(&file.path), |is_properties| {
-                    let bytes = tree.read(&file.path, LARGEST).ok()?;
-                    match is_properties {
-                        true => Some(text_of(&bytes)),
-                        false => Some(source::decode(&bytes).ok()?.0),
-                    }
-                });
+                let path = shown(&file.path);
+                if !path.ends_with(".xml") {
+                    let text = || Some(text_of(&tree.read(&file.path, LARGEST).ok()?));
+                    gather(&mut gathering, &path, |_| text());
+                    continue;
+                }
+                let Ok(bytes) = tree.read(&file.path, LARGEST) else { continue };
+                let Ok((text, encoding)) = source::decode_owned(bytes) else { continue };
+                let analysis = Analysis::new(Arc::new(Source::new(path, text)));
+                let Source { path, text, .. } = &**analysis.source();
+                let is_ours = gathering.definition(path, text, || analysis.tree());
+                if is_ours && encoding == Encoding::Utf8 {
+                    self.read.keep(Arc::new(analysis));
+                }
             }
         }
         self.set_callers(Arc::new(gathering.index()));
+    }
+
+    /// Forgets the texts that were read meanwhile: for whoever changes files before they are checked.
+    pub fn forget_read(&self) {
+        self.read.forget();
     }
 
     /// Has definitions know these callers from now on.

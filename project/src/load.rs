@@ -9,6 +9,7 @@ use super::settings::{LoadedSettings, Project};
 use super::submission::{Given, text_of};
 use super::tree::{Kind, Tree, absolute, shown};
 use super::{Failure, Looks, Notes, limits, unreadable};
+use ankus::analysis::Analysis;
 use ankus::budget;
 use ankus::check::{FileKind, Input, NamedApplication};
 use ankus::files::{Entry, Files, folder_of, name_of};
@@ -62,6 +63,8 @@ pub struct Loaded {
     pub files: Files,
     /// Whether what belongs to it took longer than a file may, so that nothing can be said of it.
     pub gave_up: bool,
+    /// What was found out of its text when callers were looked for, if it was read then.
+    pub analysis: Option<Arc<Analysis>>,
 }
 
 /// Who runs this process, as the server would take it from a submission.
@@ -109,6 +112,7 @@ impl Loaded {
             user: user(),
             is_walked: self.found.is_walked,
             now: Some(self.settings.settings.now.unwrap_or_else(today)),
+            analysis: self.analysis.as_ref(),
         }
     }
 }
@@ -181,10 +185,19 @@ impl Project {
             submission: Submission::default(),
             files: Files::new(),
             gave_up: false,
+            analysis: None,
         };
         if let Some(unsaved) = looks.unsaved(&found.path) {
             loaded.source = Arc::clone(&unsaved.source);
             loaded.encoding = unsaved.encoding;
+            return Ok(loaded);
+        }
+        // What is recorded has to be looked at again.
+        if !looks.are_recorded()
+            && let Some(known) = self.read.take(&found.shown)
+        {
+            loaded.source = Arc::clone(known.source());
+            loaded.analysis = Some(known);
             return Ok(loaded);
         }
         match looks.read(&found.path, source::SIZE_LIMIT) {
@@ -221,6 +234,7 @@ impl Project {
             submission: self.submission(given, path, kind)?,
             files: Files::new(),
             gave_up: false,
+            analysis: None,
             found,
         };
         if loaded.too_large.is_none() {

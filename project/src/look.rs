@@ -152,6 +152,11 @@ impl<'a> Looks<'a> {
         self.overlay.map(|overlay| overlay.names_in(folder)).unwrap_or_default()
     }
 
+    /// Whether what is seen is written down.
+    pub(crate) fn are_recorded(&self) -> bool {
+        self.notes.is_some()
+    }
+
     /// What is looked into.
     pub fn tree(&self) -> &'a Tree {
         self.tree

@@ -5,10 +5,11 @@
 //! commands that act for their user; a read-only command takes them from the user's own file. `--config` replaces the
 //! tree's file.
 
+use super::callers::ReadBefore;
 use super::limits::{self, Said};
 use super::load::Folders;
 use super::overlay::Overlay;
-use super::tree::{Kind, Repositories, Tree, absolute, archive_around, shown};
+use super::tree::{Kind, Repositories, Tree, absolute, archive_around, lies_in, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
 use ankus::settings::site::{ActionDefaults, Site, names};
@@ -70,6 +71,8 @@ struct Trees {
     list: Vec<Arc<Tree>>,
     /// By the bytes of their paths, which say the same of absolute ones and are read faster than their parts.
     by_folder: HashMap<OsString, Vec<usize>>,
+    /// The trees of folders whose files were asked for, as the folders were written. What is added later comes behind.
+    known: HashMap<OsString, Arc<Tree>>,
     repositories: Repositories,
 }
 
@@ -111,6 +114,8 @@ pub struct Project {
     pub(crate) folders: Folders,
     /// Who starts what, once that was looked for.
     pub(crate) callers: Mutex<Option<Arc<ankus::callers::Index>>>,
+    /// Definitions that were read while callers were looked for.
+    pub(crate) read: ReadBefore,
     /// Texts that stand for files.
     overlay: Mutex<Arc<Overlay>>,
     /// How often all was forgotten: what was read before that is not kept after it.
@@ -132,6 +137,7 @@ impl Project {
             trees: Mutex::default(),
             by_folder: Mutex::default(),
             callers: Mutex::default(),
+            read: ReadBefore::default(),
             overlay: Mutex::default(),
             left_out: Mutex::default(),
             unusable: Mutex::default(),
@@ -208,8 +214,19 @@ impl Project {
 
     /// A tree that is looked at already and holds a path.
     pub(crate) fn known_tree(&self, path: &Path) -> Option<Arc<Tree>> {
-        let whole = absolute(path).ok()?;
-        self.trees.lock().expect("readers do not panic").first_around(&whole)
+        // Only where the folder is what is written before the last name.
+        let name = path.file_name().and_then(|name| name.to_str());
+        let folder = path.parent().filter(|_| name.is_some_and(|name| name.ends_with(".xml")));
+        let mut trees = self.trees.lock().expect("readers do not panic");
+        if let Some(known) = folder.and_then(|folder| trees.known.get(folder.as_os_str())) {
+            return Some(Arc::clone(known));
+        }
+        let found = trees.first_around(&absolute(path).ok()?)?;
+        // The root of a tree is not in a folder of it.
+        if let Some(folder) = folder.filter(|folder| found.holds(folder)) {
+            trees.known.insert(folder.into(), Arc::clone(&found));
+        }
+        Some(found)
     }
 
     /// The tree a path belongs to: one that is looked at already, or that which [`Tree::of`] finds.
@@ -270,7 +287,7 @@ impl Project {
         let mut loaded = None;
         let end = tree.settings_end();
         let around = tree.folders_above(&whole).last().unwrap_or(&whole);
-        let further = around.ancestors().skip(1).take_while(|up| up.starts_with(end));
+        let further = around.ancestors().skip(1).take_while(|up| lies_in(up, end));
         for up in tree.folders_above(&whole).chain(further) {
             // What holds in a folder holds in all those below that were passed on the way here.
             loaded =

@@ -167,16 +167,23 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
         whole.push(path);
         return Ok(whole);
     }
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            Component::CurDir => {}
-            part => whole.push(part),
-        }
+    #[cfg(unix)]
+    {
+        Ok(unix::appended(whole, path))
     }
-    Ok(whole)
+    #[cfg(not(unix))]
+    {
+        for part in path.components() {
+            match part {
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                Component::CurDir => {}
+                part => whole.push(part),
+            }
+        }
+        Ok(whole)
+    }
 }
 
 /// Whether a path is written as [`absolute`] writes it, which is nearly always so.
@@ -201,6 +208,17 @@ fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
 
 fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
+}
+
+/// Whether one of the names of a path can be that of `.git`: one look at its bytes instead of one at each name.
+fn may_be_git(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    memchr::memchr_iter(b'.', bytes).any(|at| matches!(bytes.get(at + 1), Some(b'g' | b'G')))
+}
+
+/// Whether an absolute path is that of a folder, or of something below it.
+pub(crate) fn lies_in(path: &Path, folder: &Path) -> bool {
+    below(path, folder).is_some()
 }
 
 /// Which folders are repositories, as far as that was looked up: those above many files are the same few. They are kept
@@ -339,7 +357,7 @@ impl Tree {
         }
         let inside = below(&whole, &self.spelled).or_else(|| below(&whole, &self.root));
         let inside = inside.ok_or_else(|| refused(LEADS_OUT))?.to_owned();
-        match !self.is_open && inside.iter().any(is_git) {
+        match !self.is_open && may_be_git(&inside) && inside.iter().any(is_git) {
             true => Err(refused(IN_GIT)),
             false => Ok(inside),
         }
@@ -357,7 +375,7 @@ impl Tree {
     pub fn folders_above<'a>(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> + use<'a> {
         let (root, spelled) = (self.root.clone(), self.spelled.clone());
         let above = path.ancestors().skip(1);
-        above.take_while(move |up| up.starts_with(&spelled) || up.starts_with(&root))
+        above.take_while(move |up| lies_in(up, &spelled) || lies_in(up, &root))
     }
 
     /// Takes the archive that a path leads to, or into, as a folder from now on. Only archives that somebody named are looked into.
@@ -521,13 +539,35 @@ mod unix {
     use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
     use rustix::io::Errno;
     use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
     /// For a look at what stands there, without opening it.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const LOOK: OFlags = OFlags::PATH;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+
+    /// An absolute path with another one behind it, name by name; its bytes are read faster than its parts.
+    pub(super) fn appended(whole: PathBuf, path: &Path) -> PathBuf {
+        let mut bytes = whole.into_os_string().into_vec();
+        for name in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
+            match name {
+                b"" | b"." => {}
+                b".." => bytes.truncate(bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0)),
+                name => {
+                    // The root alone ends with one.
+                    if bytes != b"/" {
+                        bytes.push(b'/');
+                    }
+                    bytes.extend_from_slice(name);
+                }
+            }
+        }
+        if bytes.is_empty() {
+            bytes.push(b'/');
+        }
+        OsString::from_vec(bytes).into()
+    }
 
     impl Tree {
         /// The folder that holds a path, and the name in it; links among the folders are followed within the tree.
@@ -721,6 +761,34 @@ mod tests {
         let read = tree.read(path, 1 << 20);
         read.map(|bytes| String::from_utf8(bytes).expect("text"))
             .map_err(|error| &*error.to_string().leak())
+    }
+
+    #[test]
+    fn an_absolute_path_has_no_odd_names() {
+        let by_parts = |path: &str| {
+            let mut whole =
+                if path.starts_with('/') { PathBuf::new() } else { here().unwrap().to_owned() };
+            for part in Path::new(path).components() {
+                match part {
+                    Component::ParentDir => {
+                        whole.pop();
+                    }
+                    Component::CurDir => {}
+                    part => whole.push(part),
+                }
+            }
+            whole
+        };
+        for path in
+            ["a/b", "a//b/", "./a", "a/./b/..", "../x", "/a/../../b", "/..", "/", ".", "", "/a/.."]
+        {
+            let found = absolute(Path::new(path)).expect("there is a working directory");
+            assert_eq!(found.as_os_str(), by_parts(path).as_os_str(), "{path}");
+        }
+        assert!(
+            lies_in(Path::new("/a/b"), Path::new("/a"))
+                && !lies_in(Path::new("/ab"), Path::new("/a"))
+        );
     }
 
     #[test]

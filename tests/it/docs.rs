@@ -88,6 +88,7 @@ fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
         user: "nobody",
         is_walked: false,
         now: ankus::settings::instant("2026-06-01"),
+        analysis: None,
     };
     let findings = check::check(&input).findings.into_iter();
     findings.map(|finding| (finding.level, finding.diagnostic)).collect()

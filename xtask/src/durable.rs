@@ -64,6 +64,7 @@ fn chain(nodes: usize, node: impl Fn(usize, &str) -> String) -> Result<Vec<u8>, 
         files: &Files::new(),
         user: "someone",
         now: Option::None,
+        analysis: Option::None,
         is_walked: false,
     });
     let checked = outcome.checked.as_ref().and_then(check::Checked::workflow);
