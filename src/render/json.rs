@@ -1,7 +1,7 @@
 //! The report as one JSON object. Its shape is stable: fields are only added.
 
 use super::place;
-use crate::check::{FileReport, Finding, Report, Verdict};
+use crate::check::{FileReport, Finding, Reference, Report, Verdict};
 use crate::diag::{Fix, Move, Safety};
 use crate::source::{Encoding, Source, Span};
 use crate::text::{Notation, Sink, each};
@@ -42,7 +42,7 @@ impl Serialize for Whole<'_> {
         object.serialize_entry("version", &1)?;
         let tool = json!({"name": "ankus", "version": env!("CARGO_PKG_VERSION")});
         object.serialize_entry("tool", &tool)?;
-        object.serialize_entry("files", &each(&report.files, file))?;
+        object.serialize_entry("files", &each(&report.files, File))?;
         object.serialize_entry(
             "findings",
             &each(&report.findings, |finding| Shown { report, finding, kind: None }),
@@ -52,55 +52,84 @@ impl Serialize for Whole<'_> {
     }
 }
 
-fn file(file: &FileReport) -> Value {
-    let mut object = Map::new();
-    object.insert("path".to_owned(), json!(file.path));
-    object.insert("kind".to_owned(), json!(file.kind.name()));
-    let mut optional = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            object.insert(name.to_owned(), value);
+struct File<'r>(&'r FileReport);
+
+impl Serialize for File<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let file = self.0;
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("path", &file.path)?;
+        object.serialize_entry("kind", file.kind.name())?;
+        if let Some(name) = &file.name {
+            object.serialize_entry("name", name)?;
         }
-    };
-    optional("name", file.name.as_ref().map(|name| json!(name)));
-    optional("schema", file.schema.as_ref().map(|schema| json!(schema)));
-    optional("nodes", file.nodes.map(|nodes| json!(nodes)));
-    object.insert("properties".to_owned(), json!(file.properties));
-    if let Some(reference) = &file.reference {
-        let mut answer = verdict(&reference.verdict);
-        answer.insert("target".to_owned(), json!(reference.target.name()));
-        answer.insert("validate".to_owned(), Value::Object(verdict(&reference.validate)));
-        if let Some(submit) = &reference.submit {
-            answer.insert("submit".to_owned(), Value::Object(verdict(submit)));
+        if let Some(schema) = &file.schema {
+            object.serialize_entry("schema", schema)?;
         }
-        object.insert("reference".to_owned(), Value::Object(answer));
+        if let Some(nodes) = &file.nodes {
+            object.serialize_entry("nodes", nodes)?;
+        }
+        object.serialize_entry("properties", &file.properties)?;
+        if let Some(reference) = &file.reference {
+            object.serialize_entry("reference", &Answers(reference))?;
+        }
+        object.end()
     }
-    Value::Object(object)
+}
+
+/// What a server answers, its first answer in the object itself.
+struct Answers<'r>(&'r Reference);
+
+impl Serialize for Answers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        verdict(&self.0.verdict, &mut object)?;
+        object.serialize_entry("target", self.0.target.name())?;
+        object.serialize_entry("validate", &Answered(&self.0.validate))?;
+        if let Some(submit) = &self.0.submit {
+            object.serialize_entry("submit", &Answered(submit))?;
+        }
+        object.end()
+    }
 }
 
 /// One answer of the server.
-fn verdict(verdict: &Verdict) -> Map<String, Value> {
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+struct Answered<'r>(&'r Verdict);
+
+impl Serialize for Answered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        verdict(self.0, &mut object)?;
+        object.end()
+    }
+}
+
+fn verdict<M: SerializeMap>(verdict: &Verdict, object: &mut M) -> Result<(), M::Error> {
     match verdict.code {
-        None => {
-            put("verdict", json!("accepted"));
-        }
+        None => object.serialize_entry("verdict", "accepted")?,
         Some(code) => {
-            put("verdict", json!("rejected"));
-            put("code", json!(code));
-            put("subject", json!(verdict.subject));
+            object.serialize_entry("verdict", "rejected")?;
+            object.serialize_entry("code", code)?;
+            object.serialize_entry("subject", &verdict.subject)?;
         }
     }
     if let Some((line, column)) = verdict.at {
-        put("at", json!({"line": line, "column": column}));
+        object.serialize_entry("at", &At { line, column })?;
     }
     if !verdict.uncertain.is_empty() {
-        put("uncertain", json!(verdict.uncertain));
+        object.serialize_entry("uncertain", &verdict.uncertain)?;
     }
     if verdict.slow {
-        put("slow", json!(true));
+        object.serialize_entry("slow", &true)?;
     }
-    object
+    Ok(())
+}
+
+/// Where a refusal has its place.
+#[derive(Serialize)]
+struct At {
+    line: u32,
+    column: u32,
 }
 
 /// One finding, written as it is asked for: one that stands for 64,000 places has a fix of as many edits.
