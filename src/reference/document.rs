@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::schema::{Judge, Sets, Violation};
-use super::xml::{Event, Name, Reader, Stop};
+use super::xml::{Event, Reader, Stop};
 use crate::budget;
 use crate::schema::Language;
 use crate::source::look;
@@ -40,8 +40,11 @@ pub(super) struct Document<'a> {
 }
 
 struct Node<'a> {
-    name: Name<'a>,
-    attributes: std::ops::Range<u32>,
+    /// Its name without a prefix.
+    name: &'a str,
+    namespace: u16,
+    /// Index of its first attribute; those of the next node begin behind its last.
+    attributes: u32,
     /// Index behind the last node within this one.
     end: u32,
     /// Index of the first text at or behind its start tag.
@@ -57,7 +60,13 @@ pub(super) fn read<'a>(
 ) -> Reading<'a> {
     let mut reader = Reader::new(text);
     let mut judge = Judge::new(language, sets, server);
-    let mut document = Document::default();
+    // As the tolerant tree has it: how many there are is a guess.
+    let mut document = Document {
+        nodes: Vec::with_capacity(text.len() / 64),
+        attributes: Vec::with_capacity(text.len() / 256),
+        texts: Vec::with_capacity(text.len() / 128),
+        ..Document::default()
+    };
     let mut open: Vec<u32> = Vec::new();
     let mut events = 0_u32;
     let fault = loop {
@@ -70,13 +79,18 @@ pub(super) fn read<'a>(
             Ok(Event::Done) => break None,
             Ok(Event::Start(name)) => {
                 let checked = judge.start(name, &reader);
-                let from = document.attributes.len() as u32;
+                let from = document.attributes.len();
                 let plain = reader.attributes.iter().filter(|a| a.name.namespace == 0);
                 document.attributes.extend(plain.map(|a| (a.name.local, a.value.clone())));
-                let to = document.attributes.len() as u32;
                 open.push(document.nodes.len() as u32);
                 let texts = document.texts.len() as u32;
-                document.nodes.push(Node { name, attributes: from..to, end: 0, texts });
+                document.nodes.push(Node {
+                    name: name.local,
+                    namespace: name.namespace,
+                    attributes: from as u32,
+                    end: 0,
+                    texts,
+                });
                 checked
             }
             Ok(Event::Text(text)) => {
@@ -128,12 +142,12 @@ impl<'d, 'a> Element<'d, 'a> {
 
     /// Its name without a prefix.
     pub(super) fn name(self) -> &'a str {
-        self.node().name.local
+        self.node().name
     }
 
     /// Its namespace.
     pub(super) fn namespace(self) -> &'d str {
-        &self.document.namespaces[self.node().name.namespace as usize]
+        &self.document.namespaces[self.node().namespace as usize]
     }
 
     /// Its children, in order.
@@ -151,21 +165,23 @@ impl<'d, 'a> Element<'d, 'a> {
 
     /// The first child of this name in its own namespace.
     pub(super) fn child(self, name: &str) -> Option<Element<'d, 'a>> {
-        let own = self.node().name.namespace;
-        self.children().find(|child| child.name() == name && child.node().name.namespace == own)
+        let own = self.node().namespace;
+        self.children().find(|child| child.name() == name && child.node().namespace == own)
     }
 
     /// All children of this name in its own namespace.
     pub(super) fn all(self, name: &'d str) -> impl Iterator<Item = Element<'d, 'a>> {
-        let own = self.node().name.namespace;
+        let own = self.node().namespace;
         let children = self.children();
-        children.filter(move |child| child.name() == name && child.node().name.namespace == own)
+        children.filter(move |child| child.name() == name && child.node().namespace == own)
     }
 
     /// The value of an attribute without a namespace.
     pub(super) fn attribute(self, name: &str) -> Option<&'d str> {
-        let range = &self.node().attributes;
-        let mut all = self.document.attributes[range.start as usize..range.end as usize].iter();
+        let all = &self.document.attributes;
+        let next = self.document.nodes.get(self.id as usize + 1);
+        let end = next.map_or(all.len(), |next| next.attributes as usize);
+        let mut all = all[self.node().attributes as usize..end].iter();
         all.find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
