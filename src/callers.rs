@@ -9,10 +9,12 @@ use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Caller, Lost};
 use crate::syntax::xml::{Element, Tree};
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt, HashSet};
 use memchr::memmem;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
 /// How many starts of one definition are kept.
@@ -559,11 +561,14 @@ impl Hasher for Number {
     }
 }
 
+/// Definitions by a number for an end of their path.
+type Ends<'d> = std::collections::HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>;
+
 struct Followed<'d> {
     paths: HashSet<&'d str>,
     /// Definitions by a number for an end of their path, or for an end of their folder with their name; all of them,
     /// and those below each folder of `tops`. Each list is in the order of the parts of the paths.
-    ends: HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>,
+    ends: Ends<'d>,
     /// Names of the folders of definitions by the folder that they are in.
     beside: HashMap<&'d str, BTreeSet<&'d str>>,
     /// How many folders all paths have in common.
@@ -585,12 +590,12 @@ impl<'d> Followed<'d> {
         });
         let mut followed = Followed {
             paths: definitions.iter().map(String::as_str).collect(),
-            ends: HashMap::default(),
+            ends: Ends::default(),
             beside: HashMap::new(),
             common,
             tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
             patience: Patience::default(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
         };
         // In this order each list has the order that it is searched in.
         let mut in_order: Vec<&'d str> = definitions.iter().map(String::as_str).collect();

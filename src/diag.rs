@@ -470,6 +470,9 @@ pub(crate) fn letters(characters: impl Iterator<Item = char>) -> u64 {
     characters.fold(0, |letters, character| letters | 1 << (u32::from(character) % 64))
 }
 
+/// Rows of this width need no memory of their own; hardly a name is longer.
+const USUAL_WIDTH: usize = 48;
+
 /// How many letters have to be written, taken away, replaced or exchanged with their neighbor to make one word of the
 /// other, if it is at most `most`.
 fn distance(a: &[char], b: &[char], most: usize) -> Option<usize> {
@@ -478,9 +481,19 @@ fn distance(a: &[char], b: &[char], most: usize) -> Option<usize> {
     }
     // Three rows of the table, of which only what lies near the diagonal is filled.
     let far = most + 1;
-    let mut before = vec![far; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).map(|at| at.min(far)).collect();
-    let mut row = vec![far; b.len() + 1];
+    let width = b.len() + 1;
+    let (mut few, mut many) = ([0; 3 * USUAL_WIDTH], Vec::new());
+    let room: &mut [usize] = match width <= USUAL_WIDTH {
+        true => &mut few[..3 * width],
+        false => {
+            many.resize(3 * width, 0);
+            &mut many
+        }
+    };
+    room.fill(far);
+    let (mut before, rest) = room.split_at_mut(width);
+    let (mut last, mut row) = rest.split_at_mut(width);
+    last.iter_mut().enumerate().for_each(|(at, cell)| *cell = at.min(far));
     for i in 1..=a.len() {
         let (from, to) = (i.saturating_sub(most).max(1), (i + most).min(b.len()));
         row.fill(far);

@@ -3,7 +3,8 @@
 use super::{Finding, Input, fixture, without_tree};
 use crate::diag::{Diagnostic, Level, Note};
 use crate::settings::Rating;
-use std::collections::{BTreeMap, HashMap};
+use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
 
 /// Findings with their levels, and how many are not among them.
 pub(super) struct Rated {

@@ -12,8 +12,8 @@ use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Bound, Caller, Entry, Submission};
 use crate::syntax::xml::{AttributeRef, Child, Decoded, Element, NodeId, NodeKind, Tree};
 use ankus_lang::action_types::is_cluster;
+use foldhash::{HashMap, HashMapExt, HashSet};
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The language of a file, by its root element.

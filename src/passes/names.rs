@@ -4,7 +4,7 @@
 //! use `Names`; none of them compares strings again. A transition without a binding is reported by `reach`, because it
 //! is a fault only if a run can reach it.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};

@@ -5,7 +5,7 @@
 //! the server refuses always has an error with its code. Nothing here is reported for a definition that the server
 //! accepts.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::kinds::*;
 use super::walk::{self, Fault, Graph, Method, Node, Shape};
@@ -257,7 +257,7 @@ impl Teller<'_> {
             exits.filter_map(|exit| Some((exit, *self.by_name.get(&*exit.target.text)?)))
         };
         let shape = |id: NodeId| workflow.node(id).shape;
-        let (mut inside, mut joins) = (HashSet::from([fork]), Vec::new());
+        let (mut inside, mut joins) = (HashSet::from_iter([fork]), Vec::new());
         let mut todo = vec![fork];
         while let Some(id) = todo.pop() {
             for (_, target) in next(id) {
@@ -283,7 +283,7 @@ impl Teller<'_> {
             inside.iter().copied().filter(|id| !behind.contains(id)).collect();
         order.sort_by_key(|id| workflow.node(*id).span.start);
         let leads_there = |from: NodeId| {
-            let (mut seen, mut todo) = (HashSet::from([from]), vec![from]);
+            let (mut seen, mut todo) = (HashSet::from_iter([from]), vec![from]);
             while let Some(id) = todo.pop() {
                 if id == node || self.spend().is_none() {
                     return id == node;

@@ -4,7 +4,7 @@
 //! walks go depth first in the order of transitions, as the server's do, but on a stack of their own; and where the
 //! walk of 5.2.1 forgets what it has seen, this one remembers and only counts how many calls forgetting would take.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::{Target, stacks};
 

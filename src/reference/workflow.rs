@@ -3,7 +3,8 @@
 //! In: a document that its schema accepts, and the properties of the job. Out: the nodes, or the first refusal. What
 //! the server does not check is not checked here either.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
 
 use super::document::Element;
 use super::walk::{Graph, Node, Refusal, Shape};

@@ -4,8 +4,8 @@
 //! one must reproduce the server's answer, down to the position where its parser gave up. Names in comments here are
 //! those of the XML recommendation. Nothing outside the text is read and no entity is expanded into markup.
 
+use foldhash::{HashMap, HashMapExt};
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::syntax::scope::{Namespaces, Prefixes};
 

@@ -4,7 +4,7 @@
 //! allowed here" it knows when the server counts instead of listing: a child that must occur twice or more gives a
 //! different error once it has occurred at all.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 use std::sync::OnceLock;
 
 use super::Child;

@@ -1,7 +1,7 @@
 //! Namespaces and their prefixes, with lookups that stay fast with thousands of them.
 
+use foldhash::{HashMap, HashMapExt};
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// So many are compared one by one, which is all that most definitions have.
 const FEW: usize = 16;

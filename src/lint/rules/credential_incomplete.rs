@@ -4,7 +4,7 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Property, Rule};
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -7,7 +7,8 @@ use crate::lint::paths::{is_port, names_file_system};
 use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
-use std::collections::{BTreeMap, HashSet};
+use foldhash::{HashSet, HashSetExt};
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -5,7 +5,7 @@ use crate::lint::facts::{Said, is_open};
 use crate::lint::paths::{is_port, names_file_system};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
-use std::collections::HashSet;
+use foldhash::{HashSet, HashSetExt};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -3,8 +3,8 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
+use foldhash::HashSet;
 use std::cell::LazyCell;
-use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

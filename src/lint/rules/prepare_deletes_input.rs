@@ -8,7 +8,7 @@ use crate::lint::{Action, Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties::Caller;
 use crate::syntax::xml::Decoded;
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

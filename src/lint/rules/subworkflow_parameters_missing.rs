@@ -11,7 +11,8 @@ use crate::lint::{Facts, Rule};
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Origin};
 use crate::syntax::xml::Tree;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use std::collections::BTreeSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -8,8 +8,9 @@ use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties;
 use crate::syntax::xml::Element;
+use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
 const MOST_COMPARED: usize = 500_000;
@@ -268,16 +269,21 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         all.map(Element::span).collect::<Vec<Span>>()
     });
     let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
-    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
-        let name = place.name.as_str();
-        // Of several clusters each has a number.
-        let numbered = name.ends_with(|c: char| c.is_ascii_digit() || c == 's');
-        if numbered || CUSTOMARY.contains(&name) {
-            continue;
-        }
+    // Of several clusters each has a number.
+    let numbered = |name: &str| name.ends_with(|c: char| c.is_ascii_digit() || c == 's');
+    let meant = |name: &str| {
         let near = CUSTOMARY.into_iter().find(|known| within(name, known, 1).is_some());
         // Other capitals are a custom, too.
-        let near = near.filter(|near| letters(near) != letters(name));
+        near.filter(|near| letters(near) != letters(name))
+    };
+    // Most are read more than once.
+    let mut known: HashMap<&str, Option<&str>> = HashMap::default();
+    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = place.name.as_str();
+        if numbered(name) || CUSTOMARY.contains(&name) {
+            continue;
+        }
+        let near = *known.entry(name).or_insert_with(|| meant(name));
         let is_inside = || {
             let at = addresses.partition_point(|span| span.start <= place.span.start);
             at > 0 && addresses[at - 1].end >= place.span.end

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::reads::{How, of_plain};
 use crate::lint::{Facts, Rule};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

@@ -4,7 +4,7 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{operations, starts};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

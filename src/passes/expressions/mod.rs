@@ -13,7 +13,8 @@ pub mod place;
 mod rules;
 pub mod types;
 
-use std::collections::{BTreeMap, HashSet};
+use foldhash::HashSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ankus_lang::configuration::{CONSTANTS, DATE_CONSTANTS};

@@ -2,8 +2,8 @@
 
 mod tag;
 
+use foldhash::{HashSet, HashSetExt};
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use memchr::{memchr, memchr2};
