@@ -11,8 +11,9 @@ use ankus::check::recognize;
 use ankus::files::{Entry, folder_of};
 use ankus::source::{self, Encoding, Source};
 use ankus::syntax::properties::{self, Origin};
+use foldhash::{HashMap, HashSet, HashSetExt};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 

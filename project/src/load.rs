@@ -18,8 +18,9 @@ use ankus::syntax::archive;
 use ankus::syntax::properties::Submission;
 use ankus_engine::host::files::FileUri;
 use ankus_lang::time::Instant;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use memchr::memmem;
-use std::collections::{HashMap, HashSet};
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -263,8 +264,8 @@ impl Project {
         let own = self.folders.listing(folder, looks);
         // Where hundreds of definitions share a folder, each would read all others.
         let crowded = own.entries.iter().filter(|entry| is_side(&entry.name)).count() > SIDE_TEXTS;
-        let mentions =
-            |name: &str| memmem::find(definition.text.as_bytes(), name.as_bytes()).is_some();
+        let mentioned = Mentions::of(&definition.text);
+        let mentions = |name: &str| mentioned.has(name);
         let itself = name_of(&found.shown);
         let subfolders = list(folder, &own, folder_of(&found.shown), &mut files, looks, &|name| {
             // Its own text is there already.
@@ -302,6 +303,43 @@ impl Project {
             }
         }
         files
+    }
+}
+
+/// So many names are looked for in a text as they are; past that, which pairs of bytes it has is found out once.
+const FEW_NAMES: u32 = 8;
+
+/// Whether names of files stand anywhere in a text: in a folder of many files that is asked for each of them.
+struct Mentions<'t> {
+    text: &'t [u8],
+    asked: Cell<u32>,
+    /// A bit for each pair of bytes that follow one another.
+    pairs: OnceCell<Vec<u64>>,
+}
+
+impl<'t> Mentions<'t> {
+    fn of(text: &'t str) -> Mentions<'t> {
+        Mentions { text: text.as_bytes(), asked: Cell::new(0), pairs: OnceCell::new() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let asked = self.asked.get();
+        self.asked.set(asked.saturating_add(1));
+        let at = |pair: &[u8]| usize::from(pair[0]) << 8 | usize::from(pair[1]);
+        if asked >= FEW_NAMES {
+            let pairs = self.pairs.get_or_init(|| {
+                let mut pairs = vec![0; 1 << 10];
+                for pair in self.text.windows(2).map(at) {
+                    pairs[pair >> 6] |= 1_u64 << (pair & 63);
+                }
+                pairs
+            });
+            let is_there = |pair: usize| pairs[pair >> 6] & 1 << (pair & 63) != 0;
+            if !name.as_bytes().windows(2).map(at).all(is_there) {
+                return false;
+            }
+        }
+        memmem::find(self.text, name.as_bytes()).is_some()
     }
 }
 
@@ -691,6 +729,17 @@ pub fn encoded(tree: &Tree, path: &Path, text: &str) -> miette::Result<Option<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_found_however_many_were_looked_for() {
+        let text = "<file>run.sh</file><jar>a.jar</jar>";
+        let mentions = Mentions::of(text);
+        for _ in 0..3 * FEW_NAMES {
+            assert!(["run.sh", "a.jar", "r", ""].iter().all(|name| mentions.has(name)));
+            // Each pair of its bytes is there.
+            assert!(!["run.py", "z", "a.sh"].iter().any(|name| mentions.has(name)));
+        }
+    }
 
     #[test]
     fn a_user_has_the_name_of_its_row() {

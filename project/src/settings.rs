@@ -16,7 +16,8 @@ use ankus::settings::site::{ActionDefaults, Site, names};
 use ankus::settings::{Limits, Problem, Settings};
 use ankus::source::Source;
 use ankus_lang::configuration::read_xml;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,12 +85,25 @@ impl Trees {
         self.list.push(tree);
     }
 
+    /// Notes where the files of a folder belong. The root of a tree is not in a folder of it.
+    fn remember(&mut self, folder: Option<&Path>, tree: &Arc<Tree>) {
+        if let Some(folder) = folder.filter(|folder| tree.holds(folder)) {
+            self.known.insert(folder.into(), Arc::clone(tree));
+        }
+    }
+
     /// The tree that was added first of those that hold an absolute path.
     fn first_around(&self, path: &Path) -> Option<Arc<Tree>> {
         let known = path.ancestors().filter_map(|folder| self.by_folder.get(folder.as_os_str()));
         let holding = known.flatten().filter(|at| self.list[**at].holds(path));
         holding.min().map(|at| Arc::clone(&self.list[*at]))
     }
+}
+
+/// The folder of an XML file: what is written before its name.
+fn folder_of_xml(path: &Path) -> Option<&Path> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    path.parent().filter(|_| name.is_some_and(|name| name.ends_with(".xml")))
 }
 
 /// The trees a command looks at, the settings in them, each file of them read once, and what lies in their folders.
@@ -214,18 +228,13 @@ impl Project {
 
     /// A tree that is looked at already and holds a path.
     pub(crate) fn known_tree(&self, path: &Path) -> Option<Arc<Tree>> {
-        // Only where the folder is what is written before the last name.
-        let name = path.file_name().and_then(|name| name.to_str());
-        let folder = path.parent().filter(|_| name.is_some_and(|name| name.ends_with(".xml")));
+        let folder = folder_of_xml(path);
         let mut trees = self.trees.lock().expect("readers do not panic");
         if let Some(known) = folder.and_then(|folder| trees.known.get(folder.as_os_str())) {
             return Some(Arc::clone(known));
         }
         let found = trees.first_around(&absolute(path).ok()?)?;
-        // The root of a tree is not in a folder of it.
-        if let Some(folder) = folder.filter(|folder| found.holds(folder)) {
-            trees.known.insert(folder.into(), Arc::clone(&found));
-        }
+        trees.remember(folder, &found);
         Some(found)
     }
 
@@ -255,7 +264,9 @@ impl Project {
             return Err(failure.into());
         }
         tree.enter(named).map_err(|error| unreadable(named, error))?;
-        self.trees.lock().expect("readers do not panic").add(Arc::clone(&tree));
+        let mut trees = self.trees.lock().expect("readers do not panic");
+        trees.add(Arc::clone(&tree));
+        trees.remember(folder_of_xml(path), &tree);
         Ok(tree)
     }
 

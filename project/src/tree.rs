@@ -4,8 +4,8 @@
 //! root of the tree, links included; a link that leads out of it, or into `.git`, is refused; and only regular files
 //! are opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
 
+use foldhash::HashMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{Cursor, Error, ErrorKind, Read, Result, Seek, SeekFrom};
@@ -224,16 +224,41 @@ pub(crate) fn lies_in(path: &Path, folder: &Path) -> bool {
 /// Which folders are repositories, as far as that was looked up: those above many files are the same few. They are kept
 /// by their bytes, which are hashed faster than their parts.
 #[derive(Debug, Default)]
-pub(crate) struct Repositories(RefCell<HashMap<OsString, bool>>);
+pub(crate) struct Repositories {
+    folders: RefCell<HashMap<OsString, bool>>,
+    /// How many bytes of the path of a folder are that of the root of its repository.
+    roots: RefCell<HashMap<OsString, Option<usize>>>,
+}
 
 impl Repositories {
     fn has(&self, folder: &Path) -> bool {
-        if let Some(known) = self.0.borrow().get(folder.as_os_str()) {
+        if let Some(known) = self.folders.borrow().get(folder.as_os_str()) {
             return *known;
         }
         let found = is_repository(folder);
-        self.0.borrow_mut().insert(folder.into(), found);
+        self.folders.borrow_mut().insert(folder.into(), found);
         found
+    }
+
+    /// As [`repository`]. A folder that is none itself belongs where the one around it does.
+    fn root<'f>(&self, folder: &'f Path) -> Option<&'f Path> {
+        let mut passed = Vec::new();
+        let mut found = None;
+        for above in folder.ancestors() {
+            if let Some(known) = self.roots.borrow().get(above.as_os_str()) {
+                found = *known;
+                break;
+            }
+            passed.push(above.as_os_str());
+            if self.has(above) {
+                found = repository(above, self).map(|root| root.as_os_str().len());
+                break;
+            }
+        }
+        let passed = passed.into_iter().map(|folder| (folder.to_owned(), found));
+        self.roots.borrow_mut().extend(passed);
+        let length = found?;
+        folder.ancestors().find(|above| above.as_os_str().len() == length)
     }
 }
 
@@ -269,8 +294,8 @@ impl Tree {
     /// The same, where some repositories are known.
     pub(crate) fn among(named: &Path, known: &Repositories) -> Result<Tree> {
         let spelled = absolute(named)?;
-        if let Some(root) = here().and_then(|here| repository(here, known))
-            && spelled.starts_with(root)
+        if let Some(root) = here().and_then(|here| known.root(here))
+            && lies_in(&spelled, root)
         {
             return Tree::below(root);
         }
@@ -280,11 +305,11 @@ impl Tree {
             Some(parent) if !is_folder => parent,
             _ => spelled.as_path(),
         };
-        if let Some(root) = repository(folder, known) {
+        if let Some(root) = known.root(folder) {
             return Tree::below(root);
         }
         let real = std::fs::canonicalize(folder)?;
-        let Some(root) = repository(&real, known) else { return Tree::at(real, folder.to_owned()) };
+        let Some(root) = known.root(&real) else { return Tree::at(real, folder.to_owned()) };
         Tree::at(root.to_owned(), root.to_owned())
             .map(|tree| Tree { entered: Some((folder.to_owned(), real.clone())), ..tree })
     }
