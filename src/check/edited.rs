@@ -20,8 +20,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The kinds that are found in an action by looking at it and at the head of its definition alone. A test takes every
-/// action of every file apart and compares.
+/// The kinds that are found in an action by looking at it and at the head of its definition alone. `tests/it/edited.rs`
+/// makes random edits and compares their findings with those of a fresh check.
 const ALONE: &[&str] = &[
     "absolute-local-path",
     "action-overwrites-input",
