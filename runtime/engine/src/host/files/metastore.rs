@@ -1,9 +1,9 @@
 //! Metastores of Hive: whether partitions and tables exist.
 //!
-//! In: `hcat://host:9083/database/table/key=value;key=value`. Out: whether a partition of these values exists. Spoken is
-//! Thrift's binary protocol, of which four calls are used, so it is written here: a library would bring its own runtime
-//! and a thousand generated types. What a metastore answers is bounded in size and depth. Everything else that a file
-//! system does is refused.
+//! In: `hcat://host:9083/database/table/key=value;key=value`. Out: whether a partition with these values exists. Only three
+//! calls of Thrift's binary protocol are needed, so the protocol is implemented here: a library would bring its own runtime
+//! and a thousand generated types. Answers are bounded in size and depth. All other operations of a file system are
+//! refused.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
