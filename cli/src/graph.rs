@@ -70,6 +70,8 @@ pub(super) enum Format {
     Mermaid,
     /// A picture.
     Svg,
+    /// A picture in dots, into a file.
+    Png,
     /// One object.
     Json,
     /// For D2.
@@ -176,7 +178,25 @@ pub(super) fn picture_of(
     Ok(graph::render(&drawing, graph::Format::Svg).to_string())
 }
 
+/// A picture as PNG.
+///
+/// # Errors
+/// Where it is too large, or where this program draws none.
+#[cfg(feature = "png")]
+pub(super) fn dots(svg: &str) -> Result<Vec<u8>, String> {
+    super::png::drawn(svg)
+}
+
+#[cfg(not(feature = "png"))]
+pub(super) fn dots(_: &str) -> Result<Vec<u8>, String> {
+    Err("this build draws no PNG (its feature `png` is off); it draws SVG".to_owned())
+}
+
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if arguments.format == Format::Png && arguments.output.is_none() {
+        let failure = Failure::new("a PNG is written to a file");
+        return Err(failure.help("such as `--output app.png`").into());
+    }
     let cache = shell.project()?;
     let given = arguments.properties.given();
     let loaded = if arguments.application.as_os_str() == "-" {
@@ -209,12 +229,16 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let format = match arguments.format {
         Format::Dot => graph::Format::Dot,
         Format::Mermaid => graph::Format::Mermaid,
-        Format::Svg => graph::Format::Svg,
+        Format::Svg | Format::Png => graph::Format::Svg,
         Format::Json => graph::Format::Json,
         Format::D2 => graph::Format::D2,
     };
     let text = graph::render(&drawing, format);
     match &arguments.output {
+        Some(path) if arguments.format == Format::Png => {
+            let dots = dots(&text.to_string());
+            write::file(path, &dots.map_err(Failure::new)?)?;
+        }
         Some(path) => write::file(path, text.as_bytes())?,
         None => shell.out(text)?,
     }

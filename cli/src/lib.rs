@@ -30,6 +30,8 @@ mod needs;
 mod operate;
 mod params;
 mod plan;
+#[cfg(feature = "png")]
+mod png;
 mod progress;
 mod properties;
 mod remote;

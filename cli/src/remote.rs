@@ -470,7 +470,11 @@ impl Server {
         let form = match format {
             graph::Format::Dot => "dot",
             graph::Format::Svg => "svg",
-            _ => return Err(Failure::new("a server draws `dot` and `svg` only").into()),
+            _ => {
+                return Err(
+                    Failure::new("of what a server draws, `dot` and `svg` are read here").into()
+                );
+            }
         };
         let query = [("show", "graph"), ("format", form), ("show-kill", "true")];
         let picture = self.get_job(&self.resolve(id)?, &query)?;

@@ -27,7 +27,7 @@ use ankus_engine::host::files::{FileSystems, FileUri, LibraryPart, library_parts
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_procedure::control::ControlError;
-use ankus_procedure::store::Reader;
+use ankus_procedure::store::{Error as StoreError, Reader};
 use ankus_project::application::PATHS;
 use ankus_project::{Given, Invocation, Project};
 use ankus_server::Fault;
@@ -93,19 +93,16 @@ struct Served {
 /// A failure of ours as a client learns it.
 fn failed(report: &miette::Report) -> Fault {
     let text = report.to_string();
-    if text.contains(&ankus_procedure::store::Error::Full.to_string()) {
-        return no_room();
+    let of_disk = [StoreError::Full, StoreError::Disk(String::new())];
+    match of_disk.iter().any(|error| text.contains(&error.to_string())) {
+        true => unwritten(&text),
+        false => Fault::internal(text),
     }
-    Fault::internal(text)
 }
 
-/// Nothing of what was asked is kept where the disk is full.
-fn no_room() -> Fault {
-    let text = format!(
-        "{}: nothing was changed; ask again when there is room",
-        ankus_procedure::store::Error::Full
-    );
-    Fault::internal(text).status(503)
+/// Nothing of what was asked is kept where the disk is full, or fails.
+fn unwritten(why: &str) -> Fault {
+    Fault::internal(format!("{why}: nothing was changed; ask again later")).status(503)
 }
 
 /// A refusal of the engine, with its code where it has one.
@@ -113,7 +110,7 @@ fn refused(error: driver::Error) -> Fault {
     let text = match error {
         driver::Error::Refused(refused) => return Fault::new(refused.code, refused.message),
         driver::Error::State(why) | driver::Error::Control(ControlError::Refused(why)) => why,
-        driver::Error::Store(ankus_procedure::store::Error::Full) => return no_room(),
+        driver::Error::Store(error) if error.may_pass() => return unwritten(&error.to_string()),
         other => return Fault::internal(other.to_string()),
     };
     if text.contains("does not take this: E1018") {
@@ -138,7 +135,8 @@ impl Served {
     /// Why nothing can be made durable at the moment, if so.
     fn refuses(&self) -> Option<String> {
         let runner = self.runner();
-        runner.driver()?.refused().map(|error| error.to_string())
+        let error = runner.driver()?.refused()?;
+        Some(format!("{error} (`{}`)", self.store.store.display()))
     }
 
     /// Settings may have changed since; a submission is read with those of now.
@@ -517,6 +515,12 @@ impl Backend for Served {
         graph::picture_of(id, &file, &self.store, with_kills, &self.project()?).map_err(unseen)
     }
 
+    fn dots(&self, svg: &str) -> Result<Vec<u8>, Fault> {
+        let undrawn =
+            |why: String| Fault::new("E0307", format!("Runtime error [{why}]")).status(404);
+        graph::dots(svg).map_err(undrawn)
+    }
+
     fn validate(&self, name: &str, text: &str) -> Result<(), Fault> {
         let read;
         let text = match name.starts_with("hdfs://") {
@@ -703,7 +707,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let refuses = served.refuses();
         match (&refused, &refuses) {
             (None, Some(why)) => shell.say(format!("{why}; what is asked is refused until then")),
-            (Some(_), None) => shell.say("there is room again"),
+            (Some(_), None) => shell.say("the store takes what is asked again"),
             _ => {}
         }
         refused = refuses;

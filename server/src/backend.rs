@@ -134,6 +134,12 @@ pub trait Backend: Send + Sync {
     /// Where it cannot be drawn.
     fn picture(&self, id: &str, with_kills: bool) -> Result<String, Fault>;
 
+    /// The same picture as PNG. `svg` is what [`picture`](Self::picture) has made.
+    ///
+    /// # Errors
+    /// Where it is too large, or where this server draws none.
+    fn dots(&self, svg: &str) -> Result<Vec<u8>, Fault>;
+
     /// Whether a server would accept the text of a definition, under a name for messages.
     ///
     /// # Errors

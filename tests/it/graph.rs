@@ -42,6 +42,25 @@ impl Definitions for Named {
 
 const FORMATS: [Format; 5] = [Format::Dot, Format::Mermaid, Format::Svg, Format::Json, Format::D2];
 
+#[test]
+fn a_picture_in_dots_goes_into_a_file() {
+    let folder = crate::cli::folder(&[(
+        "app/workflow.xml",
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a &amp; b'><start to='end'/><end name='end'/></workflow-app>",
+    )]);
+    let run = |arguments: &[&str]| {
+        let mut ankus = Command::new(env!("CARGO_BIN_EXE_ankus"));
+        ankus.args(["graph", "app", "--format", "png"]).args(arguments);
+        ankus.current_dir(folder.path()).output().expect("it runs")
+    };
+    let refused = run(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--output"));
+    assert!(run(&["--output", "app.png"]).status.success());
+    let bytes = std::fs::read(folder.path().join("app.png")).expect("written");
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 1_000, "{}", bytes.len());
+}
+
 /// Every definition of the corpus and of the mutants, with its text.
 fn all_definitions() -> Vec<(PathBuf, String, FileKind)> {
     let mut found = Vec::new();

@@ -45,7 +45,7 @@ impl Server {
     }
 
     /// A server that a command starts, or what it says instead.
-    fn spawned(mut command: Command) -> Result<Server, String> {
+    pub(crate) fn spawned(mut command: Command) -> Result<Server, String> {
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(|why| why.to_string())?;
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut line = String::new();
@@ -62,6 +62,14 @@ impl Server {
         Ok(Server { child, address })
     }
 
+    /// Ends it by the signal that service managers send, and waits for that.
+    pub(crate) fn ends(mut self) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status().expect("it is there");
+        assert!(sent.success());
+        self.child.wait().expect("it ends");
+    }
+
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         self.ask_at(method, &format!("/oozie/{path}"), headers, body)
@@ -69,7 +77,7 @@ impl Server {
 
     /// Asks for any path.
     #[track_caller]
-    fn ask_at(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    pub(crate) fn ask_at(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let length = body.len();
@@ -175,6 +183,10 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     assert_eq!(shown(), WORKFLOW);
     let log = server.ask("GET", &format!("v2/job/{id}?show=log"), "", "");
     assert!(log.body.contains("the job is SUCCEEDED"), "{}", log.body);
+    // As on a server, a picture is PNG where nothing else is asked for.
+    let dots = server.ask("GET", &format!("v1/job/{id}?show=graph"), "", "");
+    assert!(dots.head.contains("content-type: image/png\r\n"), "{}", dots.head);
+    assert!(dots.body.contains("PNG\r\n") && dots.body.len() > 2_000, "{}", dots.body.len());
     let picture = server.ask("GET", &format!("v1/job/{id}?show=graph&format=svg"), "", "");
     assert!(picture.body.contains("<svg"), "{}", picture.body);
     let list = server.json("v1/jobs?filter=status%3DSUCCEEDED%3Bname%3Dtidy&len=1");
@@ -564,7 +576,7 @@ fn alerts_of_a_coordinator_are_turned_off_and_on() {
         }
     }
     assert!(ask("sla-disable&date=soon").head.contains("e1026"));
-    assert!(ask("sla-change&value=sla-should-end%3D20").head.contains("e1027"));
+    assert!(ask("sla-change&value=colour%3D20").head.contains("e1027"));
     let id = submitted("/d");
     let answer = server.ask("PUT", &format!("v2/job/{id}?action=sla-disable"), xml, "");
     assert!(answer.head.contains("e1026") && answer.status.starts_with("400"), "{}", answer.head);
@@ -706,6 +718,7 @@ fn a_full_disk_is_waited_for() {
     let refused = server.submit("v1/jobs?action=start", "a");
     assert!(refused.status.starts_with("503"), "{} {}", refused.status, refused.body);
     assert!(refused.body.contains("no room is left on the disk"), "{}", refused.body);
+    assert!(refused.body.replace('\\', "").contains("small/store"), "{}", refused.body);
     let ready = || server.ask_at("GET", "/readyz", "", "").status;
     assert!(ready().starts_with("503"));
     assert!(server.ask_at("GET", "/healthz", "", "").status.starts_with("200"));

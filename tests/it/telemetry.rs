@@ -197,6 +197,59 @@ fn what_a_collector_refuses_is_sent_later_and_a_rerun_begins_a_trace() {
     assert_eq!(ids.len(), all.len(), "{all:#?}");
 }
 
+/// The first action has its data, the second waits for some that never come.
+const DAILY: &str = r#"<coordinator-app xmlns="uri:oozie:coordinator:0.4" name="daily" frequency="${coord:days(1)}" start="2024-01-01T00:00Z" end="2024-01-03T00:00Z" timezone="UTC">
+<datasets><dataset name="d" frequency="${coord:days(1)}" initial-instance="2024-01-01T00:00Z" timezone="UTC"><uri-template>hdfs://nn/data/${DAY}</uri-template><done-flag/></dataset></datasets>
+<input-events><data-in name="in" dataset="d"><instance>${coord:current(0)}</instance></data-in></input-events>
+<action><workflow><app-path>hdfs://nn/apps/tidy</app-path></workflow></action></coordinator-app>"#;
+const TIDY: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="tidy"><start to="make"/><action name="make"><fs><mkdir path="hdfs://nn/made"/></fs><ok to="end"/><error to="end"/></action><end name="end"/></workflow-app>"#;
+
+#[test]
+fn actions_of_coordinators_are_told_of_and_what_ended_while_nobody_sent() {
+    let folder = folder(&[
+        (".ankus/root/apps/daily/coordinator.xml", DAILY),
+        (".ankus/root/apps/tidy/workflow.xml", TIDY),
+        (".ankus/root/data/01/a", ""),
+    ]);
+    let collector = Collector::start();
+    let first = server(folder.path(), &collector);
+    let body = "<configuration><property><name>user.name</name><value>ana</value></property><property><name>oozie.coord.application.path</name><value>hdfs://nn/apps/daily</value></property></configuration>";
+    let kind = "content-type: application/xml\r\n";
+    let made = first.ask("POST", "v1/jobs?action=start", kind, body);
+    assert!(made.status.starts_with("201"), "{} {}", made.status, made.head);
+    let made: Value = serde_json::from_str(&made.body).expect("JSON");
+    let daily = made["id"].as_str().expect("an id");
+    assert_eq!(collector.spans(3).len(), 3);
+    // The other one ends without a workflow.
+    let killed =
+        first.ask("PUT", &format!("v2/job/{daily}?action=kill&type=action&scope=2"), "", "");
+    assert_eq!(killed.status, "200 OK", "{}", killed.head);
+    let spans = collector.spans(4);
+    assert_eq!(spans.len(), 4, "{spans:#?}");
+    let (action, job, late) =
+        (named(&spans, "daily@1"), named(&spans, "tidy"), named(&spans, "daily@2"));
+    assert_eq!(job["parentSpanId"], action["spanId"]);
+    assert_eq!(job["traceId"], action["traceId"]);
+    assert_eq!(named(&spans, "make")["parentSpanId"], job["spanId"]);
+    assert_eq!((action.get("parentSpanId"), late.get("parentSpanId")), (None, None));
+    assert_ne!(late["traceId"], action["traceId"]);
+    assert_eq!(
+        (&action["status"]["code"], &late["status"]["message"]),
+        (&1.into(), &"KILLED".into())
+    );
+    assert_eq!(attributes(late)["oozie.action.nominal_time_ms"], "1704153600000");
+    // Ended as a service is, it has written how far it has come.
+    first.ends();
+    let second = Server::start(folder.path(), &[]);
+    let id = second.id("v1/jobs?action=start", "tidy");
+    second.waits(&id, "SUCCEEDED");
+    second.ends();
+    let _third = server(folder.path(), &collector);
+    let is_sent = |spans: &[Value]| spans.iter().any(|span| attributes(span)["oozie.job.id"] == id);
+    let sent = (5..50).any(|count| is_sent(&collector.spans(count)));
+    assert!(sent, "{:#?}", collector.spans(4));
+}
+
 #[test]
 fn what_is_no_collector_is_refused() {
     let folder = apps();

@@ -189,6 +189,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/man.rs", "makes the folder that was asked for"),
     ("cli/src/serve/access.rs", "accounts, certificates and keys that the command line names"),
     ("cli/src/serve/pages.rs", "unpacks uploaded applications below the root"),
+    ("cli/src/serve/traces.rs", "the file of the store that says up to when traces were sent"),
     ("cli/src/stores.rs", "stores and their copies, by the names that were given"),
     ("cli/src/test/first.rs", "makes the folder of scenarios"),
     ("cli/src/test/timed.rs", "makes the folder of scenarios"),

@@ -1,20 +1,25 @@
 //! Traces of ended workflows, sent to an OpenTelemetry collector: OTLP over HTTP, in its JSON form.
 //!
 //! A thread of its own is told which workflows end, reads them from the store and sends their spans. A collector that does not
-//! answer delays no job: spans wait for it, up to a number, and what is lost then is reported. The form is simple and fixed by
-//! its specification (OTLP 1.x), so it is written here; the SDK would bring an executor and a second HTTP client.
+//! answer delays no job: spans wait for it, up to a number, and what is lost then is reported. A file of the store says up to which
+//! moment all was sent, so that what ends while nobody sends is sent later. The form is simple and fixed by its specification
+//! (OTLP 1.x), so it is written here; the SDK would bring an executor and a second HTTP client.
 
 use super::Served;
 use crate::Failure;
 use crate::runner::Runner;
 use crate::store::Masked;
+use ankus_engine::driver::list;
 use ankus_engine::driver::spans::{self, Span, Value as Of};
+use ankus_procedure::private;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::fs;
+use std::io::ErrorKind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So many workflows wait for a collector that does not answer.
 const MOST: usize = 10_000;
@@ -28,6 +33,12 @@ const LONGEST: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a workflow is looked at again whose end does not show yet.
 const LOOKS: u32 = 20;
+/// The file of the store that says up to when all was sent, in milliseconds since 1970.
+const SENT: &str = "traces.sent";
+/// How long before that a workflow may have ended of which nobody had been told yet.
+const SLACK_MS: i64 = 60_000;
+/// How often the file is written.
+const MARKS: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct TraceArguments {
@@ -106,7 +117,18 @@ impl TraceArguments {
     ) -> miette::Result<Option<Exporter>> {
         let Some(collector) = self.collector()? else { return Ok(None) };
         let (stop, stops) = channel();
-        let mut sending = Sending { served, collector, say, told, due: VecDeque::new(), lost: 0 };
+        let mut sending = Sending {
+            served,
+            collector,
+            say,
+            told: None,
+            due: VecDeque::new(),
+            lost: 0,
+            marked: None,
+        };
+        if told.is_some() {
+            sending.begin(told);
+        }
         let thread = std::thread::Builder::new().name("traces".to_owned());
         let thread = thread.spawn(move || sending.run(&stops)).map_err(|why| {
             Failure::new(format!("there is no room for the thread that sends traces: {why}"))
@@ -140,6 +162,13 @@ struct Sending {
     due: VecDeque<(String, u32)>,
     /// How many were lost that nobody has been told of.
     lost: usize,
+    /// When it was last written up to when all was sent.
+    marked: Option<Instant>,
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl Sending {
@@ -153,9 +182,11 @@ impl Sending {
         let mut failed = false;
         loop {
             let is_last = stops.recv_timeout(pause) != Err(RecvTimeoutError::Timeout);
+            let began = now_ms();
             self.hear();
             match self.send() {
                 Ok(()) => {
+                    self.mark(began, is_last);
                     if std::mem::take(&mut failed) {
                         self.say(format!("traces: {} answers again", self.collector.url));
                     }
@@ -179,6 +210,45 @@ impl Sending {
         }
     }
 
+    /// From now on this process runs the store: what has ended while nobody sent it is due.
+    fn begin(&mut self, told: Option<Receiver<String>>) {
+        self.told = told;
+        let path = self.served.store.store.join(SENT);
+        let sent = match fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse::<i64>().ok(),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return self.say(format!("traces: `{}`: {error}", path.display())),
+        };
+        // Nobody has sent anything from this store yet, and what was before is not asked for.
+        let Some(sent) = sent else { return };
+        let found = self.served.readers.one().map_err(|report| report.to_string());
+        let found = found.and_then(|reader| {
+            list::ended_since(&*reader, sent - SLACK_MS, MOST).map_err(|error| error.to_string())
+        });
+        match found {
+            Ok((mut ids, total)) => {
+                ids.reverse();
+                self.lost += total - ids.len();
+                self.due.extend(ids.into_iter().map(|id| (id, LOOKS)));
+            }
+            Err(why) => self.say(format!("traces: what has ended before cannot be read: {why}")),
+        }
+    }
+
+    /// Keeps that all was sent that had ended by then.
+    fn mark(&mut self, by: i64, is_last: bool) {
+        let is_early = self.marked.is_some_and(|at| at.elapsed() < MARKS);
+        // Whoever does not run the store is not told of everything.
+        if self.told.is_none() || !self.due.is_empty() || is_early && !is_last {
+            return;
+        }
+        self.marked = Some(Instant::now());
+        let path = self.served.store.store.join(SENT);
+        if let Err(error) = private::write(&path, by.to_string()) {
+            self.say(format!("traces: `{}`: {error}", path.display()));
+        }
+    }
+
     /// Takes over what has ended since.
     fn hear(&mut self) {
         // Whoever runs the store may have changed, and may be us now.
@@ -186,7 +256,7 @@ impl Sending {
         let new = runner.driver().and_then(|driver| driver.endings(MOST));
         drop(runner);
         if new.is_some() {
-            self.told = new;
+            self.begin(new);
         }
         let Some(told) = &self.told else { return };
         self.due.extend(told.try_iter().map(|id| (id, 0)));

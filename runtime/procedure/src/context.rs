@@ -50,6 +50,7 @@ pub(crate) struct Effects {
 pub struct Context<'a> {
     pub(crate) id: ProcedureId,
     pub(crate) parent: Option<ProcedureId>,
+    pub(crate) answers_to: Option<ProcedureId>,
     pub(crate) abort: bool,
     pub(crate) restarted: bool,
     pub(crate) messages: &'a mut Vec<Message>,
@@ -70,6 +71,11 @@ impl Context<'_> {
     /// Its parent's id, if it is a child.
     pub fn parent(&self) -> Option<ProcedureId> {
         self.parent
+    }
+
+    /// Who gets its answer, if it was [spawned](Self::spawn).
+    pub fn answers_to(&self) -> Option<ProcedureId> {
+        self.answers_to
     }
 
     /// Time and randomness.

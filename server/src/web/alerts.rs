@@ -1,22 +1,145 @@
-//! `action=sla-enable` and `sla-disable`: whether anybody is told of the expectations of a coordinator's actions.
-//! (`reference` of the web API, 7; of coordinators' lifecycle, 10)
+//! `action=sla-enable` and `sla-disable`: whether anybody is told of the expectations of a coordinator's actions; `sla-change`: what
+//! is expected of them. (`reference` of the web API, 7; of coordinators' lifecycle, 12)
 //!
-//! In: which actions, by numbers and times; all where none are named. Out: the job's property of what is silent.
+//! In: which actions, by numbers and times; all where none are named. Out: the job's property of what is silent; expectations of
+//! actions that have not ended, and of those that are still to be made where none were named.
 
 use super::job::{Id, Kind, numbers};
 use crate::Shared;
 use crate::answer::Fault;
 use crate::request::Request;
 use ankus_engine::driver::bundle;
-use ankus_engine::driver::coordinator::{self, Message};
-use ankus_lang::coordinator::Definition;
+use ankus_engine::driver::coordinator::{self, Kept, Message};
+use ankus_lang::coordinator::{Actions, Definition, Sla};
+use ankus_lang::machine::coordinator::Event;
 use ankus_procedure::store::Reader;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The property that says of which actions nobody is told: numbers, times, ranges of both, or `ALL`.
 const SILENT: &str = "oozie.sla.disable.alerts";
 /// The same for whole coordinators.
 const SILENT_COORDINATORS: &str = "oozie.sla.disable.alerts.coord";
+
+/// What `sla-change` changes: the names of its values, and of the elements.
+const EXPECTATIONS: [(&str, &str); 4] = [
+    ("sla-nominal-time", "nominal-time"),
+    ("sla-should-start", "should-start"),
+    ("sla-should-end", "should-end"),
+    ("sla-max-duration", "max-duration"),
+];
+
+/// Elements of an SLA block with their texts.
+type Leaves = Vec<(String, String)>;
+
+/// Changes what is expected.
+pub(super) fn change(
+    shared: &Shared,
+    reader: &dyn Reader,
+    request: &Request,
+    id: &Id<'_>,
+    by: &str,
+) -> Result<(), Fault> {
+    let failed = |why: &str| Fault::new("E1027", format!("SLA change command failed. {why}"));
+    let values = values(request.required("value")?).map_err(|why| failed(&why))?;
+    for job in jobs(reader, request, id)? {
+        let Some(record) = coordinator::record(reader, &job)? else { continue };
+        let mut definition = coordinator::definition(reader, &job)?;
+        if definition.sla.is_none() {
+            return Err(failed(&format!("the coordinator {job} has no <sla:info>")));
+        }
+        let actions = coordinator::actions(reader, &job)?;
+        let chosen = chosen(request, &definition, &actions)?;
+        let is_whole = chosen.is_none();
+        let prepared = Actions::new(&definition);
+        let mut changes = Vec::new();
+        for (number, kept) in &actions {
+            let is_meant = chosen.as_ref().is_none_or(|chosen| chosen.contains(number));
+            let run = &kept.run;
+            if !is_meant || !run.status.is_active() || run.sla.is_none() {
+                continue;
+            }
+            let mut leaves = run.data.sla.clone();
+            for (name, text) in &values {
+                let value = prepared.expectation(&job, &run.data, text);
+                put(&mut leaves, name, value.map_err(|why| failed(&why.message))?);
+            }
+            Sla::register(&leaves, definition.schedule.processing)
+                .map_err(|why| failed(&why.message))?;
+            changes.push((*number, leaves));
+        }
+        if changes.is_empty() && !is_whole {
+            let why = "none of these actions is expected to do something still";
+            return Err(Fault::new("E1026", format!("SLA alert update command failed: {why}")));
+        }
+        if !changes.is_empty() {
+            let event = Event::Expect(changes);
+            shared.backend.coordinator(by, &job, Message::Event(event))?;
+        }
+        if let Some((_, leaves)) = definition.sla.as_mut().filter(|_| is_whole) {
+            for (name, text) in &values {
+                put(leaves, name, text.clone());
+            }
+            // What was changed since it was submitted stays so.
+            definition.schedule.end = record.job.end;
+            definition.controls = record.job.controls;
+            shared.backend.coordinator(by, &job, Message::Update(Box::new(definition)))?;
+        }
+    }
+    Ok(())
+}
+
+/// The pairs of a value such as `sla-should-end=30;sla-max-duration=20`, by the names of elements.
+fn values(text: &str) -> Result<Vec<(&'static str, String)>, String> {
+    let mut all: Vec<(&'static str, String)> = Vec::new();
+    for pair in text.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
+        let (name, value) =
+            pair.split_once('=').ok_or_else(|| format!("`{pair}` is not NAME=VALUE"))?;
+        let known = EXPECTATIONS.iter().find(|(known, _)| *known == name.trim());
+        let Some((name, leaf)) = known else {
+            return Err(format!("Unsupported parameter {}", name.trim()));
+        };
+        if all.iter().any(|(other, _)| other == leaf) {
+            return Err(format!("{name} is given twice"));
+        }
+        all.push((*leaf, value.trim().to_owned()));
+    }
+    if all.is_empty() { Err("nothing is to be changed".to_owned()) } else { Ok(all) }
+}
+
+fn put(leaves: &mut Leaves, name: &str, value: String) {
+    match leaves.iter_mut().find(|(known, _)| known == name) {
+        Some((_, text)) => *text = value,
+        None => leaves.push((name.to_owned(), value)),
+    }
+}
+
+/// The numbers of the actions that a request names; nothing where it names none.
+fn chosen(
+    request: &Request,
+    definition: &Definition,
+    actions: &BTreeMap<i64, Kept>,
+) -> Result<Option<BTreeSet<i64>>, Fault> {
+    let (listed, dates) = (listed(request, "action-list"), listed(request, "date"));
+    if listed.is_empty() && dates.is_empty() {
+        return Ok(None);
+    }
+    let mut all = BTreeSet::new();
+    for item in listed {
+        all.extend(numbers(item)?);
+    }
+    let zone = definition.schedule.processing;
+    for date in dates {
+        let (from, to) = date.split_once("::").unwrap_or((date, date));
+        let read = |text: &str| {
+            let why = |_| format!("SLA change command failed. `{text}` is not a date");
+            zone.parse(text.trim()).map_err(|error| Fault::new("E1027", why(error)))
+        };
+        let within = read(from)?..=read(to)?;
+        let meant = actions.iter().filter(|(_, kept)| within.contains(&kept.run.data.nominal));
+        all.extend(meant.map(|(number, _)| *number));
+    }
+    Ok(Some(all))
+}
 
 /// Turns alerts on or off.
 pub(super) fn switch(

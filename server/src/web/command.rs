@@ -1,6 +1,7 @@
 //! `PUT /vN/job/ID`: one job, commanded. (`reference` of the web API, 7)
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use super::job::{
     BUNDLE_QUERY, COORDINATOR_QUERY, Id, Kind, WORKFLOW_QUERY, exists, newer, no_job, no_row,
@@ -33,7 +34,15 @@ pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Resu
             if record.job.status.is_end() {
                 return Ok(());
             }
-            shared.backend.command(by, id, command)
+            shared.backend.command(by, id, command)?;
+            until(|| {
+                let now = workflow_record(&*reader, id)?.map(|record| record.job.status);
+                Ok(now.is_none_or(|now| match action {
+                    "suspend" => !matches!(now, JobStatus::Running),
+                    "resume" => !matches!(now, JobStatus::Suspended),
+                    _ => now.is_end(),
+                }))
+            })
         }
         Kind::Coordinator => {
             let record =
@@ -41,15 +50,33 @@ pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Resu
             if record.job.status.is_end() {
                 return Ok(());
             }
-            shared.backend.coordinator(by, id, Message::Event(event))
+            shared.backend.coordinator(by, id, Message::Event(event))?;
+            until(|| {
+                let now = coordinator::record(&*reader, id)?.map(|record| record.job.status);
+                Ok(now.is_none_or(|now| has_taken(now, action)))
+            })
         }
         Kind::Bundle => {
             let record = bundle::record(&*reader, id)?.ok_or_else(|| no_row(BUNDLE_QUERY))?;
             if record.job.status.is_end() {
                 return Ok(());
             }
-            shared.backend.bundle(by, id, of_bundle)
+            shared.backend.bundle(by, id, of_bundle)?;
+            until(|| {
+                let now = bundle::record(&*reader, id)?.map(|record| record.job.status);
+                Ok(now.is_none_or(|now| has_taken(now, action)))
+            })
         }
+    }
+}
+
+/// Whether a coordinator or a bundle in this state has taken a command.
+fn has_taken(now: Timed, action: &str) -> bool {
+    let is_suspended = now.name().contains("SUSPENDED");
+    match action {
+        "suspend" => is_suspended || now.is_end(),
+        "resume" => !is_suspended,
+        _ => now.is_end(),
     }
 }
 
@@ -163,6 +190,7 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
             let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
             let event = Event::KillActions(kind, scope);
             shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            has_come(&*reader, id.job, &numbers, |status| !status.is_active())?;
             Ok(Answer::json(&changed(shared, &*reader, id.job, &numbers)?))
         }
         ("suspend" | "resume" | "kill", _) => {
@@ -195,14 +223,11 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
             let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
             let event = Event::IgnoreActions(kind, scope);
             shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            has_come(&*reader, id.job, &numbers, |status| status == ActionStatus::Ignored)?;
             Ok(Answer::json(&changed(shared, &*reader, id.job, &numbers)?))
         }
         ("rerun", Kind::Workflow) => {
-            let configuration = match request.body.is_empty() {
-                true => BTreeMap::new(),
-                false => request.configuration()?,
-            };
-            shared.backend.rerun(by, id.job, &configuration)?;
+            shared.backend.rerun(by, id.job, &request.configuration()?)?;
             Ok(Answer::done())
         }
         ("update", Kind::Coordinator) => {
@@ -259,11 +284,37 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
             Ok(Answer::done())
         }
         ("sla-change", _) => {
-            let why = "what is expected of an action that was made does not change";
-            Err(Fault::new("E1027", format!("SLA change command failed. {why}")))
+            alerts::change(shared, &*reader, request, id, by)?;
+            Ok(Answer::done())
         }
         (other, _) => Err(Fault::value("action", other)),
     }
+}
+
+/// How long an answer waits at most for the state that was asked for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Waits until something is so: what changes meanwhile may be what somebody else has asked for.
+fn until(mut is_so: impl FnMut() -> Result<bool, Fault>) -> Result<(), Fault> {
+    let began = Instant::now();
+    while !is_so()? && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+/// Waits until actions of a coordinator have come to a state.
+fn has_come(
+    reader: &dyn Reader,
+    id: &str,
+    numbers: &[i64],
+    is_it: impl Fn(ActionStatus) -> bool,
+) -> Result<(), Fault> {
+    until(|| {
+        let actions = coordinator::actions(reader, id)?;
+        let mut meant = numbers.iter().filter_map(|number| actions.get(number));
+        Ok(meant.all(|kept| is_it(kept.run.status)))
+    })
 }
 
 /// Whether an action of a coordinator goes on no more.

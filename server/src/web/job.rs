@@ -351,7 +351,11 @@ fn picture(
         Fault::new("E0307", format!("Runtime error [{inner}]")).status(404)
     })?;
     let with_kills = matches!(request.parameter("show-kill"), Some("yes" | "1" | "true"));
-    match request.parameter("format").unwrap_or("svg") {
+    match request.parameter("format").unwrap_or("png") {
+        "png" => {
+            let svg = shared.backend.picture(id.job, with_kills)?;
+            Ok(Answer::of("image/png", shared.backend.dots(&svg)?))
+        }
         "svg" => {
             let svg = shared.backend.picture(id.job, with_kills)?;
             Ok(Answer::of("image/svg+xml", svg))

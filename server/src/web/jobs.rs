@@ -10,8 +10,8 @@ use crate::request::Request;
 use ankus_engine::driver::list::{self, Kind};
 use ankus_engine::driver::{bundle, coordinator, filter, view};
 use ankus_lang::machine::Command;
-use ankus_lang::machine::coordinator::Event;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::machine::coordinator::{ActionStatus, Event};
 use serde_json::{Value, json};
 
 /// How long a list is unless somebody asks for another length.
@@ -230,7 +230,15 @@ impl Bulk {
             match name {
                 "bundle" => bulk.bundles = list(value),
                 "coordinators" => bulk.coordinators = list(value),
-                "actionstatus" => bulk.statuses = list(value),
+                "actionstatus" => {
+                    bulk.statuses = list(value);
+                    let is_one = |text: &String| {
+                        ActionStatus::ALL.iter().any(|status| status.name() == text.as_str())
+                    };
+                    if let Some(wrong) = bulk.statuses.iter().find(|text| !is_one(text)) {
+                        return Err(broken(&format!("invalid action status [{wrong}]")));
+                    }
+                }
                 "startcreatedtime" => bulk.created.0 = time()?,
                 "endcreatedtime" => bulk.created.1 = time()?,
                 "startscheduledtime" => bulk.scheduled.0 = time()?,

@@ -28,7 +28,20 @@ pub(crate) fn answer(shared: &Shared, request: &mut Request) -> Answer {
     let has_body = matches!(request.method.as_str(), "GET" | "POST" | "HEAD");
     match served(shared, request) {
         Ok(answer) => answer,
-        Err(fault) => Answer::fault(&fault, has_body),
+        Err(fault) => Answer::fault(&named(shared, fault), has_body),
+    }
+}
+
+/// A fault of the store's disk, with what the store says of itself: which folder it is.
+fn named(shared: &Shared, fault: Fault) -> Fault {
+    if fault.status != 503 || fault.code.is_some() {
+        return fault;
+    }
+    match shared.backend.trouble() {
+        Some(why) => {
+            Fault { message: format!("{why}: nothing was changed; ask again later"), ..fault }
+        }
+        None => fault,
     }
 }
 

@@ -225,12 +225,18 @@ pub(crate) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<S
             // The real server sees in a pass that comes every minute that a coordinator has ended.
             let is_ended = told.contains_key("coordJobName") && ours["status"] == "SUCCEEDED";
             for (name, value) in told {
+                let other = ours.get(name).unwrap_or(&Value::Bool(false));
+                // The database gives those of a bundle in any order, and did.
+                if name == "bundleCoordJobs" {
+                    let (told, ours) = (by_name(value), by_name(other));
+                    compared(&format!("{at}.{name}"), &told, &ours, differs);
+                    continue;
+                }
                 if has_failed && matches!(name.as_str(), "externalId" | "consoleUrl")
                     || is_ended && matches!(name.as_str(), "status" | "toString")
                 {
                     continue;
                 }
-                let other = ours.get(name).unwrap_or(&Value::Bool(false));
                 compared(&format!("{at}.{name}"), value, other, differs);
             }
             for name in ours.keys().filter(|name| !told.contains_key(*name)) {
@@ -252,6 +258,13 @@ pub(crate) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<S
         }
         _ => {}
     }
+}
+
+/// Coordinators by their names.
+fn by_name(coordinators: &Value) -> Value {
+    let mut all = coordinators.as_array().cloned().unwrap_or_default();
+    all.sort_by_key(|one| one["coordJobName"].to_string());
+    Value::Array(all)
 }
 
 /// The properties of a configuration, whose order says nothing; what is none is compared as it is.

@@ -438,7 +438,7 @@ impl Job {
         }
         // Of one that a client has run again by itself its coordinator hears no more than this.
         let again = match (before, loaded.run.job.status) {
-            _ if context.parent().is_some() => None,
+            _ if context.answers_to().is_some_and(|to| shared.lives(to)) => None,
             (_, JobStatus::Succeeded) if ended => Some(WorkflowStatus::Succeeded),
             (_, JobStatus::Failed) if ended => Some(WorkflowStatus::Failed),
             (_, JobStatus::Killed) if ended => Some(WorkflowStatus::Killed),

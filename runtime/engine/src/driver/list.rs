@@ -404,6 +404,23 @@ pub fn last_ends(reader: &dyn Reader) -> Result<Vec<Listed>, Error> {
     Ok(listed.filter(|job| job.kind == Kind::Workflow).collect())
 }
 
+/// The ids of workflows that have ended since a moment, in milliseconds since 1970: the last `most` of them, and how many there are.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn ended_since(
+    reader: &dyn Reader,
+    since: i64,
+    most: usize,
+) -> Result<(Vec<String>, usize), Error> {
+    let all = vec![
+        vec![Test::Is("kind", Kind::Workflow.name().into())],
+        vec![Test::AtLeast("ended", since)],
+    ];
+    let found = reader.find(&JOBS, &Query { all, order: "ended", offset: 0, limit: most })?;
+    Ok((found.lines.into_iter().map(|line| line.id).collect(), found.total))
+}
+
 /// Finds jobs, and says how many there are in all: `offset` of them are passed over, and at most `len` are answered. A job whose row
 /// is damaged is listed with what was last known of it.
 pub fn jobs(

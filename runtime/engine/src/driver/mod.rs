@@ -577,8 +577,8 @@ impl Driver {
         }
     }
 
-    /// The ids of workflows that end from now on, each shortly before that shows in the store; none where somebody has asked
-    /// before. Whoever does not keep up loses some: at most `most` wait.
+    /// The ids of workflows that end from now on, and of actions of coordinators that end without one, each shortly before that shows
+    /// in the store; none where somebody has asked before. Whoever does not keep up loses some: at most `most` wait.
     pub fn endings(&self, most: usize) -> Option<Receiver<String>> {
         let (tell, told) = sync_channel(most);
         self.shared.endings.set(tell).ok().map(|()| told)

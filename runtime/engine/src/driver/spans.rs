@@ -1,11 +1,13 @@
-//! Ended workflows as spans of a trace: the job, its actions, and the attempts of an action that was retried.
+//! Ended workflows as spans of a trace: the action of the coordinator that started the job, the job, its actions, and the attempts
+//! of an action that was retried.
 //!
 //! In: the store. Out: [`Span`]s, which an exporter writes in the form that its collector reads. Ids are derived from those of
 //! jobs, so that whoever tells of a job again tells the same. A job that nothing above it started begins a trace, and so does
 //! each of its reruns; a sub-workflow belongs to the trace of its caller, below the action that started it.
 
 use super::object::Mask;
-use super::{Error, JobRecord, view};
+use super::{Error, JobRecord, coordinator, view};
+use ankus_lang::machine::coordinator::ActionStatus;
 use ankus_lang::machine::{JobStatus, Row, Run, Status};
 use ankus_lang::plan::{Plan, Work};
 use ankus_procedure::store::Reader;
@@ -75,8 +77,8 @@ fn id(parts: &[&str]) -> u64 {
     folded.max(1)
 }
 
-/// The spans of a workflow that has ended, its own first; none while it has not. `mask` hides the secrets of a job with the
-/// properties it is given.
+/// The spans of a workflow that has ended, its own first, or of an action of a coordinator (`ID@NUMBER`) that has ended without one;
+/// none while it has not. `mask` hides the secrets of a job with the properties it is given.
 ///
 /// # Errors
 /// Where the store cannot be read.
@@ -85,6 +87,9 @@ pub fn spans<M: Mask>(
     job: &str,
     mask: impl FnOnce(&Run) -> M,
 ) -> Result<Vec<Span>, Error> {
+    if job.contains('@') {
+        return Ok(ended_alone(reader, job)?.into_iter().collect());
+    }
     let Some(record) = view::record(reader, job)? else { return Ok(Vec::new()) };
     let Some(ended) = record.job.ended.filter(|_| record.job.status.is_end()) else {
         return Ok(Vec::new());
@@ -93,8 +98,11 @@ pub fn spans<M: Mask>(
     let plan = view::plan(reader, &record)?;
     let mask = mask(&run);
     let (trace, parent) = above(reader, &record)?;
+    let started_it = of_coordinator(reader, &record, trace, ended)?;
+    let parent = started_it.as_ref().map(|span| span.id).or(parent);
     let told = Told { run: &run, plan: &plan, mask: &mask, trace, ended };
     let mut spans = vec![told.job(parent)];
+    spans.extend(started_it);
     for (node, row) in run.in_order() {
         if let Work::Action(action) = &plan.node(node).work
             // What a rerun passed over was done in the run before.
@@ -112,7 +120,7 @@ fn above(reader: &dyn Reader, record: &JobRecord) -> Result<(u128, Option<u64>),
     let mut parent = None;
     let mut top = record.clone();
     for depth in 0..DEEPEST {
-        // The action of a coordinator is not a workflow, and begins a trace with each workflow.
+        // The action of a coordinator begins a trace with each of its workflows.
         let Some(caller) = top.job.parent_id.as_deref() else { break };
         let Some(caller) = view::record(reader, caller)? else { break };
         if depth == 0 {
@@ -125,6 +133,96 @@ fn above(reader: &dyn Reader, record: &JobRecord) -> Result<(u128, Option<u64>),
         top = caller;
     }
     Ok((hash(&["trace", &top.job.id, &top.job.run.to_string()]), parent))
+}
+
+/// The action of a coordinator that started a workflow, from when it was made until the workflow has ended.
+fn of_coordinator(
+    reader: &dyn Reader,
+    record: &JobRecord,
+    trace: u128,
+    ended: i64,
+) -> Result<Option<Span>, Error> {
+    let job = &record.job;
+    let Some((of, kept)) = coordinated(reader, job.parent_id.as_deref().unwrap_or_default())?
+    else {
+        return Ok(None);
+    };
+    // One that ran again did not wait anew.
+    let started = match job.run {
+        0 => kept.run.created.millis(),
+        _ => job.started.unwrap_or(job.created),
+    };
+    let fault = (job.status != JobStatus::Succeeded).then(|| job.status.name().to_owned());
+    let own = id(&["coordinator", &job.id, &job.run.to_string()]);
+    Ok(Some(of.span((trace, own), (started, ended), job.status.name(), fault)))
+}
+
+/// An action of a coordinator that came to its end without a workflow.
+fn ended_alone(reader: &dyn Reader, action: &str) -> Result<Option<Span>, Error> {
+    let Some((of, kept)) = coordinated(reader, action)? else { return Ok(None) };
+    let run = &kept.run;
+    let Some(ended) = kept.beside.ended.filter(|_| !run.status.is_active() && !run.has_workflow)
+    else {
+        return Ok(None);
+    };
+    let started = run.created.millis().to_string();
+    let ids = (hash(&["trace", action, &started]), id(&["coordinator", action, &started]));
+    let status = run.status;
+    let fault = match run.fault() {
+        _ if matches!(status, ActionStatus::Skipped | ActionStatus::Ignored) => None,
+        Some((code, _)) if !code.is_empty() => Some(format!("{}: {code}", status.name())),
+        _ => Some(status.name().to_owned()),
+    };
+    Ok(Some(of.span(ids, (run.created.millis(), ended * 1000), status.name(), fault)))
+}
+
+/// An action of a coordinator that is told of.
+struct Coordinated<'a> {
+    action: &'a str,
+    coordinator: coordinator::Record,
+    nominal: i64,
+}
+
+fn coordinated<'a>(
+    reader: &dyn Reader,
+    action: &'a str,
+) -> Result<Option<(Coordinated<'a>, coordinator::Kept)>, Error> {
+    let Some((id, number)) = action.rsplit_once('@') else { return Ok(None) };
+    let Ok(number) = number.parse::<i64>() else { return Ok(None) };
+    let Some(coordinator) = coordinator::record(reader, id)? else { return Ok(None) };
+    let Some(kept) = coordinator::action(reader, id, number)? else { return Ok(None) };
+    let nominal = kept.run.data.nominal.millis();
+    Ok(Some((Coordinated { action, coordinator, nominal }, kept)))
+}
+
+impl Coordinated<'_> {
+    fn span(
+        &self,
+        (trace, id): (u128, u64),
+        (started, ended): (i64, i64),
+        status: &str,
+        fault: Option<String>,
+    ) -> Span {
+        let coordinator = &self.coordinator;
+        let (_, number) = self.action.rsplit_once('@').unwrap_or_default();
+        Span {
+            trace,
+            id,
+            parent: None,
+            name: format!("{}@{number}", coordinator.name),
+            started: started.min(ended),
+            ended,
+            fault,
+            attributes: vec![
+                ("oozie.job.id", Value::from(self.action)),
+                ("oozie.job.name", coordinator.name.as_str().into()),
+                ("oozie.job.user", coordinator.user.as_str().into()),
+                ("oozie.job.status", status.into()),
+                ("oozie.job.parent", coordinator.id.as_str().into()),
+                ("oozie.action.nominal_time_ms", Value::Number(self.nominal)),
+            ],
+        }
+    }
 }
 
 fn action_id(run: &Run, name: &str) -> u64 {

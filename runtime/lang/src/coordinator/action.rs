@@ -299,6 +299,26 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 
+    /// A text of an SLA block for an action that was made, as it would have been evaluated then. `id` is that of the job.
+    pub fn expectation(&self, id: &str, action: &Action, text: &str) -> Result<String, Failure> {
+        let phase = Phase::CoordinatorSlaCreate;
+        let context = Context {
+            definition: self.definition,
+            phase,
+            action_id: (id, action.number),
+            nominal: action.nominal,
+            actual: action.actual,
+            dataset: None,
+            data: Some((&action.inputs, &action.outputs)),
+            existing: None,
+            answers: self.answers,
+            failed: RefCell::default(),
+        };
+        let template = compile(text, phase, self.functions());
+        let value = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
+        Ok(value.into_owned())
+    }
+
     fn instances(
         &self,
         prepared: &Prepared<'_>,

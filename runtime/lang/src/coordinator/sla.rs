@@ -164,6 +164,21 @@ impl Sla {
         })
     }
 
+    /// The same expectation of other values, read as [`register`](Self::register) reads them. What is decided stays so.
+    pub fn changed(
+        &self,
+        leaves: &[(String, String)],
+        zone: ProcessingZone,
+    ) -> Result<Sla, Failure> {
+        Ok(Sla {
+            status: self.status,
+            start_decided: self.start_decided,
+            duration_decided: self.duration_decided,
+            end_decided: self.end_decided,
+            ..Sla::register(leaves, zone)?
+        })
+    }
+
     /// Whether nothing more can come.
     pub fn is_over(&self) -> bool {
         self.start_decided && self.duration_decided && self.end_decided
@@ -307,6 +322,21 @@ mod tests {
         assert_eq!(sla.status, SlaStatus::Miss);
         let ended = Progress { ended: Some(Instant(700)), is_well: true, ..started };
         assert_eq!(sla.look(Instant(700), ended), []);
+    }
+
+    #[test]
+    fn what_is_changed_counts_for_what_is_not_decided() {
+        let leaves = [NOMINAL, ("should-start", "1"), ("should-end", "10")];
+        let mut sla = sla(&leaves).expect("good");
+        let none = Progress::default();
+        assert_eq!(sla.look(Instant(61), none), [SlaEvent::StartMiss]);
+        let leaves = [NOMINAL, ("should-start", "5"), ("should-end", "20")];
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let leaves: Vec<(String, String)> = leaves.iter().map(own).collect();
+        let mut sla = sla.changed(&leaves, ProcessingZone::UTC).expect("good");
+        assert_eq!(sla.expected_start, Some(Instant(300)));
+        assert_eq!(sla.look(Instant(601), none), []);
+        assert_eq!(sla.look(Instant(1201), none), [SlaEvent::EndMiss]);
     }
 
     #[test]

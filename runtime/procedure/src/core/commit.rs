@@ -76,7 +76,10 @@ impl Core {
 
     /// The batch is durable: what it was for happens now.
     pub(crate) fn committed(&mut self, batch: Batch) {
-        self.refuses_since = None;
+        // A batch of nothing does not reach the store.
+        if !batch.writes.is_empty() {
+            self.refuses_since = None;
+        }
         self.metrics.commits += 1;
         self.metrics.writes += batch.writes.len() as u64;
         self.metrics.largest_commit = self.metrics.largest_commit.max(batch.writes.len() as u64);

@@ -654,8 +654,8 @@ impl Executor {
         self.shared.lock().given_up.clone()
     }
 
-    /// From now on a store that has no room is waited for, however long: it is not given up as any other that refuses for
-    /// [`Config::give_up_ms`].
+    /// From now on a store whose disk has no room, or fails, is waited for, however long: it is not given up as any other that
+    /// refuses for [`Config::give_up_ms`].
     pub fn wait_for_room(&self) {
         self.shared.waits_for_room.store(true, Ordering::Release);
     }
@@ -670,6 +670,11 @@ impl Executor {
     /// Who has called for a procedure that lives, if it is a child.
     pub fn parent(&self, id: ProcedureId) -> Option<ProcedureId> {
         self.shared.lock().procedures.get(&id)?.parent
+    }
+
+    /// Who gets the answer of a procedure that lives, if it was spawned.
+    pub fn answers_to(&self, id: ProcedureId) -> Option<ProcedureId> {
+        self.shared.lock().procedures.get(&id)?.reply.as_deref().map(|(to, _)| *to)
     }
 
     /// Whether it has stopped, or is about to.

@@ -139,12 +139,13 @@ impl Shared {
 
     /// Calls user code, and shields the executor from its panics.
     pub(super) fn call(&self, task: Task) -> Settled {
-        let Task { id, call, mut body, parent, abort, restarted, mut messages } = task;
+        let Task { id, call, mut body, parent, answers_to, abort, restarted, mut messages } = task;
         let ready =
             |event: &str| self.core.lock().unwrap_or_else(PoisonError::into_inner).is_ready(event);
         let mut context = Context {
             id,
             parent,
+            answers_to,
             abort,
             restarted,
             messages: &mut messages,
@@ -219,8 +220,7 @@ impl Shared {
                 core.last_error = Some(error.clone());
                 let now = core.now.elapsed_ms;
                 let refuses_for = now - *core.refuses_since.get_or_insert(now);
-                let waits =
-                    error == store::Error::Full && self.waits_for_room.load(Ordering::Acquire);
+                let waits = error.may_pass() && self.waits_for_room.load(Ordering::Acquire);
                 let is_over = (refuses_for >= self.config.give_up_ms && !waits)
                     || error == store::Error::Gone;
                 drop(core);

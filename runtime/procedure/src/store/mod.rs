@@ -176,6 +176,8 @@ pub enum Error {
     Gone,
     /// No room is left.
     Full,
+    /// The disk does not take or give what is asked of it: an I/O error, or files that cannot be written or opened.
+    Disk(String),
     /// The bytes of one row are not those that were written.
     Damaged(String),
     /// The log of what was not yet in the file is damaged, and what stands behind would be forgotten.
@@ -199,6 +201,7 @@ impl fmt::Display for Error {
                 "the store is gone: its files were deleted or moved away while it was in use",
             ),
             Error::Full => f.write_str("no room is left on the disk of the store"),
+            Error::Disk(why) => write!(f, "the disk of the store fails: {why}"),
             Error::Damaged(what) => {
                 write!(f, "the checksum of {what} does not agree with its bytes")
             }
@@ -213,6 +216,13 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// Whether it may pass by itself, without anybody touching the store: a full disk, one that fails.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Error::Full | Error::Disk(_))
+    }
+}
 
 /// Spreads ids, which are dense and given out by us, cheaply.
 #[derive(Debug, Clone, Copy, Default)]

@@ -95,6 +95,8 @@ pub struct Sqlite {
     connection: Connection,
     reader: Arc<SqliteReader>,
     largest: u64,
+    /// Whether the last commit was refused.
+    was_refused: bool,
     tables: &'static [&'static Table],
 }
 
@@ -206,7 +208,8 @@ impl Sqlite {
         let largest: i64 = connection
             .query_row("SELECT value FROM mark WHERE name = 'largest'", [], |row| row.get(0))
             .map_err(report)?;
-        Ok(Sqlite { connection, reader, largest: unsigned(largest), tables: options.tables })
+        let largest = unsigned(largest);
+        Ok(Sqlite { connection, reader, largest, was_refused: false, tables: options.tables })
     }
 
     /// Reads the rows of the store in this file, whoever runs it, and writes nothing; none where there is no file, or one
@@ -415,6 +418,26 @@ impl Store for Sqlite {
     }
 
     fn commit(&mut self, batch: &[Write]) -> Result<(), Error> {
+        let committed = self.write(batch);
+        self.was_refused = committed.is_err();
+        committed
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        self.reader.clone()
+    }
+
+    fn settle(&mut self) {
+        // Others may be reading: what they have seen is brought into the file all the same, and only the log stays.
+        let _ = self.connection.busy_timeout(Duration::from_millis(200));
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        let _ = self.checkpoint();
+    }
+}
+
+impl Sqlite {
+    /// Writes a batch in one transaction.
+    fn write(&mut self, batch: &[Write]) -> Result<(), Error> {
         self.reader.place.check()?;
         let transaction = self.connection.transaction().map_err(report)?;
         let mut largest = self.largest;
@@ -452,6 +475,11 @@ impl Store for Sqlite {
                 .map_err(report)?;
             }
             columns::follow(&transaction, self.tables, batch).map_err(report)?;
+            if self.was_refused {
+                // What changes nothing would not reach the disk, and say that it takes something again.
+                let tried = "INSERT INTO mark VALUES ('tried', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1";
+                transaction.execute(tried, []).map_err(report)?;
+            }
             if largest > self.largest {
                 transaction
                     .prepare_cached("UPDATE mark SET value = ?1 WHERE name = 'largest'")
@@ -462,17 +490,6 @@ impl Store for Sqlite {
         transaction.commit().map_err(report)?;
         self.largest = largest;
         Ok(())
-    }
-
-    fn reader(&self) -> Arc<dyn Reader> {
-        self.reader.clone()
-    }
-
-    fn settle(&mut self) {
-        // Others may be reading: what they have seen is brought into the file all the same, and only the log stays.
-        let _ = self.connection.busy_timeout(Duration::from_millis(200));
-        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        let _ = self.checkpoint();
     }
 }
 
@@ -617,6 +634,9 @@ pub(super) fn report(error: rusqlite::Error) -> Error {
         Some(ErrorCode::DiskFull) => Error::Full,
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             Error::NotAStore(error.to_string())
+        }
+        Some(ErrorCode::SystemIoFailure | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+            Error::Disk(error.to_string())
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
         _ => Error::Failed(error.to_string()),

@@ -29,7 +29,8 @@ mod workflows;
 pub use clients::{Message, SubmitCoordinator, updatable};
 pub(super) use clients::{begin, pass_on, ran_again, rerun_all, send, tell};
 pub use rows::{
-    Beside, Kept, Moment, Record, actions, definition, is_silent, missing, moments, record, records,
+    Beside, Kept, Moment, Record, action, actions, definition, is_silent, missing, moments, record,
+    records,
 };
 pub(super) use rows::{DEFINITION, EVENT, RECORD, read_moments};
 pub(super) use rows::{SPACES, damaged, has_ended, moments_since};

@@ -11,7 +11,9 @@ use crate::driver::needs::Equipped;
 use crate::driver::{Shared, bundle, notice};
 use crate::host::files::{FileUri, Files as _};
 use ankus_lang::machine::Command;
-use ankus_lang::machine::coordinator::{Effect, Event, Plan, WorkflowStatus, World, apply};
+use ankus_lang::machine::coordinator::{
+    ActionStatus, Effect, Event, Plan, WorkflowStatus, World, apply,
+};
 use ankus_procedure::Context;
 
 /// What a step has changed.
@@ -107,6 +109,19 @@ impl Pass<'_, '_> {
             // That an action waits for an answer is no change of its state.
             self.changes.actions.extend(job.asked());
         }
+        if let Event::Expect(changes) = event {
+            let numbers = changes.iter().map(|(number, _)| *number);
+            let kept = numbers.filter(|number| job.actions.contains_key(number));
+            let kept: Vec<i64> = kept.collect();
+            for number in &kept {
+                let run = &job.actions[number];
+                if run.sla.as_ref().is_some_and(|sla| !sla.is_over()) {
+                    self.loaded.expecting.insert(*number);
+                }
+            }
+            self.changes.is_any |= !kept.is_empty();
+            self.changes.actions.extend(kept);
+        }
         self.changes.has_status |= before != job.status;
         let mut fault = None;
         for effect in effects {
@@ -135,6 +150,7 @@ impl Pass<'_, '_> {
                 self.tell(Some(number), Some(status.name()), None);
                 self.changes.actions.insert(number);
                 self.loaded.came_to(number, status, now);
+                self.tell_of_end(number, status);
                 if notice::is_told(status, event) {
                     let of = format!("{}@{number}", self.id);
                     let properties = &self.plan.definition.properties;
@@ -174,6 +190,22 @@ impl Pass<'_, '_> {
                     let _ = self.equipped.files.delete(&FileUri::parse(&uri));
                 }
             }
+        }
+    }
+
+    /// Tells whoever listens of an action that ended without a workflow; of others the workflows tell.
+    fn tell_of_end(&self, number: i64, status: ActionStatus) {
+        use ActionStatus::{Failed, Killed, Skipped, TimedOut};
+        let has_none = || {
+            let run = self.loaded.record.job.actions.get(&number);
+            run.is_some_and(|run| !run.has_workflow)
+        };
+        if matches!(status, Failed | Killed | Skipped | TimedOut)
+            && has_none()
+            && let Some(endings) = self.shared.endings.get()
+        {
+            // Nobody who falls behind holds a coordinator up.
+            let _ = endings.try_send(format!("{}@{number}", self.id));
         }
     }
 

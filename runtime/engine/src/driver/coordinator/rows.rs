@@ -151,6 +151,13 @@ pub fn actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Err
     read_actions(id, reader.scan_sound(ACTION, &prefix(id))?.0)
 }
 
+/// One of its actions, if it is there.
+pub fn action(reader: &dyn Reader, id: &str, number: i64) -> Result<Option<Kept>, Error> {
+    let bytes = reader.get(ACTION, &key(id, number))?;
+    let kept = bytes.map(|bytes| decode(&format!("an action of {id}"), &bytes));
+    Ok(kept.transpose()?)
+}
+
 /// All its actions: nothing is run by some of them.
 pub(super) fn all_actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Error> {
     read_actions(id, reader.scan(ACTION, &prefix(id), None, usize::MAX)?)

@@ -92,7 +92,7 @@ impl Loaded {
         });
         let is_ours = |number: &i64| {
             let procedure = self.beside.get(number).and_then(|beside| beside.procedure);
-            procedure.and_then(|procedure| shared.executor().parent(procedure)) == Some(own)
+            procedure.and_then(|procedure| shared.executor().answers_to(procedure)) == Some(own)
         };
         self.strangers = actions.map(|(number, _)| *number).filter(|it| !is_ours(it)).collect();
     }

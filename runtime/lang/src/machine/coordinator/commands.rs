@@ -147,6 +147,26 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
+    pub(super) fn expect(
+        &mut self,
+        changes: &[(i64, Vec<(String, String)>)],
+    ) -> Result<(), Refusal> {
+        let zone = self.plan.definition.schedule.processing;
+        let mut changed = Vec::new();
+        for (number, leaves) in changes {
+            let run = self.job.actions.get(number).filter(|run| run.status.is_active());
+            let Some(sla) = run.and_then(|run| run.sla.as_ref()) else { continue };
+            let sla = sla.changed(leaves, zone).map_err(|_| Refusal::of("E1027"))?;
+            changed.push((*number, leaves, sla));
+        }
+        for (number, leaves, sla) in changed {
+            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            run.data.sla.clone_from(leaves);
+            run.sla = Some(sla);
+        }
+        Ok(())
+    }
+
     fn numbers_of(&self, wanted: impl Fn(ActionStatus) -> bool) -> Vec<i64> {
         let wanted = self.job.actions.iter().filter(|(_, run)| wanted(run.status));
         wanted.map(|(number, _)| *number).collect()

@@ -318,6 +318,8 @@ pub enum Event {
     Rerun(ScopeKind, String, RerunOptions),
     /// The workflow of an action, which a client has run again by itself, has come to a state.
     RunAgain(i64, WorkflowStatus),
+    /// Something else is expected of these actions: the leaves of their SLA blocks, evaluated. Those that have ended stay as they are.
+    Expect(Vec<(i64, Vec<(String, String)>)>),
 }
 
 /// What others have to do, or to know, in this order.
@@ -381,6 +383,7 @@ pub fn apply(
         Event::Change(text) => turn.change(text)?,
         Event::Rerun(kind, scope, options) => turn.rerun(*kind, scope, options)?,
         Event::RunAgain(number, status) => turn.run_again(*number, *status),
+        Event::Expect(changes) => turn.expect(changes)?,
     }
     Ok(turn.effects)
 }
