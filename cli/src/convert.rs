@@ -106,13 +106,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let project = shell.project()?;
     let search = project.definitions(&arguments.paths)?;
     let mut given = arguments.properties.given();
-    // The user of the other engine, not the one who happens to convert: steps of EMR run as `hadoop`.
     if given.define.iter().all(|(name, _)| name != "user.name") {
-        let user = match arguments.to {
-            Target::StepFunctions => "hadoop",
-            _ => "airflow",
-        };
-        given.define.push(("user.name".to_owned(), user.to_owned()));
+        given.define.push(("user.name".to_owned(), arguments.to.user().to_owned()));
     }
     let is_airflow = matches!(arguments.to, Target::Airflow(_));
     if !is_airflow && arguments.cut_over.is_some() {
@@ -348,6 +343,8 @@ struct Unit {
     workflow: Option<Arc<Loaded>>,
     /// The coordinator that starts it.
     coordinator: Option<(Arc<Loaded>, Result<Definition, String>)>,
+    /// Included files with datasets that are not at hand.
+    missing: Vec<String>,
     /// What it is submitted with.
     properties: BTreeMap<String, String>,
     tags: Vec<String>,
@@ -394,6 +391,7 @@ fn convert(
         units.push(Unit {
             workflow: Some(workflow),
             coordinator: None,
+            missing: Vec::new(),
             properties,
             tags: Vec::new(),
             name,
@@ -446,6 +444,7 @@ fn carried(
             path: &loaded.found.shown,
             analysis,
             definition: definition.as_ref().map_err(String::as_str),
+            missing: &unit.missing,
         },
     );
     let dialect = Dialect::of_target(settings.target.name());
@@ -621,7 +620,13 @@ impl Gathering<'_> {
     ) -> miette::Result<Unit> {
         let submitted = check::submit_coordinator(&loaded.input());
         let unknown = submitted.unknown;
+        let analysis = Analysis::new(Arc::clone(&loaded.source));
+        let mut missing = Vec::new();
         let definition = match submitted.outcome {
+            Ok(definition) if unknown.lacks_datasets_alone() => {
+                missing.extend(unknown.datasets);
+                Ok(carry::with_missing(analysis.coordinator(), definition))
+            }
             Ok(_) if unknown.is_unsure() => {
                 let names: Vec<&str> =
                     unknown.needed.iter().chain(&unknown.includes).map(String::as_str).collect();
@@ -633,7 +638,6 @@ impl Gathering<'_> {
                 refused.code.unwrap_or("an error without a code")
             )),
         };
-        let analysis = Analysis::new(Arc::clone(&loaded.source));
         let written = analysis.coordinator().app_path.as_ref().map(|path| path.as_str().to_owned());
         let uri =
             definition.as_ref().ok().map(|definition| definition.app_path.clone()).or(written);
@@ -659,6 +663,7 @@ impl Gathering<'_> {
             properties.entry(name).or_insert(value);
         }
         let name = name.map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
-        Ok(Unit { workflow, coordinator: Some((loaded, definition)), properties, tags, name })
+        let coordinator = Some((loaded, definition));
+        Ok(Unit { workflow, coordinator, missing, properties, tags, name })
     }
 }

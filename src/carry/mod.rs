@@ -12,6 +12,7 @@ pub mod databricks;
 pub mod idioms;
 mod instances;
 pub mod ledger;
+mod missing;
 pub mod model;
 pub mod prefect;
 pub mod report;
@@ -29,6 +30,7 @@ use std::collections::BTreeMap;
 
 pub use airflow::Version;
 pub use ledger::{Entry, Outcome};
+pub use missing::with_missing;
 
 /// The image of commands of Hadoop, where a site names none.
 const HADOOP_IMAGE: &str = "apache/hadoop:3.4.1";
@@ -74,6 +76,18 @@ impl Target {
             Target::Argo => "argo",
             Target::Prefect => "prefect",
             Target::Databricks => "databricks",
+        }
+    }
+
+    /// The user that what was converted runs as, and not the one who happens to convert.
+    pub fn user(self) -> &'static str {
+        match self {
+            Target::Airflow(_) => "airflow",
+            Target::Prefect => "prefect",
+            // Steps of EMR, and containers of Hadoop's image.
+            Target::StepFunctions | Target::Argo => "hadoop",
+            // Who deploys a bundle runs its jobs.
+            Target::Databricks => "${workspace.current_user.short_name}",
         }
     }
 

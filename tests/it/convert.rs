@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs `ankus convert`: exit code, stdout, stderr.
-fn convert(arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn convert(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let output = command.arg("convert").args(arguments).output().expect("the binary is built");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-fn written(folder: &Path, name: &str, text: &str) {
+pub(crate) fn written(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     std::fs::write(path, text).expect("a file");
 }
 
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -44,7 +44,7 @@ const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}
   </configuration></workflow></action>
 </coordinator-app>"#;
 
-const LOAD: &str = r#"<workflow-app name="load" xmlns="uri:oozie:workflow:0.5">
+pub(crate) const LOAD: &str = r#"<workflow-app name="load" xmlns="uri:oozie:workflow:0.5">
   <start to="which"/>
   <decision name="which"><switch><case to="all">${mode eq 'full'}</case><default to="new"/></switch></decision>
   <action name="all"><shell xmlns="uri:oozie:shell-action:0.2"><exec>load.sh</exec><argument>${input}</argument></shell>
@@ -498,7 +498,7 @@ fn what_cannot_be_read_is_refused_when_it_runs() {
 }
 
 /// The texts of all files below a folder.
-fn texts_below(folder: &Path) -> Vec<String> {
+pub(crate) fn texts_below(folder: &Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

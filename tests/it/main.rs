@@ -21,6 +21,7 @@ mod convert_argo;
 mod convert_databricks;
 mod convert_expressions;
 mod convert_logic;
+mod convert_missing;
 mod convert_prefect;
 mod convert_settings;
 mod convert_targets;

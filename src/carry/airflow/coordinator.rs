@@ -5,6 +5,7 @@ use super::python::{Value, identifier, quoted};
 use super::schedule::{pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, dag_id};
 use crate::carry::ledger::Outcome;
+use crate::carry::missing;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -28,7 +29,7 @@ impl<'a> Printer<'a> {
             Ok(definition) => {
                 let own = self.times(coordinator, definition, dag);
                 self.controls(coordinator, definition, own, dag);
-                self.data(coordinator, definition, dag);
+                self.data(coordinator, definition, coordinated.missing, dag);
             }
             Err(why) => self.unscheduled(coordinator, why, dag),
         }
@@ -168,18 +169,25 @@ impl<'a> Printer<'a> {
     }
 
     /// Datasets, the windows of a run, and the sensors that wait for them.
-    fn data(&mut self, coordinator: &Coordinator, definition: &Definition, dag: &mut Dag) {
+    fn data(
+        &mut self,
+        coordinator: &Coordinator,
+        definition: &Definition,
+        files: &[String],
+        dag: &mut Dag,
+    ) {
         self.claim_data(coordinator, definition);
+        missing::claim(&mut self.ledger, coordinator, definition, files);
         let logic = self.logic(coordinator, definition);
         let mut datasets = BTreeSet::new();
         let mut gates = Vec::new();
         let events = definition.inputs.iter().map(|event| (event, true));
         for (event, is_input) in events.chain(definition.outputs.iter().map(|event| (event, false)))
         {
-            let Some(window) = self.window(event, definition) else { continue };
+            let window = self.window(event, definition);
             let name = identifier(&event.dataset.name).to_uppercase();
             if datasets.insert(name.clone()) {
-                let Some(dataset) = dataset(event, definition) else { continue };
+                let Some(dataset) = dataset(event, definition, files) else { continue };
                 dag.before.push(format!("{name} = {}", dataset.print(0)));
             }
             let own = identifier(&event.name);
@@ -314,43 +322,41 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The instances of an event, as arguments.
-    fn window(
-        &mut self,
-        event: &DataEvent,
-        definition: &Definition,
-    ) -> Option<Vec<(String, Value)>> {
+    /// The instances of an event, as arguments. Those that are not known before a run stay as they are written, and fail in it.
+    fn window(&mut self, event: &DataEvent, definition: &Definition) -> Vec<(String, Value)> {
         let texts: Vec<&String> = match &event.instances {
             Instances::List(all) => all.iter().collect(),
             Instances::Range(first, last) => vec![first, last],
         };
-        let read: Result<Vec<String>, String> =
-            texts.into_iter().map(|text| instance(text, definition)).collect();
-        let read = match read {
-            Ok(read) => read,
-            Err(why) => {
-                let root = self.tree.root()?;
-                let events = ["input-events", "output-events"];
-                let found =
-                    events.iter().filter_map(|name| root.child(name)).find_map(|events| {
-                        events.elements().find(|element| {
-                            let name = element.attribute("name").map(|name| name.value().text);
-                            name.as_deref() == Some(&event.name)
-                        })
-                    })?;
-                let remedy = "write the instances into the sensor by hand";
-                self.ledger.whole(found.span(), Outcome::None, &why, remedy);
-                return None;
-            }
-        };
-        let mut read = read.into_iter().map(Value::Text);
-        Some(match &event.instances {
-            Instances::List(_) => vec![("instances".to_owned(), Value::List(read.collect()))],
+        let mut read = Vec::new();
+        for text in texts {
+            read.push(Value::Text(instance(text, definition).unwrap_or_else(|why| {
+                self.unknown_instance(event, &why);
+                text.clone()
+            })));
+        }
+        match &event.instances {
+            Instances::List(_) => vec![("instances".to_owned(), Value::List(read))],
             Instances::Range(..) => {
-                let names = ["first", "last"].into_iter();
-                names.filter_map(|name| Some((name.to_owned(), read.next()?))).collect()
+                let names = ["first", "last"].into_iter().map(str::to_owned);
+                names.zip(read).collect()
             }
-        })
+        }
+    }
+
+    fn unknown_instance(&mut self, event: &DataEvent, why: &str) {
+        let Some(root) = self.tree.root() else { return };
+        let events = ["input-events", "output-events"];
+        let found = events.iter().filter_map(|name| root.child(name)).find_map(|events| {
+            events.elements().find(|element| {
+                let name = element.attribute("name").map(|name| name.value().text);
+                name.as_deref() == Some(&event.name)
+            })
+        });
+        if let Some(element) = found {
+            let remedy = "write the instances into the file by hand: what asks for them fails";
+            self.ledger.whole(element.span(), Outcome::None, why, remedy);
+        }
     }
 
     /// What the workflow is given: names that stand for texts of their own.
@@ -415,8 +421,19 @@ impl<'a> Printer<'a> {
 }
 
 /// A dataset as the helpers take it.
-pub(in crate::carry) fn dataset(event: &DataEvent, definition: &Definition) -> Option<Value> {
+pub(in crate::carry) fn dataset(
+    event: &DataEvent,
+    definition: &Definition,
+    files: &[String],
+) -> Option<Value> {
     let data = &event.dataset;
+    if missing::is_missing(event) {
+        let reason = missing::reason(event, files);
+        return Some(Value::Call(
+            "oozie.MissingDataset".to_owned(),
+            vec![(String::new(), Value::Text(reason))],
+        ));
+    }
     let initial: Instant = definition.schedule.processing.parse(&data.initial_instance).ok()?;
     let zone = ankus_lang::time::Zone::from_id(&data.timezone).ok()?;
     let zone = zone_of(&zone).ok()?;

@@ -83,6 +83,8 @@ pub struct Coordinated<'a> {
     pub analysis: &'a Analysis,
     /// As a server takes it, or why that is not known.
     pub definition: Result<&'a Definition, &'a str>,
+    /// Included files with datasets that are not at hand.
+    pub missing: &'a [String],
 }
 
 /// What is converted.

@@ -17,7 +17,7 @@ from airflow.plugins_manager import AirflowPlugin
 from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
 
 import oozie_el as el
-from oozie_data import Data, Dataset, Logic
+from oozie_data import Data, Dataset, Logic, MissingDataset
 
 try:
     from airflow.sdk.bases.sensor import BaseSensorOperator
@@ -34,7 +34,7 @@ except ImportError:
     )
     from airflow.sensors.base import BaseSensorOperator
 
-__all__ = ["Data", "Dataset", "Logic"]
+__all__ = ["Data", "Dataset", "Logic", "MissingDataset"]
 UTC = ZoneInfo("UTC")
 
 

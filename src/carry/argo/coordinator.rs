@@ -8,6 +8,7 @@ use crate::carry::airflow::schedule::written;
 use crate::carry::commands::Commands;
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
+use crate::carry::missing;
 use crate::carry::yaml::{Yaml, map, named, text};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
@@ -116,7 +117,7 @@ impl<'a> Printer<'a> {
             Ok(definition) => {
                 self.times(coordinator, definition);
                 self.controls(coordinator, definition);
-                self.events(coordinator, definition);
+                self.events(coordinator, definition, coordinated.missing);
             }
             Err(why) => self.unscheduled(coordinator, why),
         }
@@ -220,13 +221,14 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn events(&mut self, coordinator: &Coordinator, definition: &Definition) {
+    fn events(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
                 self.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
+        missing::claim(&mut self.ledger, coordinator, definition, files);
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
             self.ledger.exact(event.tag);
         }
@@ -243,12 +245,19 @@ impl<'a> Printer<'a> {
                     name.as_deref() == Some(&event.name)
                 })
             });
-            let uris = match uris(event, definition) {
+            let uris = match missing::is_missing(event) {
+                true => Err(missing::reason(event, files)),
+                false => uris(event, definition),
+            };
+            let uris = match uris {
                 Ok(uris) => uris,
                 Err(why) => {
                     if let Some(element) = element {
                         let remedy = "write a script that finds the instances";
                         self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                    }
+                    if place == "input-events" {
+                        self.wait_for_unknown(&event.name, &why);
                     }
                     continue;
                 }
@@ -266,6 +275,18 @@ impl<'a> Printer<'a> {
             }
             self.data.insert(event.name.clone(), format!("inputs.parameters['{name}']"));
             run.data.push((name, format!("{{{{={uris}}}}}")));
+        }
+    }
+
+    /// A container that fails, because nobody knows what to wait for: a run without its data is worse than none.
+    fn wait_for_unknown(&mut self, event: &str, why: &str) {
+        let name = self.name_of(&format!("wait-for-{event}"));
+        let message = format!("what to wait for is not known: {why}");
+        let words = ["sh", "-c", "echo \"$1\" >&2; exit 1", "sh", &message].map(Text::literal);
+        let ((field, container), _) = self.container("python-image", words.to_vec());
+        self.templates.push(named(&name).and(field, container));
+        if let Some(run) = &mut self.run {
+            run.waits.push(name);
         }
     }
 

@@ -5,6 +5,7 @@ use super::expression::printed;
 use crate::carry::airflow::Coordinated;
 use crate::carry::argo::schedule::times;
 use crate::carry::ledger::Outcome;
+use crate::carry::missing;
 use crate::carry::text::Text;
 use crate::carry::yaml::{Yaml, map, text};
 use crate::ir::coordinator::Coordinator;
@@ -36,6 +37,7 @@ impl<'a> Printer<'a> {
                 self.times(coordinator, definition);
                 self.controls(coordinator, definition);
                 self.data(coordinator);
+                missing::claim(&mut self.ledger, coordinator, definition, coordinated.missing);
             }
             Err(why) => self.unscheduled(coordinator, why),
         }

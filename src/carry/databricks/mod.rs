@@ -182,7 +182,7 @@ impl<'a> Printer<'a> {
         let (properties, secrets) = (self.given.properties, self.given.secrets);
         let value = properties.get(name).filter(|_| !secrets.covers(name))?;
         let value = secrets.text(&super::resolve(value, properties)).to_string();
-        (!is_read(&value)).then_some(value)
+        (!is_read(&value.replace(super::Target::Databricks.user(), ""))).then_some(value)
     }
 
     /// A key that no other task has.

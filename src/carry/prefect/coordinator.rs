@@ -8,6 +8,7 @@ use crate::carry::airflow::expression::{Part, Text as Code};
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
 use crate::carry::ledger::Outcome;
+use crate::carry::missing;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -42,7 +43,7 @@ impl<'a> Printer<'a> {
             Ok(definition) => {
                 self.times(coordinator, definition);
                 self.controls(coordinator, definition);
-                self.data(coordinator, definition);
+                self.data(coordinator, definition, coordinated.missing);
             }
             Err(why) => self.unscheduled(coordinator, why),
         }
@@ -138,13 +139,14 @@ impl<'a> Printer<'a> {
     }
 
     /// Datasets, the instances of a run, and the nodes that wait for them.
-    fn data(&mut self, coordinator: &Coordinator, definition: &Definition) {
+    fn data(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
                 self.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
+        missing::claim(&mut self.ledger, coordinator, definition, files);
         let logic = root.child("input-logic").and_then(|element| match logic(definition) {
             Ok(found) => {
                 if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
@@ -174,10 +176,10 @@ impl<'a> Printer<'a> {
         let inputs = definition.inputs.iter().map(|event| (event, true));
         let outputs = definition.outputs.iter().map(|event| (event, false));
         for (event, is_input) in inputs.chain(outputs) {
-            let Some(window) = self.window(event, definition) else { continue };
+            let window = self.window(event, definition);
             let name = identifier(&event.dataset.name).to_uppercase();
             if known.insert(name.clone()) {
-                let Some(dataset) = dataset(event, definition) else { continue };
+                let Some(dataset) = dataset(event, definition, files) else { continue };
                 let before = name.chars().count() + 3;
                 let dataset = laid_out(&dataset, 0, before, 0);
                 self.before.push(format!("{name} = {dataset}"));
@@ -226,38 +228,39 @@ impl<'a> Printer<'a> {
         self.gates.push(node.to_owned());
     }
 
-    /// The instances of an event, as arguments.
-    fn window(
-        &mut self,
-        event: &DataEvent,
-        definition: &Definition,
-    ) -> Option<Vec<(String, Value)>> {
+    /// The instances of an event, as arguments. Those that are not known before a run stay as they are written, and fail in it.
+    fn window(&mut self, event: &DataEvent, definition: &Definition) -> Vec<(String, Value)> {
         let (texts, is_range): (Vec<&String>, bool) = match &event.instances {
             Instances::List(all) => (all.iter().collect(), false),
             Instances::Range(first, last) => (vec![first, last], true),
         };
-        let read: Result<Vec<Value>, String> =
-            texts.iter().map(|text| instance(text, definition).map(Value::Text)).collect();
-        match read {
-            Ok(read) if is_range => {
-                let names = ["first", "last"].into_iter().map(str::to_owned);
-                Some(names.zip(read).collect())
-            }
-            Ok(read) => Some(vec![("instances".to_owned(), Value::List(read))]),
-            Err(why) => {
-                let root = self.tree.root()?;
-                let events = ["input-events", "output-events"];
-                let mut events = events.iter().filter_map(|name| root.child(name));
-                let found = events.find_map(|events| {
-                    events.elements().find(|element| {
-                        let name = element.attribute("name").map(|name| name.value().text);
-                        name.as_deref() == Some(&event.name)
-                    })
-                })?;
-                let remedy = "write the instances into the file by hand";
-                self.ledger.whole(found.span(), Outcome::None, &why, remedy);
-                None
-            }
+        let mut read = Vec::new();
+        for text in texts {
+            read.push(Value::Text(instance(text, definition).unwrap_or_else(|why| {
+                self.unknown_instance(event, &why);
+                text.clone()
+            })));
+        }
+        if is_range {
+            let names = ["first", "last"].into_iter().map(str::to_owned);
+            return names.zip(read).collect();
+        }
+        vec![("instances".to_owned(), Value::List(read))]
+    }
+
+    fn unknown_instance(&mut self, event: &DataEvent, why: &str) {
+        let Some(root) = self.tree.root() else { return };
+        let events = ["input-events", "output-events"];
+        let mut events = events.iter().filter_map(|name| root.child(name));
+        let found = events.find_map(|events| {
+            events.elements().find(|element| {
+                let name = element.attribute("name").map(|name| name.value().text);
+                name.as_deref() == Some(&event.name)
+            })
+        });
+        if let Some(element) = found {
+            let remedy = "write the instances into the file by hand: what asks for them fails";
+            self.ledger.whole(element.span(), Outcome::None, why, remedy);
         }
     }
 

@@ -26,9 +26,9 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed, State
 
 import oozie_el as el
-from oozie_data import Data, Dataset, Logic
+from oozie_data import Data, Dataset, Logic, MissingDataset
 
-__all__ = ["Data", "Dataset", "Logic", "Run", "start"]
+__all__ = ["Data", "Dataset", "Logic", "MissingDataset", "Run", "start"]
 UTC = ZoneInfo("UTC")
 # The ways that a node can have gone in a run.
 OK, ERROR, SKIPPED, STOPPED = "OK", "ERROR", "SKIPPED", "STOPPED"

@@ -64,6 +64,21 @@ class Dataset:
         return exists(f"{uri.rstrip('/')}/{self.done_flag}" if self.done_flag else uri)
 
 
+class MissingDataset(Dataset):
+    """A dataset that was not at hand when the file that names it was written: write a `Dataset` in its place."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason, self.timezone = reason, "UTC"
+
+    def current(self, instant: dt.datetime) -> int | None:
+        """Fails: nothing is known of its instances."""
+        raise el.Error(self.reason)
+
+    def uri(self, at: dt.datetime) -> str:
+        """Fails: nothing is known of its folders."""
+        raise el.Error(self.reason)
+
+
 class Data:
     """Instances of a dataset that a run reads or writes.
 

@@ -8,6 +8,7 @@ use crate::carry::airflow::schedule::{usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
+use crate::carry::missing;
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
@@ -37,7 +38,7 @@ impl<'a> Printer<'a> {
             Ok(definition) => {
                 self.times(coordinator, definition);
                 self.controls(coordinator, definition);
-                self.events(coordinator, definition);
+                self.events(coordinator, definition, coordinated.missing);
             }
             Err(why) => self.unscheduled(coordinator, why),
         }
@@ -135,13 +136,14 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn events(&mut self, coordinator: &Coordinator, definition: &Definition) {
+    fn events(&mut self, coordinator: &Coordinator, definition: &Definition, files: &[String]) {
         let Some(root) = self.tree.root() else { return };
         for name in ["datasets", "input-events", "output-events"] {
             if let Some(element) = root.child(name) {
                 self.ledger.whole(element.span(), Outcome::Exact, "", "");
             }
         }
+        missing::claim(&mut self.ledger, coordinator, definition, files);
         for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
             self.ledger.exact(event.tag);
         }
@@ -160,12 +162,19 @@ impl<'a> Printer<'a> {
                     name.as_deref() == Some(&event.name)
                 })
             });
-            let uris = match uris(event, definition) {
+            let uris = match missing::is_missing(event) {
+                true => Err(missing::reason(event, files)),
+                false => uris(event, definition),
+            };
+            let uris = match uris {
                 Ok(uris) => uris,
                 Err(why) => {
                     if let Some(element) = element {
                         let remedy = "write a Lambda that finds the instances";
                         self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                    }
+                    if place == "input-events" {
+                        self.wait_for_unknown(&event.name, &why);
                     }
                     continue;
                 }
@@ -196,6 +205,16 @@ impl<'a> Printer<'a> {
         for (event, variable) in waits {
             self.wait_for(event, &variable, definition.controls.timeout);
         }
+    }
+
+    /// A state that fails, because nobody knows what to wait for: a run without its data is worse than none.
+    fn wait_for_unknown(&mut self, event: &str, why: &str) {
+        let name = self.name_of(&format!("Wait for {event}"));
+        // What a template would take for a name of its own stands without its sign.
+        let why = why.replace("${", "{");
+        let message = quoted(&format!("what to wait for is not known: {why}"));
+        let state = json!({"Type": "Pass", "Output": format!("{{% $error({message}) %}}")});
+        self.gates.push((name, state));
     }
 
     /// A step that fails until all of an event is there.

@@ -180,12 +180,21 @@ pub struct Unknown {
     pub needed: BTreeSet<String>,
     /// Included files that are not at hand.
     pub includes: BTreeSet<String>,
+    /// Those, and the ones whose names are not known, as they are written.
+    pub datasets: BTreeSet<String>,
+    /// Whether anything but included files was not known where a text does not do.
+    pub beyond: bool,
 }
 
 impl Unknown {
     /// Whether times, data or controls rest on guesses.
     pub fn is_unsure(&self) -> bool {
         !self.needed.is_empty() || !self.includes.is_empty()
+    }
+
+    /// Whether nothing but datasets that stand in other files is missing: times and controls are known then.
+    pub fn lacks_datasets_alone(&self) -> bool {
+        !self.datasets.is_empty() && !self.beyond
     }
 }
 
@@ -467,13 +476,18 @@ impl<'s> Submission<'s> {
                 let value = template.text_with(&literal, &mut effects).map(Cow::into_owned);
                 let names = literal.1.take();
                 guesses.unknown.names.extend(failure.name.into_iter().chain(names.clone()));
-                if let Ok(value) = value
+                let written = value.ok();
+                if let Some(value) = &written
                     && is_text(about)
                 {
-                    return Ok((value, effects));
+                    return Ok((value.clone(), effects));
                 }
                 if !is_text(about) {
                     guesses.unknown.needed.extend(names);
+                }
+                match (about, written) {
+                    ("include", Some(uri)) => drop(guesses.unknown.datasets.insert(uri)),
+                    _ => guesses.unknown.beyond |= !is_text(about),
                 }
                 let times = ["frequency", "start", "end", "timezone"];
                 guesses.times |= times.contains(&about);

@@ -130,6 +130,7 @@ impl<'s> Submission<'s> {
                 Entry::Nothing if self.guesses.is_some() => {
                     let mut guesses = self.guesses.expect("it was asked for").borrow_mut();
                     guesses.datasets = true;
+                    guesses.unknown.datasets.insert(uri.clone());
                     guesses.unknown.includes.insert(uri);
                     continue;
                 }

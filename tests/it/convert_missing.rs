@@ -1,0 +1,88 @@
+//! `ankus convert` where not all is known: datasets in files that are not at hand, and the user of the other engine.
+
+use crate::convert::{LOAD, convert, shown, texts_below, written};
+
+const ELSEWHERE: &str = r#"<coordinator-app name="views" frequency="${coord:days(1)}" start="2026-03-01T00:00Z"
+    end="2027-01-01T00:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
+  <controls><concurrency>2</concurrency></controls>
+  <datasets><include>FOLDER/views.xml</include>
+    <dataset name="own" frequency="${coord:days(1)}" initial-instance="2026-01-01T00:00Z" timezone="UTC">
+      <uri-template>hdfs://nn/own/${YEAR}${MONTH}${DAY}</uri-template></dataset>
+  </datasets>
+  <input-events>
+    <data-in name="hours" dataset="hourly"><start-instance>${coord:current(0)}</start-instance><end-instance>${coord:current(23)}</end-instance></data-in>
+    <data-in name="before" dataset="own"><instance>${coord:current(-1)}</instance></data-in>
+  </input-events>
+  <action><workflow><app-path>hdfs://nn/apps/views</app-path><configuration>
+    <property><name>input</name><value>${coord:dataIn('hours')}</value></property>
+  </configuration></workflow></action>
+</coordinator-app>"#;
+
+#[test]
+fn a_schedule_is_carried_though_a_file_of_datasets_is_missing() {
+    for place in ["hdfs://nn/datasets", "${datasets}"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        written(folder.path(), "views/coordinator.xml", &ELSEWHERE.replace("FOLDER", place));
+        written(folder.path(), "views/workflow.xml", &LOAD.replace("${mode eq 'full'}", "true"));
+        let carried = |target: &str, file: &str| {
+            let out = folder.path().join("out").join(target);
+            let (from, to) = (shown(&folder.path().join("views")), shown(&out));
+            let (code, lost, said) = convert(&[&from, "--to", target, "-o", &to]);
+            assert_eq!(code, 1, "{target}: {said}");
+            let about = format!("the dataset `hourly` is in `{place}/views.xml`");
+            let place = "`coordinator.datasets.include` is lost: the file is not at hand";
+            if target != "databricks" {
+                assert!(lost.contains(&about) && lost.contains(place), "{target}: {lost}");
+            }
+            assert!(!lost.contains("coordinator.@"), "{target}: {lost}");
+            std::fs::read_to_string(out.join(file)).expect("it was written")
+        };
+        let dag = carried("airflow", "dags/views.py");
+        for part in [
+            "schedule=CronTriggerTimetable(\"0 0 * * *\", timezone=\"UTC\")",
+            "HOURLY = oozie.MissingDataset(",
+            "first=\"current(0)\"",
+            "wait_for_hours = oozie.DataSensor(",
+            "wait_for_before = oozie.DataSensor(",
+            "{{ oozie.uris(hours) | q }}",
+            "max_active_runs=2",
+        ] {
+            assert!(dag.contains(part), "{part} in\n{dag}");
+        }
+        // What nobody can wait for fails, so that no run begins without its data.
+        let flow = carried("prefect", "flows/views.py");
+        assert!(flow.contains("run.wait_for(HOURS_DATA, minutes=120)"), "{flow}");
+        let template = carried("argo", "workflows/views.yaml");
+        assert!(template.contains("what to wait for is not known"), "{template}");
+        let machine = carried("step-functions", "state-machines/views.asl.json");
+        assert!(machine.contains("$error('what to wait for is not known"), "{machine}");
+        let job = carried("databricks", "resources/views.job.yml");
+        let paused = "quartz_cron_expression: '0 0 0 * * ?'\n        timezone_id: UTC\n        pause_status: PAUSED";
+        assert!(job.contains(paused), "{job}");
+    }
+}
+
+#[test]
+fn the_user_is_that_of_the_other_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", &LOAD.replace("${mode eq 'full'}", "true"));
+    written(folder.path(), "job.properties", "input=/user/${user.name}/in\n");
+    for (target, user) in [
+        ("airflow", "airflow"),
+        ("prefect", "prefect"),
+        ("argo", "hadoop"),
+        ("step-functions", "hadoop"),
+        ("databricks", "${workspace.current_user.short_name}"),
+    ] {
+        for (user, more) in [(user, &[][..]), ("ana", &["-D", "user.name=ana"][..])] {
+            let out = folder.path().join(format!("{target}-{user}"));
+            let (from, to) = (shown(folder.path()), shown(&out));
+            let mut arguments = vec![from.as_str(), "--to", target, "-o", &to, "--allow", "*"];
+            arguments.extend(more);
+            let (code, _, said) = convert(&arguments);
+            assert_eq!(code, 0, "{said}");
+            let text = texts_below(&out).join("\n");
+            assert!(text.contains(&format!("/user/{user}/in")), "{target}:\n{text}");
+        }
+    }
+}
