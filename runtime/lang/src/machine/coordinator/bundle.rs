@@ -229,7 +229,10 @@ impl Turn<'_> {
     }
 
     fn coordinator(&mut self, at: usize, status: Status) {
-        if self.job.members.get(at).is_some_and(|member| member.has_job) {
+        let Some(member) = self.job.members.get(at).filter(|member| member.has_job) else { return };
+        // What it told before it heard of the kill is no answer.
+        let is_late = member.status == Status::Killed && member.pending && !status.is_end();
+        if !is_late {
             self.set_member(at, status, false);
         }
     }
@@ -351,6 +354,11 @@ impl Turn<'_> {
         let all = |wanted: &[S]| members().all(|member| wanted.contains(&member.status));
         let any = |wanted: &[S]| members().any(|member| wanted.contains(&member.status));
         let pending = members().any(|member| member.pending);
+        if self.job.status == S::Killed && pending {
+            // The server takes it for running again until the last one answers, and for done with errors then.
+            self.job.is_touched = true;
+            return;
+        }
         let ended = [S::Succeeded, S::Failed, S::Killed, S::DoneWithError];
         let faulty = any(&[S::Failed, S::Killed, S::DoneWithError, S::RunningWithError]);
         let suspended = [S::Suspended, S::Succeeded];
@@ -466,5 +474,67 @@ impl Turn<'_> {
         self.set(status, true);
         let dates = (!dates.is_empty()).then(|| dates.to_owned());
         self.effects.extend(chosen.into_iter().map(|at| Effect::Rerun(at, dates.clone())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coordinator::BundleMember;
+
+    /// A running bundle of two coordinators.
+    fn running() -> (Bundle, Job) {
+        let member = |name: &str| BundleMember {
+            name: name.to_owned(),
+            app_path: format!("hdfs://nn/{name}"),
+            is_enabled: true,
+            enabled: None,
+            critical: None,
+            configuration: Vec::new(),
+        };
+        let definition = Bundle {
+            name: "both".to_owned(),
+            kick_off: None,
+            members: vec![member("a"), member("b")],
+            properties: Default::default(),
+        };
+        let mut job = Job::new(&definition, ProcessingZone::UTC);
+        let begins = Event::Submitted { start: true, absent: Vec::new() };
+        told(&definition, &mut job, &begins);
+        for at in 0..2 {
+            told(&definition, &mut job, &Event::Accepted(at, true));
+            told(&definition, &mut job, &Event::Coordinator(at, Status::Running));
+        }
+        assert_eq!(job.status, Status::Running);
+        (definition, job)
+    }
+
+    /// An event, and the pass over states that follows.
+    fn told(definition: &Bundle, job: &mut Job, event: &Event) {
+        for event in [event, &Event::Status] {
+            apply(definition, job, event, Instant(0), ProcessingZone::UTC).expect("it is taken");
+        }
+    }
+
+    #[test]
+    fn one_that_is_killed_while_a_coordinator_succeeds_is_killed() {
+        let (definition, mut job) = running();
+        told(&definition, &mut job, &Event::Kill);
+        told(&definition, &mut job, &Event::Coordinator(0, Status::Succeeded));
+        assert_eq!(job.status, Status::Killed);
+        assert!(job.pending, "the other one has not answered");
+        told(&definition, &mut job, &Event::Coordinator(1, Status::Killed));
+        assert_eq!((job.status, job.pending), (Status::Killed, false));
+    }
+
+    #[test]
+    fn what_a_coordinator_told_before_it_was_killed_is_no_answer() {
+        let (definition, mut job) = running();
+        told(&definition, &mut job, &Event::Kill);
+        told(&definition, &mut job, &Event::Coordinator(0, Status::Running));
+        told(&definition, &mut job, &Event::Coordinator(1, Status::DoneWithError));
+        assert!(job.members[0].pending && job.pending);
+        told(&definition, &mut job, &Event::Coordinator(0, Status::Killed));
+        assert_eq!((job.status, job.pending), (Status::Killed, false));
     }
 }
