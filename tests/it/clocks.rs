@@ -205,3 +205,25 @@ fn a_year_back_holds_nothing_up_that_runs() {
     driver.coordinator_message("c", &kept::Message::Event(Event::Kill)).expect("taken");
     until(&driver, |record| record.job.status == Status::Killed);
 }
+
+/// What is waited for is watched, and looked at by itself every ten minutes at most; a time-out does not wait for that.
+#[test]
+fn what_waits_too_long_ends_at_that_moment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (driver, host) = open(folder.path());
+    application(folder.path(), &[("step/workflow.xml", STEP)]);
+    let mounts = vec![("hdfs://nn/apps/step".to_owned(), folder.path().join("step"))];
+    let mut definition = daily(true);
+    definition.controls.timeout = 0;
+    let new = SubmitCoordinator { definition, id: Some("c".to_owned()), mounts };
+    driver.submit_coordinator(new).expect("taken");
+    until(&driver, |record| record.job.last_number >= 2);
+    let began = Instant::now();
+    // Looks come after 15.5 and 31.5 seconds, and the minute is over after 18.
+    host.wall.fetch_add(42_000, Ordering::SeqCst);
+    assert_eq!(counts(&driver), BTreeMap::from([("WAITING", 2)]));
+    while counts(&driver).get("TIMEDOUT") != Some(&2) {
+        assert!(began.elapsed() < Duration::from_secs(28), "{:?}", counts(&driver));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -146,6 +146,11 @@ pub(super) fn wake(
         wakes.push(if is_due { look_ms } else { in_ms(*nominal) });
         let later = (Excluded((now, i64::MAX)), Unbounded);
         wakes.extend(loaded.waiting.range(later).next().map(|(nominal, _)| in_ms(*nominal)));
+        // No look may come then: what is watched is looked at rarely.
+        let late = loaded.waiting.iter().filter_map(|(_, number)| {
+            job.actions.get(number)?.times_out(job.controls.timeout).filter(|at| *at > now)
+        });
+        wakes.extend(late.min().map(in_ms));
     }
     if !job.is_done && runs && job.status != Status::Paused {
         let next = job.next.unwrap_or(plan.definition.schedule.start);

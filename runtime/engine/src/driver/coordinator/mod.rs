@@ -184,11 +184,17 @@ impl Default for Looks {
 }
 
 impl Looks {
-    /// Checks of the actions whose time has come: of all where this is a look, else of those that became due since.
+    /// Checks of the actions whose time has come: of all where this is a look, else of those that became due since, or have waited too
+    /// long by now.
     fn due(&mut self, loaded: &Loaded, now: Instant, is_look: bool) -> Vec<Event> {
         let seen = std::mem::replace(&mut self.seen, now);
+        let job = &loaded.record.job;
+        let is_late = |number: &i64| {
+            let run = job.actions.get(number);
+            run.and_then(|run| run.times_out(job.controls.timeout)).is_some_and(|at| at <= now)
+        };
         let due = loaded.waiting.range(..=(now, i64::MAX));
-        let due = due.filter(|(nominal, _)| is_look || *nominal > seen);
+        let due = due.filter(|(nominal, number)| is_look || *nominal > seen || is_late(number));
         due.map(|(_, number)| Event::Check(*number)).collect()
     }
 

@@ -59,6 +59,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// The first moment at which it has waited too long, with a time-out in minutes.
+    pub fn times_out(&self, timeout: i64) -> Option<Instant> {
+        let since = self.data.nominal.max(self.created);
+        (timeout >= 0).then(|| since.plus_minutes(timeout.saturating_add(1)))
+    }
+
     /// Code and message of what failed it. The code is empty where the server gives none.
     pub fn fault(&self) -> Option<&(String, String)> {
         self.error.as_ref().filter(|(_, message)| !message.is_empty())
@@ -576,6 +582,10 @@ impl Turn<'_, '_> {
                         // The server logs it and looks again when it recovers. Here who waits is told.
                         if let Some(run) = self.job.actions.get_mut(&number) {
                             run.missing = Some(format!("{UNSEEN}{}", failure.message));
+                        }
+                        if is_timed_out(now, nominal, created, self.job.controls.timeout) {
+                            self.set_action(number, ActionStatus::TimedOut);
+                            return Ok(());
                         }
                         return Err(Refusal::of("E1021"));
                     }
