@@ -227,3 +227,47 @@ fn what_waits_too_long_ends_at_that_moment() {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+/// A workflow that tells of its suspension only after its coordinator went on makes no room for another.
+#[test]
+fn a_suspension_that_is_told_late_makes_no_room() {
+    use ankus_lang::coordinator::Failure;
+    use ankus_lang::machine::coordinator::{
+        Job, Plan, Rules, WorkflowStatus as Workflow, World, apply,
+    };
+    struct All;
+    impl ankus_lang::coordinator::Existing for All {
+        fn exists(&self, _: &str) -> Result<bool, Failure> {
+            Ok(true)
+        }
+    }
+    let mut definition = daily(false);
+    definition.controls.concurrency = 1;
+    let plan = Plan::new(&definition, "c", Rules::default());
+    let world = World { now: Time(BEGIN_MS / 1000 + 60), existing: &All };
+    let mut job = Job::new(&definition);
+    let mut take = |event: Event| {
+        apply(&plan, &mut job, &event, &world).expect("it is taken");
+        let running = job.count(ActionStatus::Running) + job.count(ActionStatus::Submitted);
+        assert!(running <= 1, "{event:?}");
+        (job.count(ActionStatus::Running), job.pending)
+    };
+    for event in [Event::Materialize, Event::Check(1), Event::Check(2), Event::Started(1)] {
+        take(event);
+    }
+    for told in [
+        // Twice, and twice before the workflow tells anything.
+        vec![Event::Suspend, Event::Resume, Event::Suspend, Event::Resume],
+        vec![Event::Workflow(1, Workflow::Suspended), Event::Workflow(1, Workflow::Running)],
+        vec![Event::Workflow(1, Workflow::Suspended), Event::Workflow(1, Workflow::Running)],
+    ] {
+        for event in told {
+            take(event);
+            take(Event::Recover);
+        }
+        assert_eq!(take(Event::Recover).0, 1);
+    }
+    // One that it tells of by itself counts.
+    take(Event::Workflow(1, Workflow::Suspended));
+    assert_eq!(job.count(ActionStatus::Suspended), 1);
+}

@@ -160,6 +160,8 @@ struct Calling<'a> {
     fresh: Vec<Fresh>,
     /// Calls that are told to stop.
     stopped: Vec<ProcedureId>,
+    /// That the job was suspended, or went on, each time it was.
+    news: Vec<WorkflowStatus>,
 }
 
 /// A call that begins with this step, perhaps only to end.
@@ -177,7 +179,16 @@ impl Calling<'_> {
     fn take(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
+            let before = self.loaded.run.job.status;
             let effects = apply(&self.loaded.plan, &mut self.loaded.run, &event, self.world);
+            match (before, self.loaded.run.job.status) {
+                (JobStatus::Suspended, JobStatus::Running) => {
+                    self.news.push(WorkflowStatus::Running);
+                }
+                (JobStatus::Suspended, _) => {}
+                (_, JobStatus::Suspended) => self.news.push(WorkflowStatus::Suspended),
+                _ => {}
+            }
             for effect in effects {
                 match effect {
                     Effect::Call { node, serial, phase: Phase::Kill } => {
@@ -288,6 +299,7 @@ impl Job {
             effects: Vec::new(),
             fresh: Vec::new(),
             stopped: Vec::new(),
+            news: Vec::new(),
         };
         if before == JobStatus::Prep && !is_held(&calling.loaded.run) {
             calling.take(Event::Command(Command::Start));
@@ -330,7 +342,7 @@ impl Job {
         if has_ended {
             calling.stop_all(&[Calls::Us, Calls::Program, Calls::Child]);
         }
-        let Calling { loaded, effects, fresh, stopped, .. } = calling;
+        let Calling { loaded, effects, fresh, stopped, news, .. } = calling;
 
         let (changed, removed) = loaded.run.take_changes();
         let ended = has_ended
@@ -426,15 +438,11 @@ impl Job {
             let moment = |(node, event)| Change::Expectation { node, event };
             moments.extend(events.into_iter().map(moment).map(|change| Moment { at: now, change }));
         }
-        // A coordinator hears of the end by itself, and of this.
-        let news = match (before, loaded.run.job.status) {
-            (JobStatus::Suspended, JobStatus::Running) => Some(WorkflowStatus::Running),
-            (JobStatus::Suspended, _) => None,
-            (_, JobStatus::Suspended) => Some(WorkflowStatus::Suspended),
-            _ => None,
-        };
-        if let (Some(status), Some(action)) = (news, &loaded.run.job.parent_id) {
-            coordinator::tell(context, &shared, action, status);
+        // A coordinator hears of the end by itself, and of each of these: it counts what it waits for.
+        for status in news {
+            if let Some(action) = &loaded.run.job.parent_id {
+                coordinator::tell(context, &shared, action, status);
+            }
         }
         // Of one that a client has run again by itself its coordinator hears no more than this.
         let again = match (before, loaded.run.job.status) {

@@ -69,6 +69,10 @@ impl Turn<'_, '_> {
         };
         let suspended: Vec<i64> = self.numbers_of(|status| status == ActionStatus::Suspended);
         for number in &suspended {
+            if self.job.actions.get(number).is_some_and(|run| run.pending > 0) {
+                // Its workflow tells that it is suspended, and only then that it runs.
+                *self.job.overtaken.entry(*number).or_default() += 1;
+            }
             self.job.set_pending(*number, |pending| pending + 1);
             self.set_action(*number, ActionStatus::Running);
         }

@@ -194,6 +194,9 @@ pub struct Job {
     is_modified: bool,
     /// Whether an action did.
     is_touched: bool,
+    /// Actions that went on before their workflows had told that they were suspended, and how often.
+    #[serde(skip)]
+    overtaken: BTreeMap<i64, u32>,
     /// What of the job was told last.
     told: (Status, bool, bool, Option<Instant>),
 }
@@ -216,6 +219,7 @@ impl Job {
             pending_runs: 0,
             is_modified: false,
             is_touched: false,
+            overtaken: BTreeMap::new(),
             told: (Status::Prep, false, false, None),
         }
     }
@@ -267,9 +271,26 @@ impl Job {
 
     fn remove(&mut self, number: i64) {
         self.set_pending(number, |_| 0);
+        self.overtaken.remove(&number);
         let Some(run) = self.actions.remove(&number) else { return };
         self.counts[run.status as usize] -= 1;
         self.ready.remove(&(run.data.nominal, number));
+    }
+
+    /// Whether a suspension that a workflow tells of is over already, for it was told to go on since.
+    fn is_overtaken(&mut self, number: i64, status: WorkflowStatus) -> bool {
+        if status.is_end() {
+            self.overtaken.remove(&number);
+        }
+        let Some(times) = self.overtaken.get_mut(&number) else { return false };
+        if status != WorkflowStatus::Suspended {
+            return false;
+        }
+        *times -= 1;
+        if *times == 0 {
+            self.overtaken.remove(&number);
+        }
+        true
     }
 
     /// Changes how many commands of an action are unanswered.
@@ -693,17 +714,21 @@ impl Turn<'_, '_> {
             return;
         };
         self.job.is_touched = true;
-        let (now, has_ended) = match (status, run.status) {
+        let (before, is_active) = (run.status, run.status.is_active());
+        let is_overtaken = self.job.is_overtaken(number, status);
+        let (now, has_ended) = match (status, before) {
             (WorkflowStatus::Succeeded, _) => (ActionStatus::Succeeded, true),
             (WorkflowStatus::Failed, _) => (ActionStatus::Failed, true),
             (WorkflowStatus::Killed, _) => (ActionStatus::Killed, true),
-            (WorkflowStatus::Suspended, ActionStatus::Running) => (ActionStatus::Suspended, false),
+            (WorkflowStatus::Suspended, ActionStatus::Running) if !is_overtaken => {
+                (ActionStatus::Suspended, false)
+            }
             (WorkflowStatus::Running, ActionStatus::Suspended) => (ActionStatus::Running, false),
             (_, same) => (same, false),
         };
-        let is_active = run.status.is_active();
         self.job.set_pending(number, |pending| match status {
             WorkflowStatus::Running => pending.saturating_sub(1),
+            WorkflowStatus::Suspended if is_overtaken => pending.saturating_sub(1),
             _ => 0,
         });
         if is_active {
