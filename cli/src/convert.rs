@@ -7,13 +7,15 @@ use super::check::count_of;
 use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
-use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
+use ankus::carry::airflow::bundle::{Member, bundle};
+use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::{
     self, Conversion, Outcome, Output, Target, argo, databricks, prefect, report, step_functions,
 };
 use ankus::check::{self, FileKind};
 use ankus::edit;
-use ankus::source::SIZE_LIMIT;
+use ankus::ir::workflow::Details;
+use ankus::source::{SIZE_LIMIT, Span};
 use ankus::syntax::properties::{Origin, Submission};
 use ankus::syntax::xml::Element;
 use ankus_lang::coordinator::Definition;
@@ -398,7 +400,7 @@ fn convert(
         });
     }
     let mut taken = BTreeSet::new();
-    let mut by_path: BTreeMap<String, String> = BTreeMap::new();
+    let mut by_path: BTreeMap<PathBuf, String> = BTreeMap::new();
     for unit in &mut units {
         let base = unit.name.clone();
         let mut number = 1;
@@ -413,7 +415,7 @@ fn convert(
             unit.name = format!("{base}_{number}");
         }
         if let (Some(workflow), None) = (&unit.workflow, &unit.coordinator) {
-            by_path.insert(workflow.found.shown.clone(), unit.name.clone());
+            by_path.insert(absolute(&workflow.found.path), unit.name.clone());
         }
     }
     conversions.extend(units.iter().map(|unit| carried(unit, target, &by_path, cut_over)));
@@ -421,10 +423,82 @@ fn convert(
     Ok((conversions, units))
 }
 
+/// Names of the workflows that one starts, by the places that name their applications: what callers know of it, and otherwise what
+/// lies around it where the path ends so.
+fn started(
+    unit: &Unit,
+    analysis: Option<&Analysis>,
+    by_path: &BTreeMap<PathBuf, String>,
+) -> BTreeMap<Span, String> {
+    let (Some(loaded), Some(analysis)) = (&unit.workflow, analysis) else {
+        return BTreeMap::new();
+    };
+    let known = loaded.submission.starts.iter();
+    let named = |file: &Path| by_path.get(&absolute(file)).cloned();
+    let mut started: BTreeMap<Span, String> =
+        known.filter_map(|(span, file)| Some((*span, named(Path::new(file))?))).collect();
+    for (_, _, action) in analysis.flow().workflow.actions() {
+        let Some(Details::SubWorkflow { app_path: Some(path), .. }) =
+            action.body.as_ref().map(|body| &body.details)
+        else {
+            continue;
+        };
+        if started.contains_key(&path.span()) {
+            continue;
+        }
+        let uri = carry::resolve(path.as_str(), &unit.properties);
+        let uri = without_file_system(&uri);
+        if uri.contains("${") {
+            continue;
+        }
+        let looks = Looks::into_tree(&loaded.found.tree, None);
+        let found = loaded.application_around(looks, None, uri, "workflow.xml");
+        let name = found.and_then(|file| named(&file));
+        let beside = || {
+            let own = carry::resolve(&own_path(unit)?, &unit.properties);
+            let place = beside(without_file_system(&own), uri, &absolute(&loaded.found.path))?;
+            named(&place.join("workflow.xml")).or_else(|| named(&place))
+        };
+        if let Some(name) = name.or_else(beside) {
+            started.insert(path.span(), name);
+        }
+    }
+    started
+}
+
+/// Where a unit's workflow lies on the cluster, as far as that is known.
+fn own_path(unit: &Unit) -> Option<String> {
+    match &unit.coordinator {
+        Some((_, definition)) => Some(definition.as_ref().ok()?.app_path.clone()),
+        None => unit.properties.get(PATHS[0]).cloned(),
+    }
+}
+
+/// A path without the file system before it, be that known or not.
+fn without_file_system(uri: &str) -> &str {
+    if let Some((_, rest)) = uri.split_once("://") {
+        return rest.find('/').map_or("", |at| &rest[at..]);
+    }
+    let rest = uri.strip_prefix("${").and_then(|rest| rest.split_once('}'));
+    rest.map_or(uri, |(_, rest)| rest)
+}
+
+/// The place of an application that lies beside another one on the cluster, where the folders of that are named alike here.
+fn beside(own: &str, asked: &str, file: &Path) -> Option<PathBuf> {
+    let own = own.trim_end_matches('/').trim_end_matches("/workflow.xml");
+    let (above, last) = own.rsplit_once('/')?;
+    let folder = file.parent()?;
+    if *folder.file_name()? != *last {
+        return None;
+    }
+    let rest = asked.strip_prefix(above)?.trim_matches('/');
+    Some(folder.parent()?.join(rest))
+}
+
 fn carried(
     unit: &Unit,
     target: Target,
-    by_path: &BTreeMap<String, String>,
+    by_path: &BTreeMap<PathBuf, String>,
     cut_over: Option<Instant>,
 ) -> Conversion {
     let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
@@ -432,12 +506,7 @@ fn carried(
     let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
     let first = unit.coordinator.as_ref().map(|(loaded, _)| loaded).or(unit.workflow.as_ref());
     let settings = first.map(|loaded| Arc::clone(&loaded.settings.settings)).unwrap_or_default();
-    let started: BTreeMap<_, _> = unit
-        .workflow
-        .iter()
-        .flat_map(|loaded| &loaded.submission.starts)
-        .filter_map(|(span, file)| Some((*span, by_path.get(file)?.clone())))
-        .collect();
+    let started = started(unit, workflow.as_ref(), by_path);
     let path = unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown);
     let coordinated = unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
         |((loaded, definition), analysis)| Coordinated {
@@ -583,11 +652,18 @@ impl Gathering<'_> {
             let name = airflow::dag_id(name.unwrap_or("bundle"));
             if let Ok(taken) = &submitted.outcome {
                 for (at, member) in taken.members.iter().enumerate() {
+                    if !member.is_enabled {
+                        known.push(Member::Disabled);
+                        continue;
+                    }
                     let own = check::resolved(&taken.properties, PATHS[2]);
                     let file =
                         self.around(&loaded, own.as_deref(), &member.app_path, "coordinator.xml");
-                    known.push(file.is_some());
-                    let Some(file) = file else { continue };
+                    let Some(file) = file else {
+                        known.push(Member::Missing);
+                        continue;
+                    };
+                    known.push(Member::Converted);
                     let given =
                         ankus::lint::coordinator::given(taken, &submitted.unknown.names, at);
                     let coordinator = self.load(&file, FileKind::Coordinator)?;
@@ -662,7 +738,10 @@ impl Gathering<'_> {
         for (name, value) in given {
             properties.entry(name).or_insert(value);
         }
-        let name = name.map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
+        let evaluated = definition.as_ref().ok().map(|known| known.name.as_str());
+        let evaluated = evaluated.filter(|name| !name.is_empty() && !name.contains("${"));
+        let name =
+            name.or(evaluated).map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
         let coordinator = Some((loaded, definition));
         Ok(Unit { workflow, coordinator, missing, properties, tags, name })
     }

@@ -30,6 +30,12 @@ pub(super) fn secret_arguments(analysis: &Analysis, secrets: &Secrets) -> BTreeM
     found
 }
 
+/// Whether what a coordinator gives its workflow goes on to a sub-workflow that takes all of it: its path is its own, and a secret is
+/// written nowhere.
+pub(super) fn is_passed_on(name: &str, secrets: &Secrets) -> bool {
+    name != "oozie.wf.application.path" && !secrets.covers(name)
+}
+
 /// Nodes and transitions, which are the same by construction, and what belongs to none; `credentials` says what becomes of those.
 pub(super) fn flow(ledger: &mut Ledger, analysis: &Analysis, credentials: (&str, &str)) {
     let flow = analysis.flow();

@@ -164,7 +164,7 @@ impl Conversion {
 }
 
 /// A value with references to other properties resolved, as a submission does.
-fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
+pub fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
     let mut value = value.to_owned();
     for _ in 0..20 {
         let Some(from) = value.find("${") else { break };

@@ -83,6 +83,21 @@ impl Text {
     }
 }
 
+/// Why a server cannot read the expressions of a text, which it evaluates in the XML of an action: `&&` and `<` are `&amp;&amp;` and
+/// `&lt;` there.
+pub fn unreadable(source: &str, phase: Phase, dialect: Dialect) -> Option<String> {
+    if phase != Phase::Workflow || !source.contains(['&', '<', '>']) {
+        return None;
+    }
+    let escaped = source.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let template = Template::compile(&escaped, phase, dialect);
+    let error = template.errors().first()?;
+    Some(format!(
+        "a server cannot read the expression, for it sees `&amp;`, `&lt;` and `&gt;`: {}",
+        error.message
+    ))
+}
+
 /// Compiles a text: expressions that no run and no property changes are their values, and `of` makes code of the others.
 pub fn compile(
     source: &str,
@@ -93,6 +108,9 @@ pub fn compile(
     let template = Template::compile(source, phase, dialect);
     if let Some(error) = template.errors().first() {
         return Err(format!("the expression cannot be read: {}", error.message));
+    }
+    if let Some(why) = unreadable(source, phase, dialect) {
+        return Err(why);
     }
     let mut text = Text::default();
     for piece in template.pieces() {

@@ -1,6 +1,7 @@
 //! `ankus convert` where not all is known: datasets in files that are not at hand, and the user of the other engine.
 
 use crate::convert::{LOAD, convert, shown, texts_below, written};
+use std::path::Path;
 
 const ELSEWHERE: &str = r#"<coordinator-app name="views" frequency="${coord:days(1)}" start="2026-03-01T00:00Z"
     end="2027-01-01T00:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
@@ -84,5 +85,71 @@ fn the_user_is_that_of_the_other_engine() {
             let text = texts_below(&out).join("\n");
             assert!(text.contains(&format!("/user/{user}/in")), "{target}:\n{text}");
         }
+    }
+}
+
+const MEMBER: &str = "<coordinator-app name='member-${table}' frequency='60' start='2026-03-01T00:00Z' end='2026-03-05T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>${nameNode}/apps/load</app-path><configuration><property><name>table</name><value>${table}</value></property><property><name>at</name><value>${coord:nominalTime()}</value></property></configuration></workflow></action></coordinator-app>";
+
+/// A bundle whose coordinator gives its workflow a property of the same name, and a sub-workflow that is known by the end of its path.
+fn nightly(folder: &Path) {
+    let bundle = "<bundle-app name='nightly' xmlns='uri:oozie:bundle:0.2'><coordinator name='one'><app-path>${nameNode}/apps/load</app-path><configuration><property><name>table</name><value>users</value></property></configuration></coordinator><coordinator name='off' enabled='false'><app-path>${nameNode}/apps/load</app-path></coordinator></bundle-app>";
+    written(folder, "bundle.xml", bundle);
+    written(folder, "job.properties", "nameNode=hdfs://nn\n");
+    written(folder, "load/coordinator.xml", MEMBER);
+    let sub = "<sub-workflow><app-path>${nameNode}/apps/tell</app-path><propagate-configuration/><configuration><property><name>what</name><value>done</value></property></configuration></sub-workflow>";
+    let load = LOAD
+        .replace("${mode eq 'full'}", "${table eq 'users'}")
+        .replace("${input}", "${table}")
+        .replace("<fs><delete path=\"/tmp/x\"/></fs>", sub);
+    written(folder, "load/workflow.xml", &load);
+    written(folder, "tell/workflow.xml", &LOAD.replace("\"load\"", "\"tell-all\""));
+}
+
+#[test]
+fn what_a_bundle_and_a_coordinator_give_reaches_the_workflow() {
+    let folder = tempfile::tempdir().expect("a folder");
+    nightly(folder.path());
+    let out = folder.path().join("out");
+    let (code, lost, said) = convert(&[&shown(folder.path()), "-o", &shown(&out), "--allow", "*"]);
+    assert_eq!(code, 0, "{lost}{said}");
+    // A server does not start what is not enabled.
+    assert!(!out.join("dags/off.py").exists());
+    let dag = std::fs::read_to_string(out.join("dags/one.py")).expect("it was written");
+    for part in [
+        "\"table\": \"users\",",
+        "load.sh {{ params.table | q }}",
+        "trigger_dag_id=\"tell-all\"",
+        "            **PARAMS,\n            \"at\": \"{{ oozie.nominal_time() }}\",\n            \"table\": \"{{ params.table }}\",\n            \"what\": \"done\",\n",
+    ] {
+        assert!(dag.contains(part), "{part} in\n{dag}");
+    }
+    let machines = folder.path().join("machines");
+    let arguments =
+        [&shown(folder.path()), "--to", "step-functions", "-o", &shown(&machines), "--allow", "*"];
+    assert_eq!(convert(&arguments).0, 0);
+    let text = std::fs::read_to_string(machines.join("state-machines/one.asl.json"));
+    let text = text.expect("it was written");
+    assert!(text.contains("$merge([$states.context.Execution.Input, {'at': "), "{text}");
+}
+
+#[test]
+fn a_coordinator_is_named_as_it_is_submitted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "coordinator.xml", MEMBER);
+    written(folder.path(), "job.properties", "nameNode=hdfs://nn\ntable=orders\n");
+    let out = folder.path().join("out");
+    convert(&[&shown(folder.path()), "-o", &shown(&out)]);
+    assert!(out.join("dags/member-orders.py").is_file());
+}
+
+#[test]
+fn expressions_that_no_server_can_read_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = LOAD.replace("${mode eq 'full'}", "${mode eq 'full' &amp;&amp; input ne 'x'}");
+    written(folder.path(), "workflow.xml", &text);
+    for target in ["airflow", "prefect", "argo", "step-functions", "databricks"] {
+        let out = folder.path().join(target);
+        let (code, lost, _) = convert(&[&shown(folder.path()), "--to", target, "-o", &shown(&out)]);
+        assert!(code == 1 && lost.contains("a server cannot read the expression"), "{lost}");
     }
 }

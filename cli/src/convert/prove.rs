@@ -180,8 +180,8 @@ fn of_unit(
         let coordinated = Given { define: define.clone(), ..given.clone() };
         let path = &coordinator.found.path;
         let application = project.application(path, &coordinated).map_err(words)?;
+        // A schedule gives a run nothing: what its DAG does not know is missing.
         let action = first_action(project, &application)?;
-        conf.extend(application.properties());
         nominal = Some(action.nominal);
         inputs = action.inputs;
         let configuration = action.configuration.into_iter().collect();

@@ -49,7 +49,16 @@ class Scene:
     errors: ClassVar[dict[str, str]] = {}
     notified: ClassVar[list[str]] = []
     watched: ClassVar[list[type]] = []
+    now: ClassVar[dt.datetime | None] = None
     idle = 0
+
+
+class Clock(dt.datetime):
+    """A clock that stands still at the nominal time of a scenario: a server plays it at that time, too."""
+
+    @classmethod
+    def now(cls, tz: Any = None) -> dt.datetime:
+        return Scene.now or dt.datetime.now(tz)
 
 
 def watch(kind: Any) -> None:
@@ -112,6 +121,7 @@ def stub() -> None:
     sys.modules[name] = module
     import oozie_airflow as oozie
 
+    oozie.dt = types.SimpleNamespace(datetime=Clock, timedelta=dt.timedelta)
     kill, look = oozie.kill, oozie.DataSensor.poke
 
     def killed(message: str) -> None:
@@ -222,6 +232,7 @@ def played(
     at = dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=number)
     if scenario.get("nominal"):
         at = dt.datetime.fromisoformat(scenario["nominal"])
+    Scene.now = at if at.tzinfo else at.replace(tzinfo=dt.UTC)
     # Parameters that the DAG does not know come with the run.
     known = dag.params
     conf = {

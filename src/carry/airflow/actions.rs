@@ -6,6 +6,7 @@
 use super::Printer;
 use super::expression::{Part, Text};
 use super::python::Value;
+use crate::carry::claims::is_passed_on;
 use crate::carry::ledger::Outcome;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
@@ -597,7 +598,16 @@ impl Printer<'_> {
             }
         }
         if propagate_configuration.is_some() {
-            conf.insert(0, (String::new(), Value::code("PARAMS")));
+            // What a coordinator gives its workflow stands in no parameter of the DAG.
+            let secrets = self.given.secrets;
+            let given = self.texts.iter().filter(|(name, _)| {
+                is_passed_on(name, secrets) && conf.iter().all(|(own, _)| own != *name)
+            });
+            let given = given.map(|(name, text)| (name.clone(), Value::text(text.jinja())));
+            let mut all = vec![(String::new(), Value::code("PARAMS"))];
+            all.extend(given);
+            all.append(&mut conf);
+            conf = all;
         }
         let conf = Value::Dict(conf);
         self.uses_params |= propagate_configuration.is_some();

@@ -4,8 +4,19 @@ use crate::analysis::Analysis;
 use crate::carry::Conversion;
 use crate::carry::ledger::{Ledger, Outcome};
 
+/// What became of a coordinator of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// It was converted.
+    Converted,
+    /// A server does not start it.
+    Disabled,
+    /// It could not be found.
+    Missing,
+}
+
 /// What became of a bundle whose coordinators were converted, or could not be found (by place).
-pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[bool]) -> Conversion {
+pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[Member]) -> Conversion {
     let mut ledger = Ledger::new(analysis.tree());
     let bundle = analysis.bundle();
     for scalar in [&bundle.name].into_iter().flatten() {
@@ -20,11 +31,16 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[bool]) -> Co
         ledger.claim(root.name_span(), Outcome::Approximate, reason, remedy);
         let members = root.elements().filter(|element| element.name() == "coordinator");
         for (at, member) in members.enumerate() {
-            if found.get(at) == Some(&true) {
-                ledger.whole(member.span(), Outcome::Exact, "", "");
-            } else {
-                let reason = "its coordinator does not lie around the bundle";
-                ledger.whole(member.span(), Outcome::None, reason, "convert it by itself");
+            match found.get(at) {
+                Some(Member::Converted) => ledger.whole(member.span(), Outcome::Exact, "", ""),
+                Some(Member::Disabled) => {
+                    let reason = "it is not enabled, so that nothing is made of it";
+                    ledger.whole(member.span(), Outcome::Exact, reason, "");
+                }
+                _ => {
+                    let reason = "its coordinator does not lie around the bundle";
+                    ledger.whole(member.span(), Outcome::None, reason, "convert it by itself");
+                }
             }
         }
     }

@@ -186,6 +186,16 @@ pub enum Place {
 type Operand = (String, bool);
 
 impl Names<'_> {
+    /// Compiles a text of a definition, with what no server can read refused.
+    pub fn read(&self, source: &str, dialect: Dialect) -> Text {
+        let mut text = Text::default();
+        match crate::carry::text::unreadable(source, self.phase, dialect) {
+            Some(why) => self.refuse(&mut text, why),
+            None => text = self.text(source, dialect),
+        }
+        text
+    }
+
     /// Compiles a text.
     pub fn text(&self, source: &str, dialect: Dialect) -> Text {
         let template = Template::compile(source, self.phase, dialect);

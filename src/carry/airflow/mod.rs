@@ -16,7 +16,7 @@ pub mod schedule;
 
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
-use super::{Conversion, Output, claims};
+use super::{Conversion, Output, claims, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, NodeId, Workflow};
@@ -297,7 +297,7 @@ impl<'a> Printer<'a> {
             tasks: &self.tasks,
             place: expression::Place::Template,
         };
-        names.text(source, self.given.dialect)
+        names.read(source, self.given.dialect)
     }
 
     /// A class that has to be imported.
@@ -483,10 +483,10 @@ impl<'a> Printer<'a> {
         let resolved = |value: &str| resolve(value, self.given.properties);
         let mut params: Vec<(String, Value)> = Vec::new();
         for (name, value) in self.given.properties {
-            let named = contains_word(code, &format!("params.{name}"))
-                || code.contains(&quoted(name, '\''))
-                || self.uses_params;
-            if !named || secrets.covers(name) || self.texts.contains_key(name) {
+            let asked = contains_word(code, &format!("params.{name}"));
+            let named = asked || code.contains(&quoted(name, '\'')) || self.uses_params;
+            // A name that a coordinator gives its workflow may come from the property of that name.
+            if !named || secrets.covers(name) || (!asked && self.texts.contains_key(name)) {
                 continue;
             }
             // A server takes the blanks off what becomes a variable.
@@ -520,20 +520,6 @@ fn contains_word(text: &str, word: &str) -> bool {
         !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
-
-/// A value with references to other properties resolved, as a submission does.
-fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
-    let mut value = value.to_owned();
-    for _ in 0..20 {
-        let Some(from) = value.find("${") else { break };
-        let Some(length) = value[from..].find('}') else { break };
-        let name = value[from + 2..from + length].to_owned();
-        let Some(known) = properties.get(&name) else { break };
-        value.replace_range(from..=from + length, known);
-    }
-    value
-}
-
 /// The rule that Airflow has for when a task runs.
 fn trigger_rule(runs: Runs) -> Option<&'static str> {
     Some(match runs {

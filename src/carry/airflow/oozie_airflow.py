@@ -207,17 +207,25 @@ def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
     return {task_id: str(instances[task_id].state) for task_id in task_ids}
 
 
-def is_without_data(context: Any) -> bool:
-    """Whether a run failed before its first task, because its data did not come."""
-    dag = context["dag"]
-    sensors = [task.task_id for task in dag.tasks if isinstance(task, DataSensor)]
-    return bool(sensors) and "failed" in states(context, sensors).values()
+def is_unhandled(task: Any) -> bool:
+    """Whether nothing comes after a task where it fails: it waits for data, or chooses."""
+    names = {kind.__name__ for kind in type(task).__mro__}
+    chooses = names & {"BranchPythonOperator", "ShortCircuitOperator"}
+    return isinstance(task, DataSensor) or bool(chooses)
+
+
+def is_broken(context: Any) -> bool:
+    """Whether the run ended before a task, because its data did not come, or a decision failed."""
+    tasks = context["dag"].task_dict
+    before = context["task"].get_flat_relative_ids(upstream=True)
+    unhandled = sorted(task for task in before if is_unhandled(tasks[task]))
+    return bool(unhandled) and "failed" in states(context, unhandled).values()
 
 
 def not_entered(context: Any, reason: str) -> Exception:
-    """What a task raises that no run got to: it is skipped, unless the run failed before its first task."""
-    if is_without_data(context):
-        return AirflowFailException("the data of the run did not come")
+    """What a task raises that no run got to: it is skipped, unless the run ended before it. A run of skipped tasks is a success."""
+    if is_broken(context):
+        return AirflowFailException("the run ended before this task")
     return AirflowSkipException(reason)
 
 
@@ -235,7 +243,7 @@ def only_if_failed(context: Any) -> None:
     """Lets a handler run only where an action before it failed itself, and not one before that."""
     before = list(context["task"].upstream_task_ids)
     failed = "failed" in states(context, before).values()
-    if not failed or is_without_data(context):
+    if not failed or is_broken(context):
         raise not_entered(context, "none of the actions before failed itself")
 
 
@@ -395,7 +403,7 @@ def entered(ok: list[str], error: list[str]) -> Any:
 
     def check(context: Any) -> None:
         found = states(context, [*ok, *error])
-        if is_without_data(context):
+        if is_broken(context):
             raise not_entered(context, "no run got here")
         if any(found[task] == "success" for task in ok):
             return

@@ -6,6 +6,7 @@ use super::Printer;
 use super::flow::{Retries, not_carried};
 use super::python::{expression, laid_out, neutral};
 use crate::carry::airflow::python::Value;
+use crate::carry::claims::is_passed_on;
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::carry::text::{Kind, Text};
@@ -173,8 +174,10 @@ impl Printer<'_> {
                 self.ledger.exact(*span);
                 params.push((String::new(), Value::code("run.params")));
                 // What a coordinator gives its workflow stands in no property of the run.
+                let secrets = self.given.secrets;
+                let given = self.texts.iter().filter(|(name, _)| is_passed_on(name, secrets));
                 let given: Vec<_> =
-                    self.texts.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+                    given.map(|(name, text)| (name.clone(), text.clone())).collect();
                 for (name, text) in given {
                     params.push((name, Value::Code(expression(&neutral(text)))));
                 }

@@ -191,7 +191,7 @@ impl<'a> Printer<'a> {
             tasks: &BTreeMap::new(),
             place: Place::Flow,
         };
-        names.text(source, self.given.dialect)
+        names.read(source, self.given.dialect)
     }
 
     /// The nodes of a workflow; whether there are any.

@@ -4,6 +4,7 @@
 
 use super::Printer;
 use super::expression::{Kind, Text};
+use crate::carry::claims::is_passed_on;
 use crate::carry::commands::{Command, Commands};
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::ir::Scalar;
@@ -161,7 +162,15 @@ impl Printer<'_> {
             }
         }
         let mut input = serde_json::Map::new();
-        let mut merged = Vec::new();
+        // What a coordinator gives its workflow stands in no input.
+        let given = self.texts.iter().filter(|(name, _)| is_passed_on(name, self.given.secrets));
+        let mut merged: Vec<String> = given
+            .filter(|(name, _)| {
+                let mut own = body.configuration.iter();
+                own.all(|property| property.name.as_str() != name.as_str())
+            })
+            .map(|(name, text)| format!("{}: {}", super::expression::quoted(name), text.code()))
+            .collect();
         for property in &body.configuration {
             if let Some((name, value)) = self.property(property) {
                 merged.push(format!(

@@ -1,0 +1,299 @@
+//! What Airflow does otherwise than one expects, and how converted DAGs keep clear of it, in both releases of Airflow.
+//!
+//! | trap | test |
+//! | --- | --- |
+//! | a failed task behind which something succeeds makes the run a success | `kills`, `handled`, `cleaned`: runs that a server kills fail |
+//! | a clean-up with `all_done` as the last task makes it a success | `cleaned`; `only_choices_run_whatever_happened` |
+//! | a task behind a decision is skipped with the usual rule | `met`, and that it is so without the rule |
+//! | a handler with `one_failed` from which the run goes on fails it | `recovered`: a success |
+//! | `one_failed` also counts tasks that were not reached | `handled`: the handler of a later action is skipped |
+//! | a decision that fails leaves skipped tasks behind, and skipped tasks are a success | `broken` |
+//! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing begins |
+//! | where a path of a fork fails the others go on | `forked`: the run fails, what is behind the join does not run |
+//! | `fail_fast`, `fail_stop`: success though a task failed | `no_output_has_what_is_a_trap` |
+//! | `sla` is accepted and ignored in 3.x, `LatestOnlyOperator` skips nothing, bare expressions of cron and periods run late | the same |
+//! | a time-out of -1 is refused, none is seven days; retries of sensors do nothing | `sensors_have_times` |
+//! | runs by hand have no logical date | `a_run_by_hand_has_a_nominal_time` |
+//! | ends are included, months drift, clocks change | `convert::airflow_runs_at_the_nominal_times` |
+
+use crate::convert::{airflow, convert, shown, texts_below, written};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const VERSIONS: [&str; 2] = ["airflow", "airflow==2.10"];
+
+/// A workflow whose actions are programs: `NAME:ok:error`, and other nodes as they are.
+fn workflow(name: &str, nodes: &[&str]) -> String {
+    let mut text =
+        format!("<workflow-app name='{name}' xmlns='uri:oozie:workflow:0.5'><start to='first'/>");
+    for node in nodes {
+        if node.starts_with('<') {
+            text.push_str(node);
+            continue;
+        }
+        let parts: Vec<&str> = node.split(':').collect();
+        let [own, ok, error] = parts[..] else { panic!("{node}") };
+        text.push_str(&format!(
+            "<action name='{own}'><shell xmlns='uri:oozie:shell-action:0.2'><exec>{own}.sh</exec></shell><ok to='{ok}'/><error to='{error}'/></action>"
+        ));
+    }
+    text.push_str(
+        "<kill name='fail'><message>it failed</message></kill><end name='end'/></workflow-app>",
+    );
+    text
+}
+
+fn decision(name: &str, case: &str, to: &str, default: &str) -> String {
+    format!(
+        "<decision name='{name}'><switch><case to='{to}'>{case}</case><default to='{default}'/></switch></decision>"
+    )
+}
+
+const WAITS: &str = "<coordinator-app name='waits' frequency='1440' start='2026-03-01T00:00Z' end='2026-03-05T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>-1</timeout></controls><datasets><dataset name='d' frequency='1440' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>/d/${YEAR}${MONTH}${DAY}</uri-template></dataset></datasets><input-events><data-in name='d' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events><action><workflow><app-path>/apps/waits</app-path></workflow></action></coordinator-app>";
+
+/// Small applications, each with a trap.
+fn estate() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, nodes: &[&str]| {
+        written(folder.path(), &format!("{name}/workflow.xml"), &workflow(name, nodes));
+    };
+    put("kills", &["first:second:fail", "second:end:fail"]);
+    put("handled", &["first:second:tell", "second:end:tidy", "tell:fail:fail", "tidy:fail:fail"]);
+    let which = decision("which", "${wf:lastErrorNode() eq 'first'}", "fail", "end");
+    put("cleaned", &["first:clean:clean", "clean:which:which", &which]);
+    put("recovered", &["first:second:mend", "second:end:fail", "mend:end:fail"]);
+    put(
+        "met",
+        &[
+            &decision("first", "${side eq 'x'}", "x", "y"),
+            "x:after:fail",
+            "y:after:fail",
+            "after:end:fail",
+        ],
+    );
+    put(
+        "forked",
+        &[
+            "<fork name='first'><path start='left'/><path start='right'/></fork>",
+            "left:both:fail",
+            "right:more:fail",
+            "more:both:fail",
+            "<join name='both' to='after'/>",
+            "after:end:fail",
+        ],
+    );
+    let broken = decision("first", "${wf:conf('side') gt 5}", "x", "y");
+    put("broken", &[&broken, "x:y:mend", "mend:end:fail", "y:end:fail"]);
+    put("waits", &["first:second:fail", "second:end:first2", "first2:end:fail"]);
+    written(folder.path(), "waits/coordinator.xml", WAITS);
+    for name in ["met", "broken"] {
+        written(folder.path(), &format!("{name}/job.properties"), "side=x\n");
+    }
+    folder
+}
+
+/// The estate in a release of Airflow, and its Python where there is one.
+fn carried(version: &str, folder: &Path) -> (PathBuf, Option<PathBuf>) {
+    let out = folder.join(format!("out-{version}"));
+    let (code, _, said) =
+        convert(&[&shown(folder), "--to", version, "-o", &shown(&out), "--allow", "*"]);
+    assert_eq!(code, 0, "{said}");
+    (out, airflow(version))
+}
+
+/// What a real Airflow makes of scenarios: of each the DAG, and the actions that fail.
+fn played(python: &Path, out: &Path, scenarios: &[(&str, &[&str])]) -> Vec<Value> {
+    let home = tempfile::tempdir().expect("a folder");
+    let asked: Vec<Value> = scenarios
+        .iter()
+        .map(|(dag, failing)| {
+            let tasks: serde_json::Map<String, Value> = failing
+                .iter()
+                .map(|name| ((*name).to_owned(), json!({"result": "error"})))
+                .collect();
+            let nominal = (*dag == "waits").then_some("2026-03-01T00:00Z");
+            json!({"dag": dag, "conf": {}, "tasks": tasks, "nominal": nominal})
+        })
+        .collect();
+    let (file, answers) = (home.path().join("scenarios.json"), home.path().join("answers.json"));
+    std::fs::write(&file, json!(asked).to_string()).expect("a file");
+    let script = crate::root().join("cli/src/convert/replay.py");
+    let done = Command::new(python).arg(script).args([out, &file, &answers]).output();
+    let done = done.expect("Python starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = std::fs::read_to_string(&answers).expect("answers");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn runs_end_as_a_server_ends_them() {
+    // The DAG, what fails, the state of the run, and those of some tasks.
+    type Expected<'a> = (&'a str, &'a [&'a str], &'a str, &'a [(&'a str, &'a str)]);
+    let expected: &[Expected<'_>] = &[
+        ("kills", &[], "success", &[("second", "success"), ("fail", "skipped")]),
+        ("kills", &["first"], "failed", &[("second", "upstream_failed"), ("fail", "failed")]),
+        ("kills", &["second"], "failed", &[("fail", "failed")]),
+        (
+            "handled",
+            &[],
+            "success",
+            &[("tell", "skipped"), ("tidy", "skipped"), ("fail", "skipped")],
+        ),
+        (
+            "handled",
+            &["first"],
+            "failed",
+            &[("tell", "success"), ("tidy", "skipped"), ("fail", "failed")],
+        ),
+        (
+            "handled",
+            &["second"],
+            "failed",
+            &[("tell", "skipped"), ("tidy", "success"), ("fail", "failed")],
+        ),
+        ("cleaned", &[], "success", &[("clean", "success"), ("fail", "skipped")]),
+        ("cleaned", &["first"], "failed", &[("clean", "success"), ("fail", "failed")]),
+        ("recovered", &[], "success", &[("second", "success"), ("mend", "skipped")]),
+        ("recovered", &["first"], "success", &[("second", "skipped"), ("mend", "success")]),
+        ("recovered", &["second"], "failed", &[("mend", "skipped"), ("fail", "failed")]),
+        ("met", &[], "success", &[("x", "success"), ("y", "skipped"), ("after", "success")]),
+        ("forked", &[], "success", &[("after", "success")]),
+        (
+            "forked",
+            &["left"],
+            "failed",
+            &[("more", "success"), ("after", "upstream_failed"), ("fail", "failed")],
+        ),
+        ("broken", &[], "failed", &[("first", "failed"), ("x", "upstream_failed")]),
+        ("waits", &[], "failed", &[("first", "upstream_failed"), ("second", "upstream_failed")]),
+    ];
+    let scenarios: Vec<(&str, &[&str])> = expected.iter().map(|one| (one.0, one.1)).collect();
+    let folder = estate();
+    for version in VERSIONS {
+        let (out, Some(python)) = carried(version, folder.path()) else { continue };
+        for (answer, (dag, failing, state, tasks)) in
+            played(&python, &out, &scenarios).iter().zip(expected)
+        {
+            let about = format!("{version}: {dag}, failing {failing:?}: {answer}");
+            assert_eq!(answer["state"], *state, "{about}");
+            for (task, state) in *tasks {
+                assert_eq!(answer["states"][task], *state, "{task} of {about}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rules_of_tasks_are_needed() {
+    // The DAG, what to take away or put in, what fails, and how the run then ends, or what becomes of a task.
+    type Change<'a> = (&'a str, &'a str, &'a str, &'a [&'a str], &'a str, &'a str);
+    let changes: [Change<'_>; 4] = [
+        ("met", "trigger_rule=\"none_failed_min_one_success\",", "", &[], "after", "skipped"),
+        (
+            "kills",
+            "python_callable=oozie.kill",
+            "python_callable=print",
+            &["second"],
+            "",
+            "success",
+        ),
+        ("handled", "pre_execute=oozie.only_if_failed,", "", &["first"], "tidy", "success"),
+        ("broken", "if is_broken(context):", "if False:", &[], "", "success"),
+    ];
+    let folder = estate();
+    for version in VERSIONS {
+        let (out, Some(python)) = carried(version, folder.path()) else { continue };
+        for (dag, from, to, _, _, _) in changes {
+            let place = if dag == "broken" {
+                "plugins/oozie_airflow.py".to_owned()
+            } else {
+                format!("dags/{dag}.py")
+            };
+            let text = std::fs::read_to_string(out.join(&place)).expect("it was written");
+            assert!(text.contains(from), "{from} in {place}");
+            std::fs::write(out.join(&place), text.replace(from, to)).expect("writable");
+        }
+        let scenarios: Vec<(&str, &[&str])> = changes.iter().map(|one| (one.0, one.3)).collect();
+        for (answer, (dag, _, _, _, task, state)) in
+            played(&python, &out, &scenarios).iter().zip(changes)
+        {
+            let found = if task.is_empty() { &answer["state"] } else { &answer["states"][task] };
+            assert_eq!(*found, state, "{version}: {dag}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn no_output_has_what_is_a_trap() {
+    let folder = estate();
+    for version in VERSIONS {
+        let (out, _) = carried(version, folder.path());
+        for text in texts_below(&out.join("dags")) {
+            for trap in [
+                "soft_fail",
+                "fail_fast",
+                "fail_stop",
+                "LatestOnly",
+                "SubDag",
+                "days_ago",
+                "schedule=\"",
+                "schedule=dt.timedelta",
+                "schedule_interval",
+                "catchup=False",
+                "mode=\"poke\"",
+                "sla=",
+                "depends_on_past",
+            ] {
+                assert!(!text.contains(trap), "{trap} in\n{text}");
+            }
+            only_choices_run_whatever_happened(&text);
+        }
+    }
+}
+
+/// Whether tasks with `all_done` are those that look what happened before they do anything.
+fn only_choices_run_whatever_happened(text: &str) {
+    for task in text.split("\n    )\n").filter(|task| task.contains("all_done")) {
+        let looks = task.contains("python_callable=oozie.route")
+            || task.contains("pre_execute=oozie.entered(");
+        assert!(looks, "{task}");
+    }
+}
+
+#[test]
+fn sensors_have_times() {
+    let folder = estate();
+    for version in VERSIONS {
+        let (out, _) = carried(version, folder.path());
+        let dag = std::fs::read_to_string(out.join("dags/waits.py")).expect("it was written");
+        let sensor = dag.split("oozie.DataSensor(").nth(1).expect("a sensor");
+        let sensor = sensor.split("\n    )\n").next().expect("its arguments");
+        assert!(sensor.contains("timeout=dt.timedelta(minutes=86400).total_seconds()"), "{sensor}");
+        assert!(sensor.contains("mode=\"reschedule\"") && !sensor.contains("retries"), "{sensor}");
+        assert!(dag.contains("catchup=True") && dag.contains("max_active_runs=1"), "{dag}");
+        assert!(dag.contains("end_date=pendulum.datetime(2026, 3, 4, 23, 59, 59)"), "{dag}");
+    }
+}
+
+#[test]
+fn a_run_by_hand_has_a_nominal_time() {
+    let folder = estate();
+    let code = "import datetime as dt, sys, types
+import oozie_airflow as oozie
+at = dt.datetime(2026, 3, 1, 7, 5, tzinfo=dt.timezone.utc)
+by_hand = types.SimpleNamespace(logical_date=None, run_after=at)
+planned = types.SimpleNamespace(logical_date=at - dt.timedelta(hours=1), run_after=at)
+print(oozie.nominal_time({'dag_run': by_hand}), oozie.nominal_time({'dag_run': planned}))";
+    for version in VERSIONS {
+        let (out, Some(python)) = carried(version, folder.path()) else { continue };
+        let done = Command::new(python)
+            .args(["-c", code])
+            .env("PYTHONPATH", out.join("plugins"))
+            .env("AIRFLOW_HOME", folder.path().join("home"))
+            .output()
+            .expect("Python starts");
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert_eq!(said.lines().last(), Some("2026-03-01T07:05Z 2026-03-01T06:05Z"), "{said}");
+    }
+}
