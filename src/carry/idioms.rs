@@ -2,9 +2,31 @@
 //!
 //! In: the tasks of a workflow. Out: fewer tasks, and what became of those that are gone. A site asks for it.
 
+use super::instances::current;
 use super::model::{Does, Runs, Task, TaskId, Tasks};
 use crate::ir::workflow::NodeId;
+use ankus_lang::coordinator::{DataEvent, Definition, Instances};
+use ankus_lang::time::Frequency;
 use std::collections::BTreeMap;
+
+/// Whether a coordinator writes with each run what this input of the next one names.
+pub fn is_of_the_run_before(event: &DataEvent, definition: &Definition) -> bool {
+    let only = |event: &DataEvent| match &event.instances {
+        Instances::List(all) => match &all[..] {
+            [one] => current(one, definition).ok(),
+            _ => None,
+        },
+        Instances::Range(..) => None,
+    };
+    let data = &event.dataset;
+    let Frequency::Every { count, unit, end_of } = &definition.schedule.frequency else {
+        return false;
+    };
+    let is_as_often =
+        (data.frequency, data.unit, data.end_of) == (*count, *unit, *end_of) && *count > 0;
+    let writes = |output: &DataEvent| output.dataset.name == data.name && only(output) == Some(0);
+    is_as_often && only(event) == Some(-1) && definition.outputs.iter().any(writes)
+}
 
 /// Takes out mails that do nothing but tell of a failure that then ends the run: by kill node, the action that sent one. Each of
 /// these kill nodes is entered behind its mail alone, whether that was sent or not.

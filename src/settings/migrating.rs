@@ -43,11 +43,16 @@ const VALUES: [(&str, &str); 6] = [
 ];
 
 /// Words for shapes that another engine has something better for, the usual one first.
-const IDIOMS: [(&str, &[&str], &str); 2] = [
+const IDIOMS: [(&str, &[&str], &str); 3] = [
     (
         "failure-mail",
         &["task", "notice"],
         "Airflow: what a mail becomes that tells of a failure and leads to a kill node alone.",
+    ),
+    (
+        "own-output",
+        &["sensor", "past"],
+        "Airflow: what waiting for what the run before wrote becomes: a sensor, or dependence on the past.",
     ),
     (
         "sla",

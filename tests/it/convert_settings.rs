@@ -346,3 +346,53 @@ fn a_mail_that_does_more_than_tell_stays_a_task() {
     let dag = std::fs::read_to_string(out.join("dags/daily.py")).expect("a DAG");
     assert!(dag.contains("EmailOperator(") && !dag.contains("SmtpNotifier"), "{dag}");
 }
+
+#[test]
+fn what_the_run_before_wrote_becomes_dependence_on_the_past_where_a_site_asks() {
+    let daily = |input: &str, output: &str, every: &str| {
+        format!(
+            "<coordinator-app name='state' frequency='${{coord:days(1)}}' start='2026-03-01T06:00Z' end='2026-06-01T06:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><concurrency>3</concurrency></controls><datasets><dataset name='d' frequency='{every}' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>/d/${{YEAR}}${{MONTH}}${{DAY}}</uri-template></dataset></datasets><input-events><data-in name='before' dataset='d'><instance>{input}</instance></data-in></input-events><output-events><data-out name='now' dataset='d'><instance>{output}</instance></data-out></output-events><action><workflow><app-path>/apps/state</app-path><configuration><property><name>from</name><value>${{coord:dataIn('before')}}</value></property></configuration></workflow></action></coordinator-app>"
+        )
+    };
+    let work = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:0.2'><exec>a.sh</exec><argument>${from}</argument></shell><ok to='end'/><error to='fail'/></action><kill name='fail'><message>no</message></kill><end name='end'/></workflow-app>";
+    let (own, days) = (
+        daily("${coord:current(-1)}", "${coord:current(0)}", "${coord:days(1)}"),
+        "${coord:days(1)}",
+    );
+    for version in ["airflow", "airflow==2.10"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (apps, out) = (folder.path().join("state"), folder.path().join("out"));
+        std::fs::create_dir_all(&apps).expect("a folder");
+        let dag = |coordinator: &str, settings: &str| {
+            let put =
+                |name: &str, text: &str| std::fs::write(apps.join(name), text).expect("a file");
+            put("coordinator.xml", coordinator);
+            put("workflow.xml", work);
+            put("ankus.toml", settings);
+            convert(&[&shown(&apps), "--to", version, "-o", &shown(&out), "--allow", "*"]);
+            std::fs::read_to_string(out.join("dags/state.py")).expect("a DAG")
+        };
+        let past = "[migration]\nown-output = \"past\"\n";
+        for (coordinator, settings) in [
+            (own.clone(), ""),
+            // Not the run before, not its own, and not as often.
+            (daily("${coord:current(-2)}", "${coord:current(0)}", days), past),
+            (daily("${coord:current(-1)}", "${coord:current(-1)}", days), past),
+            (daily("${coord:current(-1)}", "${coord:current(0)}", "${coord:hours(1)}"), past),
+        ] {
+            let plain = dag(&coordinator, settings);
+            let waits = plain.contains("wait_for_before") && plain.contains("max_active_runs=3");
+            assert!(waits && !plain.contains("depends_on_past"), "{plain}");
+        }
+        let text = dag(&own, past);
+        for part in
+            ["\"depends_on_past\": True,", "max_active_runs=1", "a.sh {{ oozie.uris(before) | q }}"]
+        {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert!(!text.contains("DataSensor"), "{text}");
+        let Some(python) = airflow(version) else { continue };
+        let answer = asked(&python, &["import", &shown(&out)]);
+        assert_eq!((&answer["errors"], &answer["warnings"]), (&json!({}), &json!([])), "{version}");
+    }
+}

@@ -5,10 +5,11 @@ use super::python::{Value, identifier, quoted};
 use super::schedule::{pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, dag_id};
 use crate::carry::ledger::Outcome;
-use crate::carry::missing;
+use crate::carry::{idioms, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
+use crate::syntax::xml::Element;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances, Logic, LogicKind};
 use ankus_lang::el::{Phase, Piece, Template, Value as Known, Variables, tree::Op};
 use ankus_lang::time::{Instant, ProcessingZone};
@@ -211,7 +212,7 @@ impl<'a> Printer<'a> {
                 false => own.clone(),
             };
             self.data.insert(event.name.clone(), used);
-            if !is_input || logic.is_some() {
+            if !is_input || logic.is_some() || self.follows_the_run_before(event, definition, dag) {
                 continue;
             }
             gates.push(self.sensor(&task, &code, definition, dag));
@@ -229,6 +230,41 @@ impl<'a> Printer<'a> {
         if !gates.is_empty() {
             dag.gates = gates;
         }
+    }
+
+    /// Whether an input is what the run before writes, and a site wants runs to follow one another instead of waiting for it.
+    fn follows_the_run_before(
+        &mut self,
+        event: &DataEvent,
+        definition: &Definition,
+        dag: &mut Dag,
+    ) -> bool {
+        let wanted = self.given.migration.values.get("own-output").map(String::as_str);
+        if wanted != Some("past") || !idioms::is_of_the_run_before(event, definition) {
+            return false;
+        }
+        let past = ("depends_on_past".to_owned(), Value::code("True"));
+        if !dag.task_arguments.contains(&past) {
+            dag.task_arguments.push(past);
+        }
+        // A task waits for itself in the run before, and not for the whole run.
+        for (name, value) in &mut dag.arguments {
+            if name == "max_active_runs" {
+                *value = Value::code("1");
+            }
+        }
+        if let Some(element) = self.element_of(event) {
+            let reason = "a run follows the one before, if that did not fail, whatever it wrote; the first waits for nothing";
+            self.ledger.claim(element.name_span(), Outcome::Approximate, reason, "");
+        }
+        let controls = self.given.coordinator.map(|one| one.analysis.coordinator());
+        for (name, scalar) in controls.iter().flat_map(|one| &one.controls) {
+            if name == "concurrency" && definition.controls.concurrency != 1 {
+                let reason = "runs follow one another";
+                self.ledger.claim(scalar.span(), Outcome::Approximate, reason, "");
+            }
+        }
+        true
     }
 
     /// Which inputs are enough, and the names that the logic has; nothing where all are waited for one by one.
@@ -345,18 +381,22 @@ impl<'a> Printer<'a> {
     }
 
     fn unknown_instance(&mut self, event: &DataEvent, why: &str) {
-        let Some(root) = self.tree.root() else { return };
+        if let Some(element) = self.element_of(event) {
+            let remedy = "write the instances into the file by hand: what asks for them fails";
+            self.ledger.whole(element.span(), Outcome::None, why, remedy);
+        }
+    }
+
+    /// The element of an event.
+    fn element_of(&self, event: &DataEvent) -> Option<Element<'a>> {
+        let root = self.tree.root()?;
         let events = ["input-events", "output-events"];
-        let found = events.iter().filter_map(|name| root.child(name)).find_map(|events| {
+        events.iter().filter_map(|name| root.child(name)).find_map(|events| {
             events.elements().find(|element| {
                 let name = element.attribute("name").map(|name| name.value().text);
                 name.as_deref() == Some(&event.name)
             })
-        });
-        if let Some(element) = found {
-            let remedy = "write the instances into the file by hand: what asks for them fails";
-            self.ledger.whole(element.span(), Outcome::None, why, remedy);
-        }
+        })
     }
 
     /// What the workflow is given: names that stand for texts of their own.

@@ -119,6 +119,6 @@ impl Printer<'_> {
             ("email_on_failure".to_owned(), Value::code("False")),
             ("email_on_retry".to_owned(), Value::code("False")),
         ];
-        dag.arguments.push(("default_args".to_owned(), Value::Dict(given)));
+        dag.task_arguments.extend(given);
     }
 }

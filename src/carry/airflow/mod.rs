@@ -225,6 +225,8 @@ struct Dag {
     refused: bool,
     /// Arguments of the DAG.
     arguments: Vec<(String, Value)>,
+    /// Arguments of its tasks.
+    task_arguments: Vec<(String, Value)>,
     /// Macros beside the usual.
     macros: Vec<(String, String)>,
     /// Tasks before those of the workflow: the last of them lead to its first ones.
@@ -379,6 +381,9 @@ impl<'a> Printer<'a> {
         let mut before: String = dag.before.iter().map(|text| format!("{text}\n")).collect();
         let mut arguments = vec![("dag_id".to_owned(), Value::text(self.given.name))];
         arguments.extend(dag.arguments);
+        if !dag.task_arguments.is_empty() {
+            arguments.push(("default_args".to_owned(), Value::Dict(dag.task_arguments)));
+        }
         let params = self.params(&format!("{before}{body}"));
         if !params.is_empty() || self.uses_params {
             before.push_str(&format!("PARAMS = {}\n", Value::Dict(params).print(0)));
