@@ -7,5 +7,5 @@ if [ ! -x "$folder/bin/prefect" ]; then
     rm -rf "$folder"
     python3 -m venv "$folder"
     # This release does not start with the newest FastAPI.
-    "$folder/bin/pip" install -q prefect==3.8.8 'fastapi<0.130'
+    "$folder/bin/pip" install -q prefect==3.8.8 'fastapi<0.140'
 fi
