@@ -304,6 +304,11 @@ const NAMED: [&str; 11] = [
 /// Sections whose named children are parts of their own.
 const SECTIONS: [&str; 4] = ["datasets", "input-events", "output-events", "credentials"];
 
+/// The namespace without blanks around it, which name no other schema: a server refuses them.
+fn schema(element: Element<'_>) -> &str {
+    element.namespace().trim()
+}
+
 /// A definition as parts. The first is the root with its own attributes.
 fn parts(text: &str) -> Vec<Part> {
     let (tree, _) = Tree::parse(text);
@@ -317,7 +322,7 @@ fn parts(text: &str) -> Vec<Part> {
     for element in root.descendants() {
         let Some(parent) = element.parent().filter(|_| element != root) else {
             attributes(root, &mut parts[0], "");
-            parts[0].say("schema".to_owned(), root.namespace().to_owned(), root.name_span());
+            parts[0].say("schema".to_owned(), schema(root).to_owned(), root.name_span());
             continue;
         };
         // Children of what is told as a whole are not told again.
@@ -402,8 +407,8 @@ fn parts(text: &str) -> Vec<Part> {
             }
             _ => {
                 let path = what(name);
-                if element.namespace() != parent.namespace() {
-                    parts[part].say(format!("{path} schema"), element.namespace().to_owned(), at);
+                if schema(element) != schema(parent) {
+                    parts[part].say(format!("{path} schema"), schema(element).to_owned(), at);
                 }
                 attributes(element, &mut parts[part], &path);
                 leaf(element, &mut parts[part], &path);
@@ -527,6 +532,7 @@ mod tests {
             &[(":0.5", ":1.0")],
             &["changed workflow-app schema: uri:oozie:workflow:0.5 uri:oozie:workflow:1.0"],
         );
+        check(&[(":0.5", ":0.5 ")], &[]);
         check(&[("<end", "<join name='j' to='e'/><end")], &["added join j: - -"]);
         check(&[("<kill name='k'><message>m</message></kill>", "")], &["removed kill k: - -"]);
     }
