@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 48] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 49] = [
     ("missing-application-file", "did you mean", "shell-script-not-shipped", Within("action")),
     ("unknown-element", "", "credential-incomplete", Within("credential")),
     ("element-needs-newer-schema", "`retry-", "retry-out-of-range", Within("action")),
@@ -57,6 +57,7 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 48] = [
     ("malformed-class-name", "", "element-text-whitespace", Within("main-class")),
     ("malformed-class-name", "", "element-text-whitespace", Within("class")),
     ("unknown-element", "", "error-swallowed", Within("action")),
+    ("unknown-element", "`class`", "spark-class-missing", Within("spark")),
     ("unknown-element", "`data-", "unknown-data-event", Whole),
     ("unknown-element", "`data-", "input-logic-reference", Whole),
     ("xml-not-well-formed", "belongs to no attribute", "missing-attribute", Whole),
