@@ -381,77 +381,136 @@ fn keys_of_script(text: &str) -> Option<Vec<String>> {
         return None;
     }
     let mut keys: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let line = line.trim();
+    for line in text.lines().map(str::trim) {
         if line.starts_with('#') || line.is_empty() {
             continue;
         }
-        let words =
-            |rest: &str| rest.trim_start().trim_start_matches("-e ").trim_start().to_owned();
-        let printed = if let Some(rest) = line.strip_prefix("echo ") {
-            words(rest)
-        } else if let Some(rest) = line.strip_prefix("printf ") {
-            words(rest)
-        } else if line.contains("echo ") || line.contains("printf ") || line.contains("cat ") {
-            // Output that is not at the beginning of a line: anything may be printed.
-            return None;
-        } else if is_silent(line) {
-            continue;
-        } else {
-            return None;
-        };
-        if printed.contains('>') && (printed.contains(">&2") || printed.contains("> /")) {
-            continue;
+        for command in commands(line)? {
+            match printed(command) {
+                Some(text) => keys.extend(keys_of_output(text)?),
+                None if is_silent(command) => {}
+                None => return None,
+            }
         }
-        let text = printed.trim_start_matches(['"', '\'']);
-        let (key, _) = text.split_once('=')?;
-        if key.is_empty()
-            || !key
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-        {
-            return None;
-        }
-        keys.push(key.to_owned());
     }
     (!keys.is_empty()).then_some(keys)
 }
 
-/// Lines of a script that print nothing.
-fn is_silent(line: &str) -> bool {
-    let assignment = line.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+/// The simple commands of a line of a shell script, without the words that begin a branch or a loop. Nothing where the
+/// line goes on in the next one, or has a pipe, a function or a here-document.
+fn commands(line: &str) -> Option<Vec<&str>> {
+    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
+    let (mut quote, mut depth) = (None, 0_usize);
+    let bytes = line.as_bytes();
+    while let Some(&byte) = bytes.get(at) {
+        let next = bytes.get(at + 1).copied();
+        match (quote, byte) {
+            (None | Some(b'"'), b'\\') => {
+                next?;
+                at += 1;
+            }
+            (Some(open), _) if open == byte => quote = None,
+            (None | Some(b'"'), b'$') if next == Some(b'(') => {
+                // What a substitution prints is part of a word.
+                let end = end_of_substitution(&line[at..])?;
+                at += end - 1;
+            }
+            (Some(_), _) => {}
+            (None, b'"' | b'\'' | b'`') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') => depth = depth.checked_sub(1)?,
+            (None, b'<') if next == Some(b'<') => return None,
+            (None, b'|') if next != Some(b'|') => return None,
+            (None, b'&') if at > 0 && bytes[at - 1] == b'>' => {}
+            (None, b'#') if at > 0 && bytes[at - 1].is_ascii_whitespace() => {
+                found.push(&line[start..at]);
+                start = line.len();
+                break;
+            }
+            (None, b';' | b'&' | b'|') => {
+                found.push(&line[start..at]);
+                at += usize::from(next == Some(byte));
+                start = at + 1;
+            }
+            (None, _) => {}
+        }
+        at += 1;
+    }
+    if quote.is_some() || depth > 0 {
+        return None;
+    }
+    found.push(line.get(start..).unwrap_or_default());
+    let plain = found.into_iter().map(|command| {
+        let mut command = command.trim();
+        while let Some(rest) =
+            ["if ", "elif ", "while ", "until ", "then ", "else ", "do ", "! ", "{ "]
+                .iter()
+                .find_map(|word| command.strip_prefix(word))
+        {
+            command = rest.trim_start();
+        }
+        command
     });
-    let word = line.split([' ', ';']).next().unwrap_or(line);
-    assignment
-        || matches!(
-            word,
-            "set"
-                | "if"
-                | "then"
-                | "else"
-                | "fi"
-                | "elif"
-                | "for"
-                | "do"
-                | "done"
-                | "while"
-                | "exit"
-                | "export"
-                | "return"
-                | "shift"
-                | "cd"
-                | "sleep"
-                | "case"
-                | "esac"
-                | "{"
-                | "}"
-                | "local"
-                | "test"
-                | "["
-        )
-        || line.ends_with(">/dev/null")
-        || line.ends_with("> /dev/null 2>&1")
+    Some(plain.filter(|command| !command.is_empty()).collect())
+}
+
+/// Where a text that begins with `$(` goes on after the bracket that closes it.
+fn end_of_substitution(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(at + 1),
+            b')' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What a command prints, as it is written; nothing for one that is no `echo` or `printf`, or prints elsewhere.
+fn printed(command: &str) -> Option<&str> {
+    let rest = command.strip_prefix("echo ").or_else(|| command.strip_prefix("printf "))?;
+    let rest = rest.trim_start().trim_start_matches("-e ").trim_start();
+    (!rest.contains('>')).then_some(rest)
+}
+
+/// The keys of the lines that a text prints; nothing where a line is no `key=value`.
+fn keys_of_output(text: &str) -> Option<Vec<String>> {
+    let text = text.trim_matches(['"', '\'']);
+    let lines = text.split("\\n").filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let (key, _) = line.split_once('=')?;
+            let plain =
+                |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+            (!key.is_empty() && key.bytes().all(plain)).then(|| key.to_owned())
+        })
+        .collect()
+}
+
+/// Whether a command of a script prints nothing to its standard output.
+fn is_silent(command: &str) -> bool {
+    let mut words = command.split_ascii_whitespace();
+    let Some(word) = words.next() else { return true };
+    if let Some((name, value)) = word.split_once('=')
+        && !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        // Words behind the value are a command that runs with it; those of a substitution or a quoted text are not.
+        let is_open = value.starts_with(['"', '\'', '`']) || value.starts_with("$(");
+        return is_open || words.next().is_none();
+    }
+    let builtins = [
+        "set", "then", "else", "fi", "for", "do", "done", "exit", "export", "return", "shift",
+        "cd", "sleep", "esac", "{", "}", "local", "test", "[", "[[", ":", "true", "false", "unset",
+        "readonly", "break", "continue", "mkdir", "rm", "cp", "mv", "touch", "chmod",
+    ];
+    let is_lost = command.contains(">/dev/null") || command.contains("> /dev/null");
+    let is_error = ["echo", "printf"].contains(&word) && command.contains(">&2");
+    builtins.contains(&word)
+        || is_error
+        || is_lost && !command.contains("2>/dev/null") && !command.contains("2> /dev/null")
 }
 
 #[cfg(test)]
@@ -464,5 +523,30 @@ mod tests {
         assert_eq!(keys_of_script(plain), Some(vec!["count".to_owned(), "day".to_owned()]));
         assert_eq!(keys_of_script("#!/bin/sh\n./other\necho a=1\n"), None);
         assert_eq!(keys_of_script("#!/usr/bin/env python\nprint('a=1')\n"), None);
+    }
+
+    #[test]
+    fn a_line_of_a_script_may_hold_several_commands() {
+        let keys = |line: &str| {
+            let found = keys_of_script(&format!("#!/bin/sh\n{line}\n"));
+            found.map(|keys| keys.join(" "))
+        };
+        let some = |keys: &str| Some(keys.to_owned());
+        assert_eq!(keys("echo \"region=$1\"; echo count=7"), some("region count"));
+        assert_eq!(keys("if [ -f in ]; then echo a=1; else echo b=2; fi"), some("a b"));
+        assert_eq!(keys("[ -f in ] && echo a=1 || echo b=2 # either"), some("a b"));
+        assert_eq!(keys("printf 'a=1\\nb=2\\n'"), some("a b"));
+        assert_eq!(keys("echo \"a=$(wc -l < in; date)\""), some("a"));
+        assert_eq!(keys("echo 'a=1;b'; echo wrong >&2"), some("a"));
+        assert_eq!(keys("x=\"$(date) now\"; echo a=$x"), some("a"));
+        assert_eq!(keys("echo a=1 | tr a b"), None);
+        assert_eq!(keys("echo a=1; ./other"), None);
+        assert_eq!(keys("x=1 ./other; echo a=1"), None);
+        assert_eq!(keys("cd work && ./other; echo a=1"), None);
+        assert_eq!(keys("if ./other; then echo a=1; fi"), None);
+        assert_eq!(keys("echo a=1; ./other 2>/dev/null"), None);
+        assert_eq!(keys("echo a=1 && \\"), None);
+        assert_eq!(keys("echo \"a=1"), None);
+        assert_eq!(keys("f() { ./other; }; echo a=1"), None);
     }
 }
