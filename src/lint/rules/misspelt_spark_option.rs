@@ -141,7 +141,8 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
     lone.then(|| (name.len(), format!("`{name}` stands without `--conf` in front of it")))
 }
 
-/// The words of a line of options; blanks between quotes end none.
+/// The words of a line of options; blanks between quotes end none. The quotes around a whole word are not part of it: the
+/// server takes them off.
 fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut words, mut start, mut quoted) = (Vec::new(), None, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -153,5 +154,37 @@ fn words(text: &str) -> Vec<std::ops::Range<usize>> {
         start.get_or_insert(at);
     }
     words.extend(start.map(|start| start..text.len()));
-    words
+    let bare = |word: std::ops::Range<usize>| {
+        let inner = text[word.clone()].strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match inner {
+            Some(inner) if !inner.is_empty() && !inner.contains('"') => {
+                word.start + 1..word.end - 1
+            }
+            _ => word,
+        }
+    };
+    words.into_iter().map(bare).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[track_caller]
+    fn check(options: &str, expected: &[&str]) {
+        let found: Vec<&str> = words(options).into_iter().map(|word| &options[word]).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn quotes_around_a_whole_word_are_not_part_of_it() {
+        check(
+            r#"--conf "spark.a=-Dx -Dy" --name "n""#,
+            &["--conf", "spark.a=-Dx -Dy", "--name", "n"],
+        );
+        check(r#"--conf spark.a="-Dx -Dy""#, &["--conf", r#"spark.a="-Dx -Dy""#]);
+        check(r#"--conf "a" "b"c"#, &["--conf", "a", r#""b"c"#]);
+        check(r#"--conf "spark.a=1"#, &["--conf", r#""spark.a=1"#]);
+        check(r#"--name "" '"#, &["--name", r#""""#, "'"]);
+    }
 }
