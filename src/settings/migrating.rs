@@ -57,7 +57,7 @@ const IDIOMS: [(&str, &[&str], &str); 3] = [
     (
         "sla",
         &["none", "deadline"],
-        "Airflow: what agreements on service levels become: deadlines of runs (3.x), `sla` of tasks (2.10).",
+        "Airflow: what SLAs become: deadlines of runs (3.x), `sla` of tasks (2.10).",
     ),
 ];
 

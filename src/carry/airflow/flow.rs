@@ -119,7 +119,7 @@ impl Printer<'_> {
     /// An SLA block, which has no counterpart that tells the same.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = match self.version.is_two() {
-            true => "`sla` of Airflow counts from the end of the interval, and knows no start",
+            true => "`sla` of Airflow counts from the end of the interval, and has no start",
             false => "Airflow 3 has deadlines of whole runs alone, and they are experimental",
         };
         let remedy = "set `sla = \"deadline\"` in `[migration]`, or an alert in the monitoring";

@@ -239,7 +239,7 @@ impl<'a> Printer<'a> {
 
     /// An SLA block, which has no counterpart.
     fn sla(&mut self, span: Span) {
-        let reason = "Argo knows no agreements on service levels";
+        let reason = "Argo has no SLAs";
         let remedy = "alert on the metrics of the controller";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }

@@ -178,7 +178,7 @@ impl Printer<'_> {
                 map([("spark_jar_task", task), ("libraries", Yaml::List(vec![library]))])
             }
             (None, false) => {
-                self.lack = Some("the file is no program of Python and has no class".to_owned());
+                self.lack = Some("it is not a Python program, and no class is given".to_owned());
                 return None;
             }
         };

@@ -221,7 +221,7 @@ impl<'a> Printer<'a> {
 fn quartz(cron: &str) -> Result<String, String> {
     let fields: Vec<&str> = cron.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields[..] else {
-        return Err(format!("`{cron}` is no cron expression of five fields"));
+        return Err(format!("`{cron}` is not a cron expression of five fields"));
     };
     let names = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
     let named = |word: &str| match word.parse::<usize>() {

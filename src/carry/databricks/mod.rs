@@ -230,7 +230,7 @@ impl<'a> Printer<'a> {
 
     /// An SLA block, which has no counterpart.
     fn sla(&mut self, span: Span) {
-        let reason = "a job knows no agreements on service levels";
+        let reason = "a job has no SLAs";
         let remedy = "set `health.rules` on `RUN_DURATION_SECONDS`, and `email_notifications`";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }

@@ -222,7 +222,7 @@ impl<'a> Printer<'a> {
 
     /// An SLA block, which a flow cannot say.
     fn sla(&mut self, span: Span) {
-        let reason = "a flow has no agreements on service levels";
+        let reason = "a flow has no SLAs";
         let remedy = "make an automation of Prefect that watches how long it runs";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }

@@ -335,7 +335,7 @@ impl<'a> Printer<'a> {
 
     /// An SLA block, which has no counterpart.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
-        let reason = "Step Functions knows no agreements on service levels";
+        let reason = "Step Functions has no SLAs";
         let remedy = "set an alarm of CloudWatch on the metrics of the state machine";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }

@@ -48,6 +48,12 @@ pub(crate) struct Even {
     apps: String,
     days: Span,
     today: Date,
+    /// The second of the day at which it was made.
+    began: i64,
+}
+
+fn second_of_day(at: &jiff::Zoned) -> i64 {
+    i64::from(at.hour()) * 3600 + i64::from(at.minute()) * 60 + i64::from(at.second())
 }
 
 /// A moment that a text names: a day, and the time of the day in seconds.
@@ -77,10 +83,11 @@ fn moment(found: &Captures<'_>) -> Option<(Date, i64)> {
 
 impl Even {
     pub(crate) fn new(apps: &Path) -> Even {
-        let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let now = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+        let (today, began) = (now.date(), second_of_day(&now));
         let recorded: Date = RECORDED.parse().expect("a day");
         let days = recorded.until(today).expect("days").get_days().days();
-        Even { apps: apps.display().to_string(), days, today }
+        Even { apps: apps.display().to_string(), days, today, began }
     }
 
     /// A recorded text as it is sent now.
@@ -140,9 +147,13 @@ impl Even {
         text.into_owned()
     }
 
+    /// Moments of the run itself become the same word. Whole hours stand in the definitions, but the one that begins while
+    /// this runs is a moment of the run as well.
     fn now(&self, text: &str) -> String {
+        let now = second_of_day(&Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC));
+        let is_now = |second: i64| second % 3600 != 0 || (self.began - 60..=now).contains(&second);
         let text = DATE.replace_all(text, |found: &Captures<'_>| match moment(found) {
-            Some((date, second)) if date == self.today && second % 3600 != 0 => "<now>".to_owned(),
+            Some((date, second)) if date == self.today && is_now(second) => "<now>".to_owned(),
             _ => found[0].to_owned(),
         });
         text.into_owned()
