@@ -217,8 +217,11 @@ fn a_store_of_the_last_format_is_taken_up() {
     assert_eq!(status("running"), JobStatus::Running);
     driver.command("half", Command::Resume).expect("it is suspended");
     driver.activate("running").expect("it is known");
-    // Its program is started again where its folder is still there, and it is lost where it is not.
+    // Its program is started again where its folder is still there, and it is lost where it is not. Who is told that it has
+    // just ended may be ahead of what is stored.
     if let Err(error) = driver.command("running", Command::Kill) {
+        assert!(error.to_string().contains("ended"), "{error}");
+        assert!(driver.wait("running", Duration::from_secs(30)).expect("it is run"), "{error}");
         assert!(status("running").is_end(), "{error}");
     }
     for id in ["half", "running"] {
