@@ -13,6 +13,8 @@ use crate::budget;
 use crate::diag::Diagnostic;
 use crate::ir::workflow::Shape;
 use crate::lint::{self, Action, Facts, seen};
+use crate::reference::findings::too_long;
+use crate::schema::kinds::DEFINITION_TOO_LONG;
 use crate::settings::Rating;
 use crate::source::{Moved, Source, Span};
 use crate::syntax::xml::{Element, Tree};
@@ -210,6 +212,13 @@ impl Known {
             return None;
         }
         change(&before, &after, input, &moved, findings)?;
+        if is_over(new) {
+            // Its length is that of all of it.
+            let all = findings.iter_mut().map(|finding| &mut finding.diagnostic);
+            for found in all.filter(|found| std::ptr::eq(found.kind, &DEFINITION_TOO_LONG)) {
+                found.message = too_long(new.len() as u64, limit);
+            }
+        }
         Some(Known { source: Arc::clone(input.source), parts, of_all: Arc::clone(&self.of_all) })
     }
 
@@ -524,4 +533,45 @@ fn follow(moved: &Moved, span: Span) -> Option<Span> {
     }
     let touches = span.start <= moved.to && moved.from <= span.end;
     (!touches).then(|| moved.span(span))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    /// A workflow that is longer than its server takes, with an argument to type into.
+    fn long(argument: &str) -> Arc<Source> {
+        let mut text =
+            String::from("<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a0'/>");
+        for at in 0..40 {
+            let (next, own) = (at + 1, if at == 7 { argument } else { "other" });
+            text += &format!(
+                "<action name='a{at}'><java><job-tracker>${{j}}</job-tracker><name-node>${{n}}</name-node>\
+                 <main-class>o.M</main-class><arg>{own}</arg></java><ok to='a{next}'/><error to='k'/></action>"
+            );
+        }
+        text += "<kill name='k'><message>m</message></kill><end name='a40'/></workflow-app>";
+        Arc::new(Source::new("workflow.xml", text))
+    }
+
+    #[test]
+    fn an_edit_tells_how_long_a_long_definition_is_now() {
+        let mut settings = Settings::default();
+        settings.server.definition_limit = Some(4_000);
+        let input = |source| Input { settings: &settings, ..Input::of(source, FileKind::Workflow) };
+        let lengths = |findings: &[Finding]| -> Vec<String> {
+            let long = findings.iter().filter(|f| f.diagnostic.kind.name == "definition-too-long");
+            long.map(|finding| finding.diagnostic.message.clone()).collect()
+        };
+        let (old, new) = (long("value"), long("values"));
+        let outcome = check(&input(&old));
+        let mut findings = outcome.findings;
+        let analysis = outcome.analysis.expect("a definition");
+        let known = Known::of(&input(&old), &analysis, &findings).expect("a sound workflow");
+        assert!(known.edited(&input(&new), &mut findings).is_some(), "seen by the action alone");
+        let expected = lengths(&check(&input(&new)).findings);
+        assert_eq!(expected.len(), 1);
+        assert_eq!(lengths(&findings), expected);
+    }
 }

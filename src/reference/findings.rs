@@ -54,6 +54,11 @@ pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
     findings
 }
 
+/// What is said of a definition of so many bytes.
+pub(crate) fn too_long(length: u64, limit: u64) -> String {
+    format!("this definition has {length} bytes; the server takes {limit}")
+}
+
 /// What only the server's parser minds, behind schemas that let it pass: the length of the definition, an empty name of
 /// the application, types that it does not run, an action without a body, numbers that it cannot read.
 pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
@@ -61,11 +66,7 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
     let text = tree.text();
     let Some(root) = tree.root() else { return findings };
     if text.len() > rules.length_limit {
-        let message = format!(
-            "this definition has {} bytes; the server takes {}",
-            text.len(),
-            rules.length_limit
-        );
+        let message = too_long(text.len() as u64, rules.length_limit as u64);
         findings.push(Diagnostic::new(&DEFINITION_TOO_LONG, root.name_span(), message).help(
             "put what actions share into `<global>` or a `job-xml` file, or split it into sub-workflows",
         ));
