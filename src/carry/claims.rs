@@ -5,6 +5,7 @@ use crate::analysis::Analysis;
 use crate::ir::workflow::Shape;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
+use crate::syntax::xml::Element;
 use std::collections::BTreeMap;
 
 /// Arguments that are secrets because the option before them says so (`--password`), with names for them: no text shows it
@@ -28,6 +29,15 @@ pub(super) fn secret_arguments(analysis: &Analysis, secrets: &Secrets) -> BTreeM
         }
     }
     found
+}
+
+/// The element of an event of a coordinator, by its name, among the sections that may hold it.
+pub(super) fn event<'a>(root: Element<'a>, sections: &[&str], name: &str) -> Option<Element<'a>> {
+    let mut events = sections
+        .iter()
+        .filter_map(|section| root.child(section))
+        .flat_map(|found| found.elements());
+    events.find(|event| event.attribute("name").is_some_and(|own| own.value().text == name))
 }
 
 /// Whether what a coordinator gives its workflow goes on to a sub-workflow that takes all of it: its path is its own, and a secret is

@@ -5,7 +5,7 @@ use super::python::{Value, identifier, quoted};
 use super::schedule::{pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, dag_id};
 use crate::carry::ledger::Outcome;
-use crate::carry::{idioms, missing};
+use crate::carry::{claims, idioms, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -389,14 +389,7 @@ impl<'a> Printer<'a> {
 
     /// The element of an event.
     fn element_of(&self, event: &DataEvent) -> Option<Element<'a>> {
-        let root = self.tree.root()?;
-        let events = ["input-events", "output-events"];
-        events.iter().filter_map(|name| root.child(name)).find_map(|events| {
-            events.elements().find(|element| {
-                let name = element.attribute("name").map(|name| name.value().text);
-                name.as_deref() == Some(&event.name)
-            })
-        })
+        claims::event(self.tree.root()?, &["input-events", "output-events"], &event.name)
     }
 
     /// What the workflow is given: names that stand for texts of their own.

@@ -525,6 +525,7 @@ fn contains_word(text: &str, word: &str) -> bool {
         !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
+
 /// The rule that Airflow has for when a task runs.
 fn trigger_rule(runs: Runs) -> Option<&'static str> {
     Some(match runs {

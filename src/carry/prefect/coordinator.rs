@@ -8,7 +8,7 @@ use crate::carry::airflow::expression::{Part, Text as Code};
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
 use crate::carry::ledger::Outcome;
-use crate::carry::missing;
+use crate::carry::{claims, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -250,15 +250,8 @@ impl<'a> Printer<'a> {
 
     fn unknown_instance(&mut self, event: &DataEvent, why: &str) {
         let Some(root) = self.tree.root() else { return };
-        let events = ["input-events", "output-events"];
-        let mut events = events.iter().filter_map(|name| root.child(name));
-        let found = events.find_map(|events| {
-            events.elements().find(|element| {
-                let name = element.attribute("name").map(|name| name.value().text);
-                name.as_deref() == Some(&event.name)
-            })
-        });
-        if let Some(element) = found {
+        let sections = ["input-events", "output-events"];
+        if let Some(element) = claims::event(root, &sections, &event.name) {
             let remedy = "write the instances into the file by hand: what asks for them fails";
             self.ledger.whole(element.span(), Outcome::None, why, remedy);
         }

@@ -8,7 +8,7 @@ use crate::carry::airflow::schedule::{usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
-use crate::carry::missing;
+use crate::carry::{claims, missing};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
@@ -156,12 +156,7 @@ impl<'a> Printer<'a> {
         let inputs = definition.inputs.iter().map(|event| (event, "input-events"));
         let outputs = definition.outputs.iter().map(|event| (event, "output-events"));
         for (event, place) in inputs.chain(outputs) {
-            let element = root.child(place).and_then(|events| {
-                events.elements().find(|element| {
-                    let name = element.attribute("name").map(|name| name.value().text);
-                    name.as_deref() == Some(&event.name)
-                })
-            });
+            let element = claims::event(root, &[place], &event.name);
             let uris = match missing::is_missing(event) {
                 true => Err(missing::reason(event, files)),
                 false => uris(event, definition),
