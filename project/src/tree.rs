@@ -228,6 +228,8 @@ pub(crate) struct Repositories {
     folders: RefCell<HashMap<OsString, bool>>,
     /// How many bytes of the path of a folder are that of the root of its repository.
     roots: RefCell<HashMap<OsString, Option<usize>>>,
+    /// Folders without links in their paths.
+    real: RefCell<HashMap<OsString, PathBuf>>,
 }
 
 impl Repositories {
@@ -238,6 +240,25 @@ impl Repositories {
         let found = is_repository(folder);
         self.folders.borrow_mut().insert(folder.into(), found);
         found
+    }
+
+    /// An absolute folder without links in its path, as [`std::fs::canonicalize`] tells it; that looks at every folder above
+    /// again, which are the same few.
+    fn real(&self, folder: &Path) -> Result<PathBuf> {
+        let (Some(above), Some(name), true) = (folder.parent(), folder.file_name(), cfg!(unix))
+        else {
+            return std::fs::canonicalize(folder);
+        };
+        if let Some(known) = self.real.borrow().get(folder.as_os_str()) {
+            return Ok(known.clone());
+        }
+        let mut real = self.real(above)?;
+        real.push(name);
+        if real.symlink_metadata()?.is_symlink() {
+            real = std::fs::canonicalize(&real)?;
+        }
+        self.real.borrow_mut().insert(folder.into(), real.clone());
+        Ok(real)
     }
 
     /// As [`repository`]. A folder that is none itself belongs where the one around it does.
@@ -272,7 +293,7 @@ fn repository<'f>(folder: &'f Path, known: &Repositories) -> Option<&'f Path> {
     let around: Vec<&Path> = folder.ancestors().filter(|above| known.has(above)).collect();
     let mut found: Option<(&Path, PathBuf)> = None;
     for inner in around.into_iter().rev() {
-        let Ok(real) = std::fs::canonicalize(inner) else { break };
+        let Ok(real) = known.real(inner) else { break };
         if found.as_ref().is_some_and(|(_, outer)| !real.starts_with(outer)) {
             break;
         }
@@ -308,7 +329,7 @@ impl Tree {
         if let Some(root) = known.root(folder) {
             return Tree::below(root);
         }
-        let real = std::fs::canonicalize(folder)?;
+        let real = known.real(folder)?;
         let Some(root) = known.root(&real) else { return Tree::at(real, folder.to_owned()) };
         Tree::at(root.to_owned(), root.to_owned())
             .map(|tree| Tree { entered: Some((folder.to_owned(), real.clone())), ..tree })
