@@ -148,9 +148,19 @@ fn check_whole(bencher: Bencher<'_, '_>, nodes: usize) {
 /// From an edit of one value to the findings of the text, as the language server has them.
 #[divan::bench(args = [1_000, 5_000])]
 fn edit_a_value(bencher: Bencher<'_, '_>, nodes: usize) {
-    let text = chain(nodes);
+    edit_behind(bencher, chain(nodes), "ops@");
+}
+
+/// The same for a transition, which leads nowhere every second time.
+#[divan::bench(args = [1_000, 5_000])]
+fn edit_a_transition(bencher: Bencher<'_, '_>, nodes: usize) {
+    edit_behind(bencher, chain(nodes), "<ok to=\"");
+}
+
+/// Types a letter behind a sign in the middle of a text, and takes it away again.
+fn edit_behind(bencher: Bencher<'_, '_>, text: String, sign: &str) {
     let at = text.len() / 2;
-    let at = at + text[at..].find("ops@").expect("every action has one");
+    let at = at + text[at..].find(sign).expect("every action has one") + sign.len();
     let edited = [&text[..at], "x", &text[at..]].concat();
     let sources = [text, edited].map(|text| Arc::new(Source::new("workflow.xml", text)));
     let settings = settings();
@@ -160,13 +170,14 @@ fn edit_a_value(bencher: Bencher<'_, '_>, nodes: usize) {
     };
     let outcome = check::check(&input(&sources[0]));
     let analysis = outcome.analysis.as_ref().expect("it is a definition");
-    let known = Known::of(&input(&sources[0]), analysis, &outcome.findings);
+    let answer = outcome.file.reference.as_ref();
+    let known = Known::of(&input(&sources[0]), analysis, &outcome.findings, answer);
     let mut state = (known.expect("nothing is wrong with it"), outcome.findings, 0);
     bencher.bench_local(|| {
         let (known, findings, turn) = &mut state;
         *turn = 1 - *turn;
         let next = known.edited(&input(&sources[*turn]), findings);
-        *known = next.expect("nobody else reads the address");
+        *known = next.expect("nothing else in the text can tell");
         findings.len()
     });
 }

@@ -5,19 +5,26 @@
 //! small definition of its own: the head of the one that it is in, its ends, and a node for each that it leads to. That
 //! one is checked twice, before and after the edit, by the same check as any other. What is found both times is not of
 //! the edit; what is found once has gone or come, if it is about the action and of a kind that is found so (`ALONE`).
-//! Everything else stays, and moves with its text. Whenever one of these conditions is in doubt, there is no answer.
+//! Everything else stays, and moves with its text. An edit of a name or of a transition is looked at in the same way, in a
+//! definition that has all the graph in small ([`sketch`]). Whenever one of these conditions is in doubt, there is no
+//! answer.
 
-use super::{FileKind, Finding, Input, Outcome, check, encoding_is_plain, memory, rating};
+mod sketch;
+
+use super::{
+    FileKind, Finding, Input, Outcome, Reference, check, encoding_is_plain, memory, rating,
+};
 use crate::analysis::Analysis;
 use crate::budget;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Kind};
 use crate::ir::workflow::Shape;
 use crate::lint::{self, Action, Facts, seen};
 use crate::reference::findings::too_long;
 use crate::schema::kinds::DEFINITION_TOO_LONG;
-use crate::settings::Rating;
+use crate::settings::{Rating, Settings};
 use crate::source::{Moved, Source, Span};
 use crate::syntax::xml::{Element, Tree};
+use sketch::{Drawn, Since, Sketch, Ways};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -32,6 +39,8 @@ const ALONE: &[&str] = &[
     "configuration-value-empty",
     "configuration-value-whitespace",
     "custom-function",
+    "delete-outside-application-data",
+    "delete-too-broad",
     "duplicate-param",
     "el-in-config-default",
     "element-text-whitespace",
@@ -53,6 +62,7 @@ const ALONE: &[&str] = &[
     "queue-not-set",
     "required-element-empty",
     "script-parameter-missing",
+    "shared-temporary-path",
     "sharelib-name-unknown",
     "shell-env-var-malformed",
     "shell-exec-with-arguments",
@@ -75,6 +85,15 @@ const ALONE: &[&str] = &[
     "variable-without-braces",
 ];
 
+/// The kinds that are found by looking at what leads where.
+const OF_WAYS: &[&str] = &["unreachable-node", "unresolved-transition", "unused-kill"];
+
+/// The kinds that are found by comparing the names of all nodes.
+const COMPARING_NAMES: &[&str] = &["name-collision-after-mapping", "naming-convention"];
+
+/// What the server answers where a transition leads nowhere.
+const LEADS_NOWHERE: &str = "E0708";
+
 /// How much of a definition, beside its nodes, is looked at with each action.
 const MOST_OF_THE_HEAD: usize = 64 << 10;
 /// How many kill and end nodes are.
@@ -96,6 +115,8 @@ enum Role {
     Start,
     /// An action that can be looked at alone.
     Action,
+    /// An action that cannot.
+    Loose,
     /// Any other node.
     Other,
 }
@@ -107,6 +128,25 @@ pub struct Known {
     /// The children of the root, in order.
     parts: Vec<Part>,
     of_all: Arc<OfAll>,
+    /// The code of the server's answer.
+    code: Option<&'static str>,
+    /// What leads where, if that can be told in small.
+    sketch: Option<Arc<Sketch>>,
+    /// Since what leads where was drawn.
+    led: Option<Led>,
+    /// Actions that were edited otherwise since then.
+    touched: Vec<u32>,
+    /// Whether all was checked since then.
+    is_fresh: bool,
+}
+
+/// An action whose name or transitions were edited.
+#[derive(Clone, Debug)]
+struct Led {
+    /// Its part.
+    at: usize,
+    /// Every name that it had or led to.
+    names: Vec<String>,
 }
 
 /// What no edit changes that is answered here.
@@ -119,11 +159,19 @@ struct OfAll {
     has_writers: bool,
     /// Names of nodes that end a run.
     ends: HashSet<String>,
+    /// Whether findings are about the names of all nodes together.
+    compares_names: bool,
 }
 
 impl Known {
-    /// What is kept of a check for the next edit; `None` where an edit needs a check of all.
-    pub fn of(input: &Input<'_>, analysis: &Analysis, findings: &[Finding]) -> Option<Known> {
+    /// What is kept of a check for the next edit; `None` where an edit needs a check of all. `answer` is what the server
+    /// said of the definition.
+    pub fn of(
+        input: &Input<'_>,
+        analysis: &Analysis,
+        findings: &[Finding],
+        answer: Option<&Reference>,
+    ) -> Option<Known> {
         let ratings = input.settings.ratings(input.settings_path);
         let is_plain = input.kind == FileKind::Workflow
             && input.not_text.is_none()
@@ -132,8 +180,7 @@ impl Known {
             && memory(&input.source.text) < budget::memory() / 2
             && ratings.rating(&lint::FORMATTING.kind) == Rating::Off;
         let tree = analysis.tree();
-        let is_sound =
-            analysis.markup().is_empty() && tree.judge().is_none() && tree.doctype().is_none();
+        let is_sound = is_valid(answer) && analysis.markup().is_empty() && tree.doctype().is_none();
         // In a template everything is said more quietly.
         let is_template = tree.text().contains("{{")
             || findings.iter().any(|found| found.diagnostic.kind.name == "unexpected-text");
@@ -154,7 +201,8 @@ impl Known {
         let role = |element: Element<'_>| match element.name() {
             "start" => Role::Start,
             "action" if entered.contains(&element.id()) => Role::Action,
-            "action" | "decision" | "fork" | "join" => Role::Other,
+            "action" => Role::Loose,
+            "decision" | "fork" | "join" => Role::Other,
             _ => Role::Kept,
         };
         let parts: Vec<Part> = root
@@ -176,13 +224,48 @@ impl Known {
             .filter(|node| matches!(node.shape, Shape::Kill | Shape::End));
         let ends: HashSet<String> = ends.map(|node| node.name.text.to_string()).collect();
         let facts = Facts::new(analysis, input.files, input.submission, input.settings);
+        let own = |file: &Option<String>| file.as_deref().is_none_or(|f| f == input.source.path);
+        let told = findings.iter().map(|found| &found.diagnostic).flat_map(|found| {
+            let notes = found.notes.iter().filter(|note| own(&note.file)).map(|note| note.span);
+            notes.chain(own(&found.file).then_some(found.span))
+        });
+        let compares = |kind: &&Kind| COMPARING_NAMES.contains(&kind.name);
+        let is_on = |kind: &Kind| ratings.rating(kind) != Rating::Off;
         let of_all = OfAll {
             reads: reads(&facts)?,
             shared: shared(&facts),
             has_writers: facts.actions.iter().filter(|action| seen::is_writer(action)).count() > 1,
             ends,
+            compares_names: super::kinds().into_iter().filter(compares).any(is_on),
         };
-        Some(Known { source: Arc::clone(input.source), parts, of_all: Arc::new(of_all) })
+        let sketch = Sketch::of(&facts, &parts, &told.collect::<Vec<_>>()).map(Arc::new);
+        Some(Known {
+            source: Arc::clone(input.source),
+            parts,
+            of_all: Arc::new(of_all),
+            code: answer?.verdict.code,
+            sketch,
+            led: None,
+            touched: Vec::new(),
+            is_fresh: true,
+        })
+    }
+
+    /// The same with what was known of the text before all of it was checked, where that found the same: what a transition
+    /// to nowhere cuts off cannot be told in small, and could be while it led on.
+    pub fn or_as(self, before: &Known, found: [&[Finding]; 2]) -> Known {
+        let is_same = self.source.text == before.source.text
+            && self.code == before.code
+            && self.parts.len() == before.parts.len()
+            && found[0].len() == found[1].len()
+            && found[0].iter().zip(found[1]).all(|(one, other)| same(one, other));
+        match self.sketch.is_none() && is_same {
+            true => {
+                let Known { sketch, led, touched, .. } = before.clone();
+                Known { sketch, led, touched, ..self }
+            }
+            false => self,
+        }
     }
 
     /// Makes the findings of the text before those of the text after an edit, the text of `input`; everything else about
@@ -197,7 +280,7 @@ impl Known {
         let moved = Moved::between(old, new);
         let at = self.parts.partition_point(|part| part.span.start < moved.from).checked_sub(1)?;
         let part = self.parts[at];
-        if part.role != Role::Action || moved.to >= part.span.end {
+        if !matches!(part.role, Role::Action | Role::Loose) || moved.to >= part.span.end {
             return None;
         }
         let mut parts = self.parts.clone();
@@ -206,12 +289,18 @@ impl Known {
         for later in &mut parts[at + 1..] {
             later.span = Span { start: move_by(later.span.start)?, end: move_by(later.span.end)? };
         }
-        let before = self.alone(old, &self.parts, at)?.checked(input)?;
-        let after = self.alone(new, &parts, at)?.checked(input)?;
-        if !before.is_like(&after, self.around(&|name| self.of_all.shared.contains(name))) {
-            return None;
+        let edit = Edit { at, old, new, parts: &parts, moved: &moved };
+        let mut next = self.clone();
+        if self.within(&edit, input, findings).is_some() {
+            next.touched.push(at as u32);
+            next.touched.sort_unstable();
+            next.touched.dedup();
+        } else {
+            let (code, led) = self.leading(&edit, is_over(new), input, findings)?;
+            next.code = code;
+            next.led = Some(led);
+            next.is_fresh = false;
         }
-        change(&before, &after, input, &moved, findings)?;
         if is_over(new) {
             // Its length is that of all of it.
             let all = findings.iter_mut().map(|finding| &mut finding.diagnostic);
@@ -219,7 +308,96 @@ impl Known {
                 found.message = too_long(new.len() as u64, limit);
             }
         }
-        Some(Known { source: Arc::clone(input.source), parts, of_all: Arc::clone(&self.of_all) })
+        Some(Known { source: Arc::clone(input.source), parts, ..next })
+    }
+
+    /// The findings after an edit that nobody sees but the action that it is in.
+    fn within(
+        &self,
+        edit: &Edit<'_>,
+        input: &Input<'_>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<()> {
+        // What else can be reached is not known while transitions are edited.
+        if !self.is_fresh || self.parts[edit.at].role != Role::Action {
+            return None;
+        }
+        let before = self.alone(edit.old, &self.parts, edit.at)?.checked(input)?;
+        let after = self.alone(edit.new, edit.parts, edit.at)?.checked(input)?;
+        if !before.is_like(&after, self.around(&|name| self.of_all.shared.contains(name))) {
+            return None;
+        }
+        change(&before, &after, input, edit.moved, &[], findings)
+    }
+
+    /// The findings after an edit of the name of an action or of where it leads, with what the server answers now.
+    fn leading(
+        &self,
+        edit: &Edit<'_>,
+        is_over: bool,
+        input: &Input<'_>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<(Option<&'static str>, Led)> {
+        let sketch = self.sketch.as_ref()?;
+        let at = edit.at;
+        if self.led.as_ref().is_some_and(|led| led.at != at) {
+            return None;
+        }
+        let texts =
+            [&edit.old[self.parts[at].span.range()], &edit.new[edit.parts[at].span.range()]];
+        let (before, after) = (Ways::of(texts[0])?, Ways::of(texts[1])?);
+        let renames = before.name != after.name;
+        if !before.around(texts[0]).eq(after.around(texts[1]))
+            || renames && self.of_all.compares_names
+        {
+            return None;
+        }
+        let mut names = self.led.as_ref().map(|led| led.names.clone()).unwrap_or_default();
+        let since = Since { names: &names, touched: &self.touched, text: edit.old };
+        let drawn = sketch.drawn(at, &self.parts, since, [&before, &after], texts)?;
+        let mut settings = Settings::clone(input.settings);
+        if is_over {
+            // Nor is the whole taken.
+            settings.server.definition_limit = Some(1);
+        }
+        let small = Input { settings: &settings, ..*input };
+        let one = self.small(edit.old, &self.parts, at, &drawn)?.checked(&small)?;
+        let two = self.small(edit.new, edit.parts, at, &drawn)?.checked(&small)?;
+        let (was, is) = (one.answers()?, two.answers()?);
+        let is_usual =
+            |code: Option<&str>| code == self.code || [None, Some(LEADS_NOWHERE)].contains(&code);
+        if was.verdict.0 != self.code || !is_usual(is.verdict.0) || !was.differ_by_code(&is) {
+            return None;
+        }
+        change(&one, &two, input, edit.moved, OF_WAYS, findings)?;
+        names.extend(before.names().map(str::to_owned));
+        names.sort_unstable();
+        names.dedup();
+        Some((is.verdict.0, Led { at, names }))
+    }
+
+    /// All of the graph, with one action for each row of those that are not concerned.
+    fn small(&self, text: &str, parts: &[Part], at: usize, drawn: &[Drawn]) -> Option<Alone> {
+        let sketch = self.sketch.as_ref()?;
+        let mut small = Alone { text: String::new(), pieces: Vec::new(), node: Span::default() };
+        let mut behind = 0;
+        for (index, (part, drawn)) in parts.iter().zip(drawn).enumerate() {
+            let range = behind as usize..part.span.end as usize;
+            behind = part.span.end;
+            match *drawn {
+                Drawn::Whole => {
+                    let start = small.text.len() + part.span.start as usize - range.start;
+                    small.take(text, range);
+                    if index == at {
+                        small.node = Span::new(start, small.text.len());
+                    }
+                }
+                Drawn::Row { to, error } => sketch.write(index, to, error, &mut small.text)?,
+                Drawn::Behind => {}
+            }
+        }
+        small.take(text, behind as usize..text.len());
+        Some(small)
     }
 
     fn around<'c>(&self, is_shared: &'c dyn Fn(&str) -> bool) -> seen::Around<'c> {
@@ -248,7 +426,7 @@ impl Known {
                     alone.node = Span::new(start, start + length);
                     self.others(&text[part.span.range()], &mut alone.text)?;
                 }
-                Role::Action | Role::Other => {}
+                Role::Action | Role::Loose | Role::Other => {}
             }
         }
         alone.take(text, behind as usize..text.len());
@@ -369,8 +547,9 @@ impl Alone {
         let outcome = check(&Input { source: &source, ..*input });
         let analysis = outcome.analysis.as_ref()?;
         let tree = analysis.tree();
-        let is_sound =
-            analysis.markup().is_empty() && tree.judge().is_none() && tree.doctype().is_none();
+        let is_sound = is_valid(outcome.file.reference.as_ref())
+            && analysis.markup().is_empty()
+            && tree.doctype().is_none();
         let root = tree.root()?;
         let is_there =
             root.elements().any(|child| child.span() == self.node && child.name() == "action");
@@ -389,6 +568,32 @@ impl Alone {
             start: from + span.start - piece.start,
             end: from + span.end - piece.start,
         })
+    }
+}
+
+/// An edit of one action.
+struct Edit<'e> {
+    /// Its part.
+    at: usize,
+    /// The whole text before and after it.
+    old: &'e str,
+    new: &'e str,
+    /// The parts after it.
+    parts: &'e [Part],
+    moved: &'e Moved,
+}
+
+/// The codes that the server answers with, and whether it does so in reasonable time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answers {
+    verdict: (Option<&'static str>, bool),
+    validate: (Option<&'static str>, bool),
+}
+
+impl Answers {
+    /// Whether nothing but the code of the verdict may differ.
+    fn differ_by_code(&self, other: &Answers) -> bool {
+        self.validate == other.validate && !self.verdict.1 && !other.verdict.1
     }
 }
 
@@ -411,19 +616,23 @@ impl Looked {
         Some(Action { element, body })
     }
 
+    fn answers(&self) -> Option<Answers> {
+        let reference = self.outcome.file.reference.as_ref()?;
+        let of = |verdict: &super::Verdict| (verdict.code, verdict.slow);
+        Some(Answers { verdict: of(&reference.verdict), validate: of(&reference.validate) })
+    }
+
     /// Whether nobody but the action itself can tell it from how it was.
     fn is_like(&self, other: &Looked, around: seen::Around<'_>) -> bool {
         let (Some(one), Some(two)) = (self.action(), other.action()) else { return false };
-        let answers = |looked: &Looked| {
-            let reference = looked.outcome.file.reference.as_ref()?;
-            let verdict = |verdict: &super::Verdict| (verdict.code, verdict.slow);
-            Some((verdict(&reference.verdict), verdict(&reference.validate)))
-        };
-        let answer = answers(self);
-        answer.is_some_and(|(_, (code, _))| code.is_none())
-            && answer == answers(other)
+        self.answers() == other.answers()
             && seen::of_action(&one, around) == seen::of_action(&two, around)
     }
+}
+
+/// Whether the server's own reader and its schemas have nothing against a definition.
+fn is_valid(answer: Option<&Reference>) -> bool {
+    answer.is_some_and(|answer| answer.validate.code.is_none())
 }
 
 /// Whether two findings say the same, in the same place.
@@ -454,19 +663,23 @@ fn relocate(found: &mut Diagnostic, path: &str, to: &dyn Fn(Span) -> Option<Span
     whole
 }
 
-/// Makes the findings of the whole definition what they are after the edit.
+/// Makes the findings of the whole definition what they are after the edit. Beside those of [`ALONE`] about the action,
+/// findings of the kinds `anywhere` may come and go.
 fn change(
     before: &Looked,
     after: &Looked,
     input: &Input<'_>,
     moved: &Moved,
+    anywhere: &[&str],
     findings: &mut Vec<Finding>,
 ) -> Option<()> {
     let path = input.source.path.as_str();
     let within = Moved::between(&before.alone.text, &after.alone.text);
-    let mut come: Vec<&Finding> = after.outcome.findings.iter().collect();
+    // The length of a small definition says nothing.
+    let counts = |finding: &&Finding| !std::ptr::eq(finding.diagnostic.kind, &DEFINITION_TOO_LONG);
+    let mut come: Vec<&Finding> = after.outcome.findings.iter().filter(counts).collect();
     let mut gone: Vec<&Finding> = Vec::new();
-    for finding in &before.outcome.findings {
+    for finding in before.outcome.findings.iter().filter(counts) {
         let mut later = finding.clone();
         let stays = relocate(&mut later.diagnostic, path, &|span| follow(&within, span));
         match come.iter().position(|other| stays && same(&later, other)) {
@@ -477,10 +690,10 @@ fn change(
     let is_alone = |looked: &Looked, finding: &Finding| {
         let found = &finding.diagnostic;
         let node = looked.alone.node;
+        let is_inside = node.start <= found.span.start && found.span.end <= node.end;
         found.file.is_none()
-            && ALONE.contains(&found.kind.name)
-            && node.start <= found.span.start
-            && found.span.end <= node.end
+            && (anywhere.contains(&found.kind.name)
+                || ALONE.contains(&found.kind.name) && is_inside)
     };
     let mut lost = vec![false; findings.len()];
     for finding in gone {
@@ -538,7 +751,6 @@ fn follow(moved: &Moved, span: Span) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
 
     /// A workflow that is longer than its server takes, with an argument to type into.
     fn long(argument: &str) -> Arc<Source> {
@@ -568,7 +780,9 @@ mod tests {
         let outcome = check(&input(&old));
         let mut findings = outcome.findings;
         let analysis = outcome.analysis.expect("a definition");
-        let known = Known::of(&input(&old), &analysis, &findings).expect("a sound workflow");
+        let answer = outcome.file.reference.as_ref();
+        let known =
+            Known::of(&input(&old), &analysis, &findings, answer).expect("a sound workflow");
         assert!(known.edited(&input(&new), &mut findings).is_some(), "seen by the action alone");
         let expected = lengths(&check(&input(&new)).findings);
         assert_eq!(expected.len(), 1);

@@ -58,6 +58,16 @@ pub(crate) fn is_writer(action: &Action<'_>) -> bool {
     action.is(&["map-reduce", "pig", "sqoop", "hive", "hive2", "distcp"])
 }
 
+/// Whether the failure of an action need not be one of the job.
+pub(crate) fn is_aside(action: &Action<'_>) -> bool {
+    action.is_aside()
+}
+
+/// The places that an action writes to.
+pub(crate) fn outputs(action: &Action<'_>) -> Vec<String> {
+    endpoints::outputs(action).into_iter().map(|(path, _)| path).collect()
+}
+
 /// What of an action counts elsewhere.
 pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
     let mut seen = String::new();
@@ -68,7 +78,7 @@ pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
     // Of what an action prints others may know from its words.
     let prints = action.each("capture-output").next().is_some();
     let mut open: Vec<Children<'_>> = Vec::new();
-    begin(action.element, &mut seen);
+    begin(action, action.element, around, &mut seen);
     open.push(action.element.children());
     while let Some(children) = open.last_mut() {
         let Some(child) = children.next() else {
@@ -78,9 +88,10 @@ pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
         };
         match child.element() {
             Some(element) => {
-                begin(element, &mut seen);
+                begin(action, element, around, &mut seen);
                 if !prints && is_own(action, element, around) {
-                    words(element, around, &mut seen);
+                    let written = &element.tree().text()[element.content().range()];
+                    words(written, &element.text().text, around, &mut seen);
                     seen.push('\u{1}');
                 } else {
                     open.push(element.children());
@@ -93,13 +104,20 @@ pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
 }
 
 /// The start tag of an element.
-fn begin(element: Element<'_>, seen: &mut String) {
+fn begin(action: &Action<'_>, element: Element<'_>, around: Around<'_>, seen: &mut String) {
     seen.push_str(element.qualified_name());
+    // What is made or deleted there is compared with nothing elsewhere.
+    let of_fs = action.kind() == "fs"
+        && element.parent() == Some(action.body)
+        && ["mkdir", "delete", "chmod", "chgrp"].contains(&element.name());
     for attribute in element.attributes() {
         seen.push('\u{2}');
         seen.push_str(attribute.qualified_name());
         seen.push('=');
-        seen.push_str(attribute.raw());
+        match of_fs && attribute.qualified_name() == "path" {
+            true => words(attribute.raw(), &attribute.value().text, around, seen),
+            false => seen.push_str(attribute.raw()),
+        }
     }
     seen.push('\u{3}');
 }
@@ -137,23 +155,21 @@ fn is_own(action: &Action<'_>, element: Element<'_>, around: Around<'_>) -> bool
         && parent.child("name").is_some_and(|name| !(around.is_shared)(&name.text().trimmed().text))
 }
 
-/// What of such words counts all the same.
-fn words(element: Element<'_>, around: Around<'_>, seen: &mut String) {
-    let written = &element.tree().text()[element.content().range()];
+/// What of such words counts all the same; `text` is what is written, without its entities.
+fn words(written: &str, text: &str, around: Around<'_>, seen: &mut String) {
     if SIGNS.iter().any(|sign| written.contains(sign))
         || around.has_writers && written.contains('/')
     {
         seen.push_str(written);
         return;
     }
-    let text = element.text();
     // Whether the value is one that is called by its variable is asked of all of them.
-    seen.push(if text.text.trim_start().starts_with("${") { '\u{8}' } else { '\u{9}' });
-    seen.push(if text.text.contains("}/") { '\u{8}' } else { '\u{9}' });
+    seen.push(if text.trim_start().starts_with("${") { '\u{8}' } else { '\u{9}' });
+    seen.push(if text.contains("}/") { '\u{8}' } else { '\u{9}' });
     let lines = memchr::memchr_iter(b'\n', written.as_bytes()).count();
     seen.extend(std::iter::repeat_n('\n', lines));
-    for range in reads::expressions(&text.text) {
-        seen.push_str(&text.text[range]);
+    for range in reads::expressions(text) {
+        seen.push_str(&text[range]);
         seen.push('\u{1}');
     }
 }

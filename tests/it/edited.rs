@@ -79,7 +79,7 @@ const PIECES: [&str; 46] = [
 ];
 
 /// Parts of actions.
-const OWN: [&str; 14] = [
+const OWN: [&str; 16] = [
     "<arg>",
     "<argument>",
     "<value>",
@@ -94,6 +94,8 @@ const OWN: [&str; 14] = [
     "<main-class>",
     "<exec>",
     "<mode>",
+    "<mkdir path=\"",
+    "<delete path=\"",
 ];
 
 /// Words that rules know.
@@ -129,7 +131,7 @@ fn edited(text: &str, numbers: &mut Numbers) -> String {
         let start =
             parts.filter_map(|part| Some(text[anywhere..].find(part)? + part.len())).next()?;
         let start = anywhere + start;
-        let end = start + text[start..].find('<')?;
+        let end = start + text[start..].find(['<', '"'])?;
         Some(start..end)
     };
     let leaf = match numbers.below(4) {
@@ -183,6 +185,40 @@ fn edited(text: &str, numbers: &mut Numbers) -> String {
             }
         }
         _ => new.insert_str(anywhere, numbers.of::<&str>(&PIECES)),
+    }
+    new
+}
+
+/// One edit of a name or a transition, mostly of the one that was edited last.
+fn led(text: &str, numbers: &mut Numbers, last: &mut usize) -> String {
+    if numbers.below(5) == 0 {
+        *last = numbers.below(text.len());
+    }
+    let from = text.floor_char_boundary(*last);
+    let signs =
+        if numbers.below(4) == 0 { ["name=\"", "<action name=\""] } else { ["to=\"", "<ok to=\""] };
+    let sign = *numbers.of(&signs);
+    let Some(start) = text[from..].find(sign).map(|at| from + at + sign.len()) else {
+        *last = 0;
+        return text.to_owned();
+    };
+    let end = start + text[start..].find('"').unwrap_or(0);
+    let at = text.floor_char_boundary(start + numbers.below(end - start + 1));
+    let mut new = text.to_owned();
+    match numbers.below(8) {
+        0..=2 => new.insert(at, *numbers.of(&['x', '0', 'e', '-'])),
+        3..=4 if at < end => {
+            new.remove(at);
+        }
+        5 => {
+            let names: Vec<&str> =
+                text.split("name=\"").skip(2).filter_map(|rest| rest.split('"').next()).collect();
+            if !names.is_empty() {
+                new.replace_range(start..end, numbers.of::<&str>(&names));
+            }
+        }
+        6 => new.replace_range(start..end, &format!("n{}", numbers.below(40))),
+        _ => new.replace_range(start..end, "end"),
     }
     new
 }
@@ -271,15 +307,38 @@ impl Around {
         }
     }
 
-    /// Edits it so many times. How many of them were answered without a check of all of it.
+    /// Edits it anywhere so many times. How many of them were answered without a check of all of it.
     pub(crate) fn edit(&self, numbers: &mut Numbers, times: usize) -> (usize, usize) {
+        self.edit_by(&mut edited, numbers, times)
+    }
+
+    /// The same, mostly of names and transitions.
+    pub(crate) fn lead(&self, numbers: &mut Numbers, times: usize) -> (usize, usize) {
+        let mut last = 0;
+        let mut either = |text: &str, numbers: &mut Numbers| match numbers.below(6) {
+            0 => edited(text, numbers),
+            _ => led(text, numbers, &mut last),
+        };
+        self.edit_by(&mut either, numbers, times)
+    }
+
+    fn edit_by(
+        &self,
+        edited: &mut dyn FnMut(&str, &mut Numbers) -> String,
+        numbers: &mut Numbers,
+        times: usize,
+    ) -> (usize, usize) {
         let whole = |text: &str| {
             let source = Arc::new(Source::new(self.path.as_str(), text));
             let outcome = check::check(&self.input(&source));
-            let known = outcome
-                .analysis
-                .as_ref()
-                .and_then(|analysis| Known::of(&self.input(&source), analysis, &outcome.findings));
+            let known = outcome.analysis.as_ref().and_then(|analysis| {
+                Known::of(
+                    &self.input(&source),
+                    analysis,
+                    &outcome.findings,
+                    outcome.file.reference.as_ref(),
+                )
+            });
             (known, outcome.findings)
         };
         let mut text = self.text.clone();
@@ -298,11 +357,11 @@ impl Around {
             let next =
                 known.as_ref().and_then(|known| known.edited(&self.input(&source), &mut findings));
             all += 1;
-            let (fresh, expected) = whole(&text);
+            let (fresh, anew) = whole(&text);
             match next {
                 Some(next) => {
                     quick += 1;
-                    let (got, expected) = (shown(&findings), shown(&expected));
+                    let (got, expected) = (shown(&findings), shown(&anew));
                     let moved = ankus::source::Moved::between(&before, &text);
                     assert!(
                         got == expected,
@@ -311,11 +370,15 @@ impl Around {
                         text.get(moved.from as usize..(i64::from(moved.to) + moved.by) as usize),
                         before.get(moved.from as usize..moved.to as usize),
                     );
-                    known = Some(next);
+                    // Some time a check of all of it comes between two edits.
+                    known = match numbers.below(3) {
+                        0 => fresh.map(|fresh| fresh.or_as(&next, [&findings, &anew])),
+                        _ => Some(next),
+                    };
                 }
                 None => {
                     assert_eq!(shown(&findings), was, "no answer leaves everything as it was");
-                    (known, findings) = (fresh, expected);
+                    (known, findings) = (fresh, anew);
                 }
             }
         }
@@ -349,15 +412,73 @@ pub(crate) fn made_up(count: usize) -> String {
     text
 }
 
+/// A workflow of nothing but file operations and mail.
+fn of_paths(count: usize) -> String {
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"paths\">\n  <start to=\"n0\"/>\n",
+    );
+    for at in 0..count {
+        let next = if at + 1 == count { "end".to_owned() } else { format!("n{}", at + 1) };
+        let body = match at % 3 {
+            0 => format!("<fs><mkdir path=\"${{nameNode}}/d/{at}\"/><chmod path=\"${{nameNode}}/d/{at}\" permissions=\"750\"/></fs>"),
+            1 => format!("<fs><delete path=\"/tmp/{at}\"/><mkdir path=\"/tmp/{at}/out\"/><touchz path=\"/tmp/{at}/f\"/></fs>"),
+            _ => "<email xmlns=\"uri:oozie:email-action:0.2\"><to>a@example.org</to><subject>s</subject><body>b</body></email>".to_owned(),
+        };
+        writeln!(text, "  <action name=\"n{at}\">\n    {body}\n    <ok to=\"{next}\"/>\n    <error to=\"failed\"/>\n  </action>")
+            .expect("memory");
+    }
+    text.push_str("  <kill name=\"failed\"><message>m</message></kill>\n  <end name=\"end\"/>\n</workflow-app>\n");
+    text
+}
+
 #[test]
 fn an_edit_of_a_text_is_answered_as_the_whole_text_is() {
     let (mut quick, mut all) = (0, 0);
-    for profile in ["default", "migration", "strict"] {
-        let around = Around::of("app/workflow.xml", &made_up(9), profile);
+    for (at, profile) in ["default", "migration", "strict", "default"].into_iter().enumerate() {
+        let text = if at == 3 { of_paths(12) } else { made_up(9) };
+        let around = Around::of("app/workflow.xml", &text, profile);
         let counts = around.edit(&mut Numbers(0x9e37_79b9), 200);
         (quick, all) = (quick + counts.0, all + counts.1);
     }
     assert!(quick * 8 > all, "{quick} of {all} edits were answered without a check of all");
+}
+
+/// A workflow of many actions, with a decision, a fork, a question and a node that nothing leads to.
+fn branched(count: usize) -> String {
+    let mut text = made_up(count);
+    let of = |at: usize| format!("<ok to=\"n{at}\"/>");
+    let mut lead =
+        |at: usize, to: &str| text = text.replacen(&of(at), &format!("<ok to=\"{to}\"/>"), 1);
+    lead(count / 4, "choice");
+    lead(count / 2, "split");
+    lead(count / 2 + 3, "meet");
+    let (chosen, one, other) = (count / 4, count / 2, count / 2 + 2);
+    let more = format!(
+        "  <decision name=\"choice\"><switch><case to=\"n{chosen}\">${{wf:actionData('n1')['a'] eq 'b'}}</case><default to=\"n{}\"/></switch></decision>\n  \
+         <fork name=\"split\"><path start=\"n{one}\"/><path start=\"beside\"/></fork>\n  \
+         <action name=\"beside\"><fs><mkdir path=\"/beside\"/></fs><ok to=\"meet\"/><error to=\"failed\"/></action>\n  \
+         <join name=\"meet\" to=\"n{}\"/>\n  \
+         <action name=\"nobody-comes-here\"><fs><mkdir path=\"/q\"/></fs><ok to=\"n3\"/><error to=\"failed\"/></action>\n",
+        chosen + 1,
+        other + 1,
+    );
+    let at = text.find("  <kill").expect("there is one");
+    text.insert_str(at, &more);
+    text
+}
+
+#[test]
+fn an_edit_of_a_name_or_a_transition_is_answered_as_the_whole_text_is() {
+    let (mut quick, mut all) = (0, 0);
+    for (at, profile) in ["default", "migration", "strict", "default"].into_iter().enumerate() {
+        for text in [made_up(40), branched(40)] {
+            let around = Around::of("app/workflow.xml", &text, profile);
+            let counts = around.lead(&mut Numbers(0x51ed_2705 + at as u64), 100);
+            (quick, all) = (quick + counts.0, all + counts.1);
+        }
+    }
+    println!("{quick} of {all} edits were answered without a check of all");
+    assert!(quick * 5 > all, "{quick} of {all}");
 }
 
 #[test]
@@ -379,6 +500,8 @@ fn edits_of_the_corpus_are_answered_as_the_whole_text_is() {
         let around = Around::of("app/workflow.xml", &text, profile)
             .with_folder(path.parent().expect("a folder"));
         let counts = around.edit(&mut Numbers(at as u64 + 1), 12);
+        (quick, all) = (quick + counts.0, all + counts.1);
+        let counts = around.lead(&mut Numbers(at as u64 + 1), 6);
         (quick, all) = (quick + counts.0, all + counts.1);
     }
     println!("{quick} of {all} edits were answered without a check of all");

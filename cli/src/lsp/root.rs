@@ -8,7 +8,7 @@ use super::documents::Document;
 use super::findings;
 use ankus::analysis::Analysis;
 use ankus::baseline::Baseline;
-use ankus::check::{FileKind, Finding, Input, Known, Part, Report};
+use ankus::check::{FileKind, Finding, Input, Known, Outcome, Part, Report};
 use ankus::diag::Level;
 use ankus::files::{Files, folder_of, name_of};
 use ankus::ide::{self, Snapshot};
@@ -402,6 +402,7 @@ impl Root {
         &self,
         path: &Path,
         document: Option<&Document>,
+        is_now: bool,
         stop: &Stop,
     ) -> Option<miette::Result<BTreeSet<String>>> {
         let Some(found) = self.found(path, document) else { return Some(Ok(self.forget(path))) };
@@ -411,9 +412,13 @@ impl Root {
             let mut outcome = limits::check(&loaded);
             let analysis = outcome.analysis.take();
             let known = OnceLock::new();
-            // Where the last edit was answered at once, the next one is as well.
-            if let (true, Some(analysis)) = (self.is_prepared(path), &analysis) {
-                known.get_or_init(|| Known::of(&loaded.input(), analysis, &outcome.findings));
+            // Where the last edit was answered at once, the next one is as well; whoever waits for this answer has it first.
+            if let (false, Some((before, told)), Some(analysis)) =
+                (is_now, self.known(path), &analysis)
+            {
+                let Outcome { findings, file, .. } = &outcome;
+                let fresh = Known::of(&loaded.input(), analysis, findings, file.reference.as_ref());
+                known.get_or_init(|| Some(fresh?.or_as(&before, [&told, findings])));
             }
             let analysis = Mutex::new(analysis);
             let part = Part::new(&loaded.input(), outcome);
@@ -432,26 +437,29 @@ impl Root {
         Some(answer.map(|answer| self.keep(path, answer)))
     }
 
-    /// Whether the next edit of an open text may be answered at once.
-    fn is_prepared(&self, path: &Path) -> bool {
+    /// What is known of an open text for its next edit, with what is told of it.
+    fn known(&self, path: &Path) -> Option<(Known, Vec<Finding>)> {
         let state = self.state();
-        let around = state.answers.get(path).and_then(|answer| answer.around.as_ref());
-        around.is_some_and(|around| around.known.get().is_some_and(Option::is_some))
+        let answer = state.answers.get(path)?;
+        let known = answer.around.as_ref()?.known.get()?.clone()?;
+        Some((known, answer.part.findings.clone()))
     }
 
     /// Makes ready for the next edit of an open text.
     pub(super) fn prepare(&self, path: &Path) {
-        let (around, findings) = {
+        let (around, findings, answer) = {
             let state = self.state();
             let Some(answer) = state.answers.get(path) else { return };
             let Some(around) = &answer.around else { return };
             if around.known.get().is_some() {
                 return;
             }
-            (Arc::clone(around), answer.part.findings.clone())
+            let part = &answer.part;
+            (Arc::clone(around), part.findings.clone(), part.file.reference.clone())
         };
         let analysis = around.analysis.lock().expect("no holder panics").take();
-        let known = || Known::of(&around.input(&around.loaded.source), &*analysis?, &findings);
+        let input = around.input(&around.loaded.source);
+        let known = || Known::of(&input, &*analysis?, &findings, answer.as_ref());
         around.known.get_or_init(known);
     }
 

@@ -526,7 +526,7 @@ impl World {
             self.called_otherwise(&root, path);
         }
         let stop = self.stop();
-        let touched = match root.check(path, document, &stop) {
+        let touched = match root.check(path, document, is_now, &stop) {
             None => {
                 return match document {
                     Some(document) if is_now => {

@@ -1,0 +1,374 @@
+//! A definition in small, for an edit of a name or a transition.
+//!
+//! In: the nodes of a definition that was checked, and one action whose name or transitions are edited. Out: which nodes
+//! the edit can concern, and for all others a node that stands for a row of them. An action is *plain* where no finding
+//! can be about it or come of it: no finding is there, it asks for nothing of other nodes, its failure leads to a kill
+//! node and its success to another one. Plain actions that follow each other with no way in between are a row, and a
+//! graph has the same faults with one action in the place of each row.
+
+use super::{Part, Role, is_plain_name};
+use crate::diag::nearest;
+use crate::ir::workflow::{NodeId, Shape, Way};
+use crate::lint::{Action, Facts, seen};
+use crate::source::Span;
+use crate::syntax::xml::Tree;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How many nodes are looked at as they are.
+const MOST_NODES: usize = 120;
+/// How many ways may lead nowhere.
+const MOST_LOST: usize = 4;
+/// The longest name that no server has anything against.
+const LONGEST: usize = 39;
+/// How an action asks for another one, or a comment speaks to ankus.
+const ASKING: [&str; 8] =
+    ["wf:action", "wf:error", "wf:last", "wf:transition", "hadoop:", "hcat:", "coord:", "ankus"];
+
+/// Where a plain action leads to, by part.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    ok: u32,
+    error: u32,
+}
+
+/// What leads where in a definition, as it was when all of it was checked. Nodes are known by their parts.
+#[derive(Debug)]
+pub(super) struct Sketch {
+    by_name: HashMap<String, Vec<u32>>,
+    /// Names in the order of the text.
+    names: Vec<(u32, String)>,
+    /// Nodes by the names that they lead to.
+    leading: HashMap<String, Vec<u32>>,
+    /// Names that are led to and that no node has, with the node that does.
+    lost: Vec<(u32, String)>,
+    /// Nodes that are always looked at as they are.
+    kept: Vec<u32>,
+    plain: Vec<Option<Plain>>,
+    /// How many ways lead to a node, and the last node in the text that does.
+    entered: Vec<(u32, u32)>,
+}
+
+/// What stands for a part in a sketch.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Drawn {
+    /// Its own text.
+    Whole,
+    /// An action of its name, for it and all that are behind it in its row.
+    Row { to: u32, error: u32 },
+    /// Nothing: the row that it is in has its place.
+    Behind,
+}
+
+/// What has changed since a sketch was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Since<'k> {
+    /// Names that the edited action had or led to.
+    pub(super) names: &'k [String],
+    /// Other parts that were edited.
+    pub(super) touched: &'k [u32],
+    /// The text, before the edit.
+    pub(super) text: &'k str,
+}
+
+fn is_node(part: &Part) -> bool {
+    matches!(part.role, Role::Action | Role::Loose | Role::Other)
+}
+
+/// The part that a place is in.
+fn part_of(parts: &[Part], span: Span) -> Option<u32> {
+    let at = parts.partition_point(|part| part.span.start <= span.start).checked_sub(1)?;
+    (span.start < parts[at].span.end).then_some(at as u32)
+}
+
+impl Sketch {
+    /// `None` where too much would have to be looked at. `told` are the places of findings.
+    pub(super) fn of(facts: &Facts<'_>, parts: &[Part], told: &[Span]) -> Option<Sketch> {
+        let text = facts.tree.text();
+        // A comment may have all findings of the file go.
+        if text.contains("allow-file") || writes_twice(facts) {
+            return None;
+        }
+        let flow = facts.analysis.flow();
+        let workflow = flow.workflow;
+        let mut sketch = Sketch {
+            by_name: HashMap::with_capacity(workflow.nodes.len()),
+            names: Vec::with_capacity(workflow.nodes.len()),
+            leading: HashMap::with_capacity(workflow.nodes.len()),
+            lost: Vec::new(),
+            kept: Vec::new(),
+            plain: vec![None; parts.len()],
+            entered: vec![(0, 0); parts.len()],
+        };
+        let mut part_of_node = Vec::with_capacity(workflow.nodes.len());
+        for (id, node) in workflow.nodes() {
+            let part = part_of(parts, node.span)?;
+            part_of_node.push(part);
+            if node.shape != Shape::Start {
+                let name = node.name.text.to_string();
+                sketch.by_name.entry(name.clone()).or_default().push(part);
+                sketch.names.push((part, name));
+            }
+            for (exit, target) in flow.exits(id) {
+                let to = exit.target.text.to_string();
+                match target {
+                    Some(target) => {
+                        let entered = part_of(parts, workflow.node(target).span)? as usize;
+                        let (count, last) = sketch.entered[entered];
+                        sketch.entered[entered] = (count + 1, last.max(part));
+                    }
+                    None => sketch.lost.push((part, to.clone())),
+                }
+                sketch.leading.entry(to).or_default().push(part);
+            }
+        }
+        let told: HashSet<u32> = told.iter().filter_map(|span| part_of(parts, *span)).collect();
+        let forks = workflow.nodes.iter().any(|node| node.shape == Shape::Fork);
+        let actions: HashMap<Span, &Action<'_>> =
+            facts.actions.iter().map(|action| (action.element.span(), action)).collect();
+        let is_quiet = |at: usize| {
+            let part = &parts[at];
+            // Comments before a node are about it.
+            let before = at.checked_sub(1).map_or(0, |before| parts[before].span.end);
+            let words = &text[before as usize..part.span.end as usize];
+            let is_aside = |action: &&Action<'_>| {
+                seen::is_aside(action)
+                    || forks && (seen::is_writer(action) || words.contains("<prepare"))
+            };
+            part.role == Role::Action
+                && !told.contains(&(at as u32))
+                && actions.get(&part.span).is_some_and(|action| !is_aside(action))
+                && !ASKING.iter().any(|word| words.contains(word))
+        };
+        for (id, node) in workflow.nodes() {
+            let at = part_of_node[id.index()] as usize;
+            if !is_node(&parts[at]) {
+                continue;
+            }
+            let part = |id: NodeId| part_of_node[id.index()];
+            let exits: Vec<_> = flow.exits(id).collect();
+            sketch.plain[at] = match exits.as_slice() {
+                [(ok, Some(to)), (error, Some(kill))]
+                    if ok.way == Way::Ok
+                        && error.way == Way::Error
+                        && workflow.node(*to).shape != Shape::Kill
+                        && workflow.node(*kill).shape == Shape::Kill
+                        && *to != id
+                        && node.name.text.len() <= LONGEST
+                        && is_plain_name(&ok.target.text)
+                        && is_plain_name(&error.target.text)
+                        && is_quiet(at) =>
+                {
+                    Some(Plain { ok: part(*to), error: part(*kill) })
+                }
+                _ => None,
+            };
+            if sketch.plain[at].is_none() {
+                sketch.kept.push(at as u32);
+            }
+        }
+        sketch.keep_mentioned(parts, text);
+        (sketch.kept.len() <= MOST_NODES && sketch.lost.len() <= MOST_LOST).then_some(sketch)
+    }
+
+    /// Keeps what the nodes that are kept name, in transitions and in questions.
+    fn keep_mentioned(&mut self, parts: &[Part], text: &str) {
+        let mut more = Vec::new();
+        // Past that many there is no sketch anyway.
+        let kept = self.kept.iter().map(|at| parts[*at as usize]).take(2 * MOST_NODES);
+        let head = parts.iter().copied().filter(|part| !is_node(part));
+        for part in kept.chain(head) {
+            self.mentioned(&text[part.span.range()], &mut more);
+        }
+        self.kept.extend(more);
+        self.kept.sort_unstable();
+        self.kept.dedup();
+    }
+
+    /// Adds the nodes whose names are among the words of a text.
+    fn mentioned(&self, text: &str, out: &mut Vec<u32>) {
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        let words = text.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty());
+        out.extend(words.filter_map(|word| self.by_name.get(word)).flatten());
+    }
+
+    /// By part: whether it is looked at as it is. `ways` are what the action says before and after the edit.
+    fn concerned(
+        &self,
+        at: usize,
+        parts: &[Part],
+        since: Since<'_>,
+        ways: [&Ways; 2],
+        texts: [&str; 2],
+    ) -> Option<Vec<bool>> {
+        let mut all = self.kept.clone();
+        let mut close = vec![at as u32];
+        let own = ways.iter().flat_map(|ways| ways.names());
+        for name in since.names.iter().map(String::as_str).chain(own) {
+            close.extend(self.by_name.get(name).into_iter().flatten());
+            all.extend(self.leading.get(name).into_iter().flatten());
+        }
+        for [now, other] in [ways, [ways[1], ways[0]]] {
+            self.guessed(at, now, other, &mut all)?;
+        }
+        all.extend(since.touched);
+        let touched = since.touched.iter().take(MOST_NODES);
+        let touched = touched.map(|at| &since.text[parts[*at as usize].span.range()]);
+        for text in texts.into_iter().chain(touched) {
+            self.mentioned(text, &mut all);
+        }
+        // Around what a fix would take out, the text is as it is.
+        let last = parts.len() as u32 - 1;
+        all.extend(close.iter().flat_map(|at| [at.saturating_sub(1), *at, (at + 1).min(last)]));
+        let mut concerned = vec![false; parts.len()];
+        all.iter().for_each(|at| concerned[*at as usize] = true);
+        let count = concerned.iter().filter(|concerned| **concerned).count();
+        (count <= MOST_NODES + 30).then_some(concerned)
+    }
+
+    /// Adds the nodes whose names are offered in the place of those that no node has, while the edited one says what is in
+    /// `now`.
+    fn guessed(&self, at: usize, now: &Ways, other: &Ways, out: &mut Vec<u32>) -> Option<()> {
+        let own = |part: u32| part == at as u32;
+        let is_known = |word: &str| {
+            let others = self.by_name.get(word).into_iter().flatten().any(|part| !own(*part));
+            others || word == now.name
+        };
+        let base = self.name_of(at as u32)?;
+        let mut words: Vec<(&str, u32)> = Vec::new();
+        words.extend(now.targets.iter().map(|to| (to.as_str(), at as u32)));
+        let lost = self.lost.iter().filter(|(part, _)| !own(*part));
+        words.extend(lost.map(|(part, word)| (word.as_str(), *part)));
+        for name in [now.name.as_str(), other.name.as_str(), base] {
+            let leading = self.leading.get(name).into_iter().flatten();
+            words.extend(leading.filter(|part| !own(**part)).map(|part| (name, *part)));
+        }
+        words.retain(|(word, _)| !is_known(word));
+        words.sort_unstable();
+        words.dedup();
+        if words.len() > 2 * MOST_LOST {
+            return None;
+        }
+        let names = || {
+            self.names.iter().map(|(part, name)| match own(*part) {
+                true => now.name.as_str(),
+                false => name.as_str(),
+            })
+        };
+        for (word, from) in words {
+            let of_node = if own(from) { Some(now.name.as_str()) } else { self.name_of(from) };
+            // Those who guess leave one name out or the other.
+            let others = nearest(word, names().filter(|name| Some(*name) != of_node));
+            for near in [nearest(word, names()), others].into_iter().flatten() {
+                out.extend(self.by_name.get(near).into_iter().flatten());
+            }
+        }
+        Some(())
+    }
+
+    fn name_of(&self, part: u32) -> Option<&str> {
+        let known = self.names.binary_search_by_key(&part, |(part, _)| *part).ok()?;
+        Some(self.names[known].1.as_str())
+    }
+
+    /// What stands for each part while the action at `at` is edited; `None` where too many are concerned.
+    pub(super) fn drawn(
+        &self,
+        at: usize,
+        parts: &[Part],
+        since: Since<'_>,
+        ways: [&Ways; 2],
+        texts: [&str; 2],
+    ) -> Option<Vec<Drawn>> {
+        let concerned = self.concerned(at, parts, since, ways, texts)?;
+        let plain = |part: u32| self.plain[part as usize].filter(|_| !concerned[part as usize]);
+        let is_behind = |part: u32| {
+            let (count, from) = self.entered[part as usize];
+            let (one, other) = (plain(from), plain(part));
+            count == 1 && one.zip(other).is_some_and(|(a, b)| a.ok == part && a.error == b.error)
+        };
+        let mut passed = 0;
+        let mut drawn = Vec::with_capacity(parts.len());
+        for at in 0..parts.len() as u32 {
+            drawn.push(match plain(at) {
+                None => Drawn::Whole,
+                Some(_) if is_behind(at) => Drawn::Behind,
+                Some(first) => {
+                    let mut to = first.ok;
+                    while let Some(next) = plain(to).filter(|_| is_behind(to)) {
+                        passed += 1;
+                        to = next.ok;
+                    }
+                    Drawn::Row { to, error: first.error }
+                }
+            });
+        }
+        // A circle of its own has no first one.
+        let behind = drawn.iter().filter(|drawn| matches!(drawn, Drawn::Behind)).count();
+        (behind == passed).then_some(drawn)
+    }
+
+    /// The action that stands for a row.
+    pub(super) fn write(&self, part: usize, to: u32, error: u32, out: &mut String) -> Option<()> {
+        let (name, to, error) =
+            (self.name_of(part as u32)?, self.name_of(to)?, self.name_of(error)?);
+        write!(
+            out,
+            "<action name=\"{name}\"><fs><mkdir path=\"hdfs:///a\"/></fs><ok to=\"{to}\"/><error to=\"{error}\"/></action>"
+        )
+        .ok()
+    }
+}
+
+/// Whether two actions write to one place: which of them come after each other is then asked of all.
+fn writes_twice(facts: &Facts<'_>) -> bool {
+    let mut written = HashSet::new();
+    let mut all = facts.actions.iter().flat_map(|action| seen::outputs(action));
+    all.any(|path| !written.insert(path))
+}
+
+/// What an action says of the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ways {
+    pub(super) name: String,
+    pub(super) targets: Vec<String>,
+    /// Where it says so, in order.
+    places: Vec<Range<usize>>,
+}
+
+impl Ways {
+    /// Reads the text of an action; `None` where these words are not plain.
+    pub(super) fn of(action: &str) -> Option<Ways> {
+        let (tree, _) = Tree::of(&Arc::new(action.to_owned()));
+        let root = tree.root().filter(|root| root.name() == "action")?;
+        let mut ways = Ways { name: String::new(), targets: Vec::new(), places: Vec::new() };
+        let value = |element: crate::syntax::xml::Element<'_>, name: &str| {
+            let place = element.attribute(name)?.value_span().range();
+            let value = action.get(place.clone()).filter(|value| is_plain_name(value))?;
+            Some((value.to_owned(), place))
+        };
+        let (name, place) = value(root, "name")?;
+        ways.name = name;
+        ways.places.push(place);
+        for end in root.elements().filter(|child| ["ok", "error"].contains(&child.name())) {
+            let (to, place) = value(end, "to")?;
+            ways.targets.push(to);
+            ways.places.push(place);
+        }
+        Some(ways)
+    }
+
+    /// All names in it.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().chain([&self.name]).map(String::as_str)
+    }
+
+    /// The rest of the text.
+    pub(super) fn around<'t>(&'t self, action: &'t str) -> impl Iterator<Item = &'t str> {
+        let starts = std::iter::once(0).chain(self.places.iter().map(|place| place.end));
+        let ends = self.places.iter().map(|place| place.start).chain([action.len()]);
+        starts.zip(ends).map(move |(start, end)| &action[start..end])
+    }
+}
