@@ -5,7 +5,7 @@
 
 use super::airflow::expression::shell_quoted;
 use super::ledger::{Ledger, Outcome};
-use super::text::{Part, Text};
+use super::text::{self, Part, Text};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details, FileOperation, Property, Workflow};
 use crate::source::Span;
@@ -333,6 +333,16 @@ pub(super) trait Commands {
                 if operation.recursive {
                     out.push(one("-R"));
                 }
+                let is_mode = &*operation.kind == "chmod";
+                let value = value.map(|value| match value.known() {
+                    Some(known) if is_mode => Text::literal(&text::mode(known)),
+                    None if is_mode => {
+                        let remedy = "give octal digits: `750`";
+                        self.differs(operation.tag, text::UNKNOWN_MODE, remedy);
+                        value
+                    }
+                    _ => value,
+                });
                 out.extend(value.map(Word::One));
             }
             kind => {

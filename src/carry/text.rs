@@ -151,3 +151,35 @@ fn folded(
     let value = constant.then(|| alone.text(&nothing).ok()).flatten();
     value.map(|text| text.into_owned())
 }
+
+/// What is said of a mode that a run gives.
+pub(super) const UNKNOWN_MODE: &str =
+    "a mode of ten letters (`-rwxr-x---`) is not read, octal digits are";
+
+/// A mode of a file as the tools of Hadoop read it: `-rwxr-x---` as `750`. They read the letters of a listing as something else.
+pub(super) fn mode(written: &str) -> String {
+    let bits = written.trim().as_bytes();
+    if bits.len() != 10 || !bits.is_ascii() {
+        return written.to_owned();
+    }
+    let is_set = |bit: &u8| !matches!(bit, b'-' | b'T' | b'S');
+    let mode = bits[1..].iter().fold(0, |mode, bit| mode * 2 + u32::from(is_set(bit)));
+    let sticky = u32::from(matches!(bits[9], b't' | b'T'));
+    format!("{:o}", mode + sticky * 0o1000)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn modes_are_octal() {
+        for (written, octal) in [
+            ("-rwxr-x---", "750"),
+            ("drwxrwxrwt", "1777"),
+            ("-rw-------", "600"),
+            ("---------T", "1000"),
+            ("755", "755"),
+        ] {
+            assert_eq!(super::mode(written), octal);
+        }
+    }
+}

@@ -143,3 +143,19 @@ fn what_holds_nothing_is_exact() {
     let (_, ledger) = converted(&[mail], global);
     assert_eq!(outcome(&ledger, "global.name-node"), "exact");
 }
+
+#[test]
+fn modes_of_files_are_those_that_the_tools_read() {
+    let fs = "<fs><chmod path='/a' permissions='-rwxr-x---' dir-files='false'/><chmod path='/b' permissions='${mode}' dir-files='false'/></fs>";
+    let (dag, ledger) = converted(&[fs], "");
+    assert!(
+        dag.contains("-chmod 750 /a") && dag.contains("-chmod {{ params.mode | q }} /b"),
+        "{dag}"
+    );
+    let outcomes: Vec<&str> = ledger
+        .iter()
+        .filter(|(name, ..)| name.ends_with("fs.chmod"))
+        .map(|(.., outcome)| outcome.as_str())
+        .collect();
+    assert_eq!(outcomes, ["exact", "approximate"]);
+}

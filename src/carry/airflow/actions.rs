@@ -8,6 +8,7 @@ use super::expression::{Part, Text};
 use super::python::Value;
 use crate::carry::claims::is_passed_on;
 use crate::carry::ledger::Outcome;
+use crate::carry::text;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
 use crate::source::Span;
@@ -222,7 +223,11 @@ impl Printer<'_> {
                     let reason = "files directly in the folder keep what they have";
                     self.differs(operation.tag, reason, "add a line with `/*` where they matter");
                 }
-                format!("{fs} {name}{deep} {} {path}", value.unwrap_or_default().word())
+                let value = match (&*operation.kind, value.unwrap_or_default()) {
+                    ("chmod", value) => self.mode(operation.tag, value),
+                    (_, value) => value,
+                };
+                format!("{fs} {name}{deep} {} {path}", value.word())
             }
             kind => {
                 let reason = format!("the file system of Airflow has no `{kind}`");
@@ -231,6 +236,15 @@ impl Printer<'_> {
             }
         };
         out.push(line);
+    }
+
+    /// A mode as the tools read it.
+    fn mode(&mut self, tag: Span, value: Text) -> Text {
+        if let Some(known) = value.known() {
+            return Text::literal(&text::mode(known));
+        }
+        self.differs(tag, text::UNKNOWN_MODE, "give octal digits: `750`");
+        value
     }
 
     fn bash(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
