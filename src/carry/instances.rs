@@ -1,7 +1,12 @@
 //! Instances of datasets that a coordinator names.
 
+use super::airflow::expression::{Names, Place, Text};
+use super::airflow::python::Value;
+use super::airflow::schedule::{written, zone_of};
 use ankus_lang::coordinator::Definition;
-use ankus_lang::el::{Phase, Template, Variables};
+use ankus_lang::el::{Dialect, Phase, Piece, Template, Value as Known, Variables, tree::Op};
+use ankus_lang::time::ProcessingZone;
+use std::collections::BTreeMap;
 
 /// The number of `${coord:current(n)}`.
 pub(super) fn current(text: &str, definition: &Definition) -> Result<i64, String> {
@@ -17,4 +22,92 @@ pub(super) fn current(text: &str, definition: &Definition) -> Result<i64, String
         Template::compile(&format!("${{{inner}}}"), Phase::JobSubmit, Default::default());
     let known = template.text(&variables).map_err(|_| odd())?;
     known.trim().parse().map_err(|_| odd())
+}
+
+/// An instance as the helpers of Python take it: `current(-1)`, or a function of the moment that it is asked for.
+pub(super) fn instance(text: &str, definition: &Definition) -> Result<Value, String> {
+    let template = Template::compile(text, Phase::CoordinatorInstances, Dialect::default());
+    let nodes = template.nodes();
+    let odd = || format!("`{text}` is not an instance that is known before a run");
+    let [Piece::Expression { .. }] = template.pieces() else {
+        // A date as it is.
+        let date = ProcessingZone::UTC.parse(text.trim()).map_err(|_| odd())?;
+        return Ok(Value::Text(format!("absolute({})", written(date))));
+    };
+    let last =
+        nodes.iter().rev().find(|node| matches!(node.op, Op::Call { .. })).ok_or_else(odd)?;
+    let name = template.call_name(last).into_owned();
+    let name = name.strip_prefix("coord:").ok_or_else(odd)?;
+    const KNOWN: [&str; 8] = [
+        "current",
+        "latest",
+        "future",
+        "offset",
+        "absolute",
+        "endOfDays",
+        "endOfWeeks",
+        "endOfMonths",
+    ];
+    if !KNOWN.contains(&name) {
+        return Err(odd());
+    }
+    let whole = template.span(last.start, last.end).trim_end();
+    let inner = whole.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
+    let inner = inner.ok_or_else(odd)?;
+    if inner.contains("coord:") {
+        // Only these are evaluated where the dataset is at hand.
+        return match name {
+            "current" | "offset" => of_moment(name, inner, definition).ok_or_else(odd),
+            _ => Err(odd()),
+        };
+    }
+    let mut variables = Variables::default();
+    for (name, value) in definition.properties.iter() {
+        variables.0.insert(name.to_string(), Known::text(value.clone()));
+    }
+    // Arguments hold no commas but those between them, or they are texts in quotes.
+    let arguments: Result<Vec<String>, String> = inner
+        .split(',')
+        .map(|part| {
+            let source = format!("${{{part}}}");
+            let argument = Template::compile(&source, Phase::JobSubmit, Dialect::default());
+            argument.text(&variables).map(|text| text.into_owned()).map_err(|_| odd())
+        })
+        .collect();
+    Ok(Value::Text(format!("{name}({})", arguments?.join(", "))))
+}
+
+/// An instance whose number depends on the day: `current(-(coord:hoursInDay(0) - 1))`.
+fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> {
+    let properties = definition.properties.iter();
+    let texts: BTreeMap<String, Text> =
+        properties.map(|(name, value)| (name.to_string(), Text::literal(value))).collect();
+    let zone = zone_of(&definition.schedule.zone).ok()?;
+    let zone = Text::literal(&format!("moment.tz_offset('{zone}')"));
+    let names = Names {
+        phase: Phase::CoordinatorActionCreate,
+        texts: &texts,
+        is_secret: &|_| false,
+        constants: &BTreeMap::from([("coord:tzOffset", zone.into_code())]),
+        data: &BTreeMap::new(),
+        tasks: &BTreeMap::new(),
+        place: Place::Moment,
+    };
+    // Functions of a day have one argument, so that commas stand between those of the instance alone.
+    let arguments: Option<Vec<String>> = inner
+        .split(',')
+        .map(|part| {
+            let text = names.text(&format!("${{{part}}}"), Dialect::default());
+            (text.lacks.is_empty() && text.differs.is_empty()).then(|| match text.known() {
+                Some(known) => known.to_owned(),
+                None => format!("{{{}}}", text.code()),
+            })
+        })
+        .collect();
+    let body = format!("f\"{name}({})\"", arguments?.join(", "));
+    // As `ruff format` lays it out behind `first=`.
+    Some(Value::Code(match "    first=lambda moment: ,".len() + body.len() > 88 {
+        true => format!("lambda moment: (\n        {body}\n    )"),
+        false => format!("lambda moment: {body}"),
+    }))
 }

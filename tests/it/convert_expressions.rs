@@ -52,7 +52,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
     match (text.lacks.first(), place) {
         (Some(why), _) => Err(why.clone()),
         (None, Place::Template) => Ok(text.jinja()),
-        (None, Place::Flow) => Ok(expression(text)),
+        (None, Place::Flow | Place::Moment) => Ok(expression(text)),
     }
 }
 

@@ -5,14 +5,14 @@ use super::python::{Value, identifier, quoted};
 use super::schedule::{pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, dag_id};
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, idioms, missing};
+use crate::carry::{claims, idioms, instances, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
 use crate::syntax::xml::Element;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances, Logic, LogicKind};
-use ankus_lang::el::{Phase, Piece, Template, Value as Known, Variables, tree::Op};
-use ankus_lang::time::{Instant, ProcessingZone};
+use ankus_lang::el::Phase;
+use ankus_lang::time::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Printer<'a> {
@@ -91,11 +91,14 @@ impl<'a> Printer<'a> {
             }
         }
         let name = found.is_own.then(|| "SCHEDULE".to_owned());
+        let written = found.value.print(0);
+        if written.starts_with("CronTriggerTimetable") {
+            self.import("airflow.timetables.trigger", "CronTriggerTimetable");
+        }
         if let Some(name) = &name {
-            dag.before.push(format!("{name} = {}", found.value.print(0)));
+            dag.before.push(format!("{name} = {written}"));
             dag.arguments.push(("schedule".to_owned(), Value::code(name)));
         } else {
-            self.import("airflow.timetables.trigger", "CronTriggerTimetable");
             dag.arguments.push(("schedule".to_owned(), found.value));
         }
         // The first nominal time from the start date on is the first run, so that the instant itself is Airflow's.
@@ -366,10 +369,10 @@ impl<'a> Printer<'a> {
         };
         let mut read = Vec::new();
         for text in texts {
-            read.push(Value::Text(instance(text, definition).unwrap_or_else(|why| {
+            read.push(instances::instance(text, definition).unwrap_or_else(|why| {
                 self.unknown_instance(event, &why);
-                text.clone()
-            })));
+                Value::text(text)
+            }));
         }
         match &event.instances {
             Instances::List(_) => vec![("instances".to_owned(), Value::List(read))],
@@ -532,53 +535,4 @@ fn part_of(definition: &Definition, parts: &[Logic], at: usize) -> Result<Value,
         given.push((name.to_owned(), Value::Code(number.to_string())));
     }
     Ok(Value::Call("oozie.Logic".to_owned(), given))
-}
-
-/// An instance as the helpers take it: `current(-1)`.
-pub(in crate::carry) fn instance(text: &str, definition: &Definition) -> Result<String, String> {
-    let template = Template::compile(text, Phase::CoordinatorInstances, Default::default());
-    let nodes = template.nodes();
-    let odd = || format!("`{text}` is not an instance that is known before a run");
-    let [Piece::Expression { .. }] = template.pieces() else {
-        // A date as it is.
-        let date = ProcessingZone::UTC.parse(text.trim()).map_err(|_| odd())?;
-        return Ok(format!("absolute({})", written(date)));
-    };
-    let last =
-        nodes.iter().rev().find(|node| matches!(node.op, Op::Call { .. })).ok_or_else(odd)?;
-    let name = template.call_name(last).into_owned();
-    let name = name.strip_prefix("coord:").ok_or_else(odd)?;
-    const KNOWN: [&str; 8] = [
-        "current",
-        "latest",
-        "future",
-        "offset",
-        "absolute",
-        "endOfDays",
-        "endOfWeeks",
-        "endOfMonths",
-    ];
-    if !KNOWN.contains(&name) {
-        return Err(odd());
-    }
-    let whole = template.span(last.start, last.end);
-    let inner = whole.find('(').map(|at| whole[at + 1..].trim_end_matches(')'));
-    let inner = inner.ok_or_else(odd)?;
-    if inner.contains("coord:") {
-        return Err(odd());
-    }
-    let mut variables = Variables::default();
-    for (name, value) in definition.properties.iter() {
-        variables.0.insert(name.to_string(), Known::text(value.clone()));
-    }
-    // Arguments hold no commas but those between them, or they are texts in quotes.
-    let arguments: Result<Vec<String>, String> = inner
-        .split(',')
-        .map(|part| {
-            let source = format!("${{{part}}}");
-            let argument = Template::compile(&source, Phase::JobSubmit, Default::default());
-            argument.text(&variables).map(|text| text.into_owned()).map_err(|_| odd())
-        })
-        .collect();
-    Ok(format!("{name}({})", arguments?.join(", ")))
 }

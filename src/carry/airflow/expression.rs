@@ -53,6 +53,16 @@ impl Text {
         !matches!(&self.parts[..], [Part::Value(_, false)])
     }
 
+    /// With its text as code.
+    pub fn into_code(mut self) -> Text {
+        for part in &mut self.parts {
+            if let Part::Literal(code) = part {
+                *part = Part::Value(std::mem::take(code), false);
+            }
+        }
+        self
+    }
+
     /// The text that its value becomes.
     pub fn as_text(mut self) -> Text {
         if let [Part::Value(code, is_text @ false)] = &mut self.parts[..] {
@@ -180,6 +190,8 @@ pub enum Place {
     Template,
     /// In a flow of Prefect, whose variable `run` is the run of the workflow.
     Flow,
+    /// In a function of a dataset and a nominal time, its variable `moment`.
+    Moment,
 }
 
 /// A part of an expression: its code, whether it is a text.
@@ -249,6 +261,13 @@ impl Names<'_> {
         if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
             && node.op == Op::Variable
             && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
+        {
+            return known.clone();
+        }
+        let mut calls = nodes.iter().filter(|node| !matches!(node.op, Op::ValueEnd));
+        if let (Some(call), None) = (calls.next(), calls.next())
+            && matches!(call.op, Op::Call { arguments: 0, .. })
+            && let Some(known) = self.constants.get(&*template.call_name(call))
         {
             return known.clone();
         }
@@ -354,7 +373,7 @@ impl Names<'_> {
     fn word(&self, template: &str, flow: &str) -> String {
         match self.place {
             Place::Template => template.to_owned(),
-            Place::Flow => flow.to_owned(),
+            Place::Flow | Place::Moment => flow.to_owned(),
         }
     }
 
@@ -386,6 +405,7 @@ impl Names<'_> {
         match self.place {
             Place::Template => "oozie",
             Place::Flow => "run",
+            Place::Moment => "moment",
         }
     }
 
@@ -402,6 +422,15 @@ impl Names<'_> {
         }
         if let Some(constant) = self.constants.get(name) {
             return Some((constant.code(), constant.is_text()));
+        }
+        if self.place == Place::Moment {
+            // No more is known there.
+            let code = match name {
+                "coord:hoursInDay" => format!("moment.hours_in_day({list})"),
+                "coord:daysInMonth" => format!("moment.days_in_month({list})"),
+                _ => return None,
+            };
+            return Some((code, false));
         }
         // Function, its counterpart, whether that gives a text.
         const PLAIN: [(&str, &str, bool); 23] = [

@@ -14,7 +14,12 @@ from zoneinfo import ZoneInfo
 import jinja2
 import pendulum
 from airflow.plugins_manager import AirflowPlugin
-from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
+from airflow.timetables.base import (
+    DagRunInfo,
+    DataInterval,
+    TimeRestriction,
+    Timetable,
+)
 
 import oozie_el as el
 from oozie_data import Data, Dataset, Logic, MissingDataset
@@ -254,9 +259,17 @@ def is_on_time(minutes: int = 1, **context: Any) -> bool:
     )
 
 
-def is_latest(schedule: OozieTimetable, **context: Any) -> bool:
+def is_latest(schedule: Timetable, **context: Any) -> bool:
     """`LAST_ONLY`: whether the next run is not due yet."""
-    following = schedule.next_after(nominal(context["dag_run"]))
+    instant = nominal(context["dag_run"])
+    if isinstance(schedule, OozieTimetable):
+        following = schedule.next_after(instant)
+    else:
+        info = schedule.next_dagrun_info(
+            last_automated_data_interval=DataInterval.exact(pendulum.instance(instant)),
+            restriction=TimeRestriction(None, context["dag"].end_date, catchup=True),
+        )
+        following = plain(info.run_after) if info else None
     return following is None or dt.datetime.now(UTC) <= following
 
 

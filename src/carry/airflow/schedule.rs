@@ -12,7 +12,7 @@ use ankus_lang::time::{Cron, EndOf, Frequency, Instant, ProcessingZone, Schedule
 pub struct Timetable {
     /// The argument `schedule`.
     pub value: Value,
-    /// Whether it is our own.
+    /// Whether it has a name of its own, because it is ours or is asked for the next run.
     pub is_own: bool,
     /// The first nominal time.
     pub first: Instant,
@@ -26,10 +26,10 @@ pub fn timetable(definition: &Definition, wants_own: bool) -> Result<Timetable, 
     let first = schedule.times().next().map(|(_, nominal)| nominal);
     let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
     match &schedule.frequency {
-        Frequency::Cron(_) if wants_own => {
-            Err("whether a run is the latest is not known of a cron expression".to_owned())
+        Frequency::Cron(cron) => {
+            let found = of_cron(schedule, cron, first)?;
+            Ok(Timetable { is_own: wants_own, ..found })
         }
-        Frequency::Cron(cron) => of_cron(schedule, cron, first),
         Frequency::Every { count, unit, end_of } => {
             let zone = zone_of(&schedule.zone)?;
             let usual = usual(schedule, *count, *unit, *end_of, first).filter(|_| !wants_own);

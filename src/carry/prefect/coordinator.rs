@@ -3,12 +3,12 @@
 use super::python::{laid_out, neutral};
 use super::{Printer, flow_name};
 use crate::carry::airflow::Coordinated;
-use crate::carry::airflow::coordinator::{dataset, instance, logic};
+use crate::carry::airflow::coordinator::{dataset, logic};
 use crate::carry::airflow::expression::{Part, Text as Code};
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, missing};
+use crate::carry::{claims, instances, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -236,10 +236,10 @@ impl<'a> Printer<'a> {
         };
         let mut read = Vec::new();
         for text in texts {
-            read.push(Value::Text(instance(text, definition).unwrap_or_else(|why| {
+            read.push(instances::instance(text, definition).unwrap_or_else(|why| {
                 self.unknown_instance(event, &why);
-                text.clone()
-            })));
+                Value::text(text)
+            }));
         }
         if is_range {
             let names = ["first", "last"].into_iter().map(str::to_owned);

@@ -6,6 +6,7 @@ It needs `oozie_el.py` beside it, and nothing but Python.
 from __future__ import annotations
 
 import bisect
+import calendar
 import datetime as dt
 import re
 from collections.abc import Callable
@@ -79,18 +80,63 @@ class MissingDataset(Dataset):
         raise el.Error(self.reason)
 
 
+class Moment:
+    """The nominal time of a run, as a dataset sees it."""
+
+    def __init__(self, dataset: Dataset, at: dt.datetime) -> None:
+        self.dataset, self.at = dataset, at
+
+    def _moved(self, count: int) -> dt.datetime | None:
+        dataset = self.dataset
+        if dataset.initial > self.at:
+            return None
+        steps = int(count) * dataset.every
+        return el.add_time(self.at, dataset.unit, steps, dataset.timezone)
+
+    def hours_in_day(self, count: int) -> int:
+        """`coord:hoursInDay`: of the day so many instances later."""
+        moved = self._moved(count)
+        if moved is None:
+            return -1
+        zone = ZoneInfo(self.dataset.timezone)
+        early = moved.astimezone(zone).replace(hour=0, minute=30, fold=0)
+        late = early.astimezone(UTC) + dt.timedelta(days=1)
+        return {1: 23, 23: 25}.get(late.astimezone(zone).hour, 24)
+
+    def days_in_month(self, count: int) -> int:
+        """`coord:daysInMonth`: of the month so many instances later."""
+        moved = self._moved(count)
+        if moved is None:
+            return -1
+        wall = moved.astimezone(ZoneInfo(self.dataset.timezone))
+        return calendar.monthrange(wall.year, wall.month)[1]
+
+    def tz_offset(self, zone: str) -> int:
+        """`coord:tzOffset`: minutes from a zone to that of the dataset."""
+        here, there = (
+            self.at.astimezone(ZoneInfo(name)).utcoffset() or dt.timedelta()
+            for name in (self.dataset.timezone, zone)
+        )
+        return (here - there) // dt.timedelta(minutes=1)
+
+
+# An instance as it is written, or a function that gives it for a run.
+Instance = str | Callable[[Moment], str]
+
+
 class Data:
     """Instances of a dataset that a run reads or writes.
 
-    Either `instances`, one by one, or all from `first` to `last`, which come newest first.
+    Either `instances`, one by one, or all from `first` to `last`, which come newest first. Each is a text, or a function
+    that gives one for a `Moment`.
     """
 
     def __init__(
         self,
         dataset: Dataset,
-        instances: list[str] | None = None,
-        first: str | None = None,
-        last: str | None = None,
+        instances: list[Instance] | None = None,
+        first: Instance | None = None,
+        last: Instance | None = None,
     ) -> None:
         self.dataset = dataset
         self.instances, self.first, self.last = instances or [], first, last
@@ -98,31 +144,40 @@ class Data:
     @property
     def needs_looking(self) -> bool:
         """Whether the instances depend on what is there."""
-        texts = [*self.instances, self.first or "", self.last or ""]
-        return any(text.startswith(("latest", "future")) for text in texts)
+        texts = [*self.instances, self.first, self.last]
+        return any(
+            isinstance(text, str) and text.startswith(("latest", "future"))
+            for text in texts
+        )
+
+    def _text(self, instance: Instance, at: dt.datetime) -> str:
+        if isinstance(instance, str):
+            return instance
+        return instance(Moment(self.dataset, at))
 
     def uris(self, at: dt.datetime) -> list[str]:
         """The folders for a nominal time."""
         if self.first is None or self.last is None:
-            found = [self._one(text, at) for text in self.instances]
+            found = [self._one(self._text(one, at), at) for one in self.instances]
             return [uri for uri in found if uri]
         count = self.dataset.current(at)
-        name, arguments = _arguments(self.first)
+        start, end = self._text(self.first, at), self._text(self.last, at)
+        name, arguments = _arguments(start)
         if count is None:
             return []
         if name == "offset":
-            return self._between(count, arguments, _arguments(self.last)[1])
-        last = int(_arguments(self.last)[1][0])
+            return self._between(count, arguments, _arguments(end)[1])
+        last = int(_arguments(end)[1][0])
         if name == "current":
             first = int(arguments[0])
         else:
-            start = self._boundary(name, arguments, at)
-            number = self.dataset.current(start)
-            if number is None or self.dataset.instance(number) != start:
-                raise el.Error(f"{self.first} is no instance of the dataset")
+            begin = self._boundary(name, arguments, at)
+            number = self.dataset.current(begin)
+            if number is None or self.dataset.instance(number) != begin:
+                raise el.Error(f"{start} is no instance of the dataset")
             first = number - count
         if first > last:
-            raise el.Error(f"{self.first} is after {self.last}")
+            raise el.Error(f"{start} is after {end}")
         numbers = range(count + last, count + first - 1, -1)
         return [self.dataset.uri(self.dataset.instance(n)) for n in numbers if n >= 0]
 
@@ -185,7 +240,7 @@ class Data:
             return [uri if self.dataset.is_done(uri, exists) else None for uri in uris]
         wanted: list[int] = []
         for text in [self.last, self.first] if self.first else self.instances:
-            name, arguments = _arguments(text or "")
+            name, arguments = _arguments(self._text(text or "", at))
             wanted.append(int(arguments[0]))
         numbers = range(max(wanted), min(wanted) - 1, -1) if self.first else wanted
         if name == "future":
