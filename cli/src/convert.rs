@@ -1,6 +1,9 @@
 //! `ankus convert`.
 
+mod compare;
+mod data;
 mod prove;
+mod told;
 mod turns;
 
 use super::check::count_of;

@@ -27,8 +27,10 @@ pub struct Difference {
     pub scenario: String,
     /// What differs.
     pub what: Vec<String>,
-    /// Whether something of the application is lost, as the report says.
+    /// Whether what the report says of the application explains it.
     pub is_told: bool,
+    /// The places of the report that do.
+    pub because: Vec<String>,
 }
 
 /// What came of scenarios, by path and name of a conversion.
@@ -84,7 +86,12 @@ impl Replay {
         let differs: Vec<Value> = self
             .differs
             .iter()
-            .map(|one| json!({"scenario": one.scenario, "what": one.what, "lost": one.is_told}))
+            .map(|one| {
+                json!({
+                    "scenario": one.scenario, "what": one.what, "lost": one.is_told,
+                    "because": one.because,
+                })
+            })
             .collect();
         json!({
             "scenarios": self.scenarios, "agree": self.agree, "loosely": self.loosely, "differs": differs,

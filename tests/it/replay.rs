@@ -126,6 +126,59 @@ const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}
   </configuration></workflow></action>
 </coordinator-app>"#;
 
+/// Hours of a day that has 23 of them, the second newest model, what the run before wrote, and a flag of another name.
+const ODD_DATA: &str = r#"<coordinator-app name="odd" frequency="0 10 * * *" start="2026-03-29T10:00Z"
+    end="2026-03-31T10:00Z" timezone="Europe/Berlin" xmlns="uri:oozie:coordinator:0.4">
+  <controls><execution>LAST_ONLY</execution></controls>
+  <datasets>
+    <dataset name="hours" frequency="${coord:hours(1)}" initial-instance="2026-01-01T00:00Z" timezone="Europe/Berlin">
+      <uri-template>hdfs://nn/hours/${YEAR}/${MONTH}/${DAY}/${HOUR}</uri-template><done-flag>READY</done-flag>
+    </dataset>
+    <dataset name="models" frequency="${coord:days(1)}" initial-instance="2026-01-01T00:00Z" timezone="UTC">
+      <uri-template>hdfs://nn/models/${YEAR}/${MONTH}/${DAY}</uri-template><done-flag></done-flag>
+    </dataset>
+    <dataset name="own" frequency="${coord:days(1)}" initial-instance="2026-01-01T10:00Z" timezone="UTC">
+      <uri-template>hdfs://nn/own/${YEAR}/${MONTH}/${DAY}</uri-template>
+    </dataset>
+  </datasets>
+  <input-events>
+    <data-in name="day" dataset="hours">
+      <start-instance>${coord:current(-(coord:hoursInDay(0) - 1))}</start-instance>
+      <end-instance>${coord:current(-(1 - 1))}</end-instance>
+    </data-in>
+    <data-in name="model" dataset="models"><instance>${coord:latest(-1)}</instance></data-in>
+    <data-in name="before" dataset="own"><instance>${coord:current(-1)}</instance></data-in>
+    <data-in name="month" dataset="models">
+      <start-instance>${coord:current(-coord:daysInMonth(-30))}</start-instance>
+      <end-instance>${coord:current(0)}</end-instance>
+    </data-in>
+  </input-events>
+  <output-events><data-out name="out" dataset="own"><instance>${coord:current(0)}</instance></data-out></output-events>
+  <action><workflow><app-path>hdfs://nn/apps/odd</app-path><configuration>
+    <property><name>out</name><value>${coord:dataOut('out')} and ${coord:dataIn('model')}</value></property>
+  </configuration></workflow></action>
+</coordinator-app>"#;
+
+#[test]
+fn odd_data_are_waited_for_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = folder.path().join("odd");
+    std::fs::create_dir(&odd).expect("a folder");
+    written(&odd, "coordinator.xml", ODD_DATA);
+    written(
+        &odd,
+        "workflow.xml",
+        r#"<workflow-app name="odd" xmlns="uri:oozie:workflow:1.0">
+  <global><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global><start to="load"/>
+  <action name="load"><shell xmlns="uri:oozie:shell-action:1.0"><exec>load.sh</exec></shell><ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>${out} failed</message></kill><end name="end"/></workflow-app>"#,
+    );
+    for version in ["airflow", "airflow==2.10"] {
+        let Some((agree, of)) = proved(version, &[folder.path()]) else { continue };
+        assert!(agree == of && of == 3, "{version}: {agree} of {of}");
+    }
+}
+
 /// A mail that became a notice of failure is sent where the mail was.
 #[test]
 fn notices_are_sent_where_mails_were() {

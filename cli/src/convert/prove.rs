@@ -1,11 +1,13 @@
 //! Whether converted applications do what the workflows did: scenarios are played by our simulator and by a real Airflow or
 //! Prefect, or an interpreter of state machines, with stubbed actions, and compared.
 //!
-//! In: applications as they are converted. Out: [`Proof`]. What is compared: which tasks ran, how each ended, that none
-//! began before what it comes after, how the run ended, and the message of a kill node. Where a path of a fork fails, the
-//! other paths are stopped by a server and not by Airflow; that the report calls approximate, and it is told apart here.
+//! In: applications as they are converted. Out: [`Proof`]. What is compared stands in [`compare`](super::compare), and
+//! what of it a report explains in [`told`](super::told).
 
 use super::Unit;
+use super::compare::{self, Trial};
+use super::data;
+use super::told::Told;
 use super::turns::{Turn, turns};
 use crate::Failure;
 use crate::test::{Draw, Explored, explore, first_action, try_out};
@@ -81,22 +83,6 @@ pub(super) struct Proved {
     pub(super) replay: Replay,
 }
 
-/// A scenario that both sides play.
-struct Trial {
-    dag: String,
-    title: String,
-    /// For the other side.
-    scenario: Value,
-    plan: Arc<Plan>,
-    played: Played,
-    /// Whether the words of kill nodes are only nearly the same.
-    words_differ: bool,
-    /// Folders that the run reads, by the sensor that waits for them.
-    inputs: BTreeMap<String, Vec<String>>,
-    /// Actions that became notices of failures, with the kill nodes that send them.
-    notices: BTreeMap<String, String>,
-}
-
 /// Plays scenarios of each application; at most so many of one.
 pub(super) fn prove(
     project: &Project,
@@ -110,11 +96,10 @@ pub(super) fn prove(
     let mut outputs = target.helpers();
     outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
     let made: BTreeSet<&str> = outputs.iter().map(|output| output.path.as_str()).collect();
-    let losing = conversions.iter().filter(|one| one.lost(&[]).next().is_some());
-    let losing: BTreeSet<&str> = losing.map(|one| one.name.as_str()).collect();
     let mut proof = Proof::default();
     let mut trials = Vec::new();
-    for unit in units {
+    let told: Vec<Told> = units.iter().map(|unit| Told::of(unit, conversions)).collect();
+    for (unit, told) in units.iter().zip(&told) {
         let file = (engine.file)(&unit.name);
         let path = format!("{}/{file}{}", engine.folder, engine.suffix);
         let drawn = match made.contains(path.as_str()) {
@@ -127,7 +112,10 @@ pub(super) fn prove(
                 replay.left_out = Some("no scenario of it ends".to_owned());
             }
             Ok(mut more) => {
-                more.iter_mut().for_each(|trial| trial.scenario["flow"] = json!(file));
+                for trial in &mut more {
+                    trial.scenario["flow"] = json!(file);
+                    trial.worded = told.worded();
+                }
                 trials.extend(more.into_iter().map(|trial| (proof.len(), trial)));
             }
             Err(why) => replay.left_out = Some(why),
@@ -137,19 +125,25 @@ pub(super) fn prove(
     }
     let answers = asked(&engine, python, &outputs, &trials)?;
     for ((at, trial), answer) in trials.iter().zip(&answers) {
-        let is_loose = is_loose(&trial.plan, &trial.played);
-        let differs = compare(trial, answer, is_loose);
         let replay = &mut proof[*at].replay;
         replay.scenarios += 1;
-        match (differs.is_empty(), is_loose) {
-            (true, false) => replay.agree += 1,
-            (true, true) => replay.loosely += 1,
-            _ => replay.differs.push(Difference {
-                scenario: trial.title.clone(),
-                what: differs,
-                is_told: losing.contains(trial.dag.as_str()),
-            }),
+        let strictly = compare::differs(trial, answer, &BTreeSet::new());
+        if strictly.is_empty() {
+            replay.agree += 1;
+            continue;
         }
+        let differs = compare::differs(trial, answer, &compare::going_on(trial));
+        if differs.is_empty() {
+            replay.loosely += 1;
+            continue;
+        }
+        let because = told[*at].explain(&trial.plan, &differs);
+        replay.differs.push(Difference {
+            scenario: trial.title.clone(),
+            what: differs.into_iter().map(|one| one.what).collect(),
+            is_told: because.is_some(),
+            because: because.unwrap_or_default(),
+        });
     }
     Ok(proof)
 }
@@ -172,18 +166,24 @@ fn of_unit(
     let mut define: Vec<(String, String)> = given.define.clone();
     let mut nominal = None;
     let mut inputs = BTreeMap::new();
+    let mut there = BTreeSet::new();
     let mut conf: BTreeMap<String, String> = BTreeMap::new();
     let mut own = Given { define: define.clone(), ..given.clone() };
     if let Some((coordinator, definition)) = &unit.coordinator {
-        definition.as_ref().map_err(Clone::clone)?;
+        let definition = definition.as_ref().map_err(Clone::clone)?;
         define.extend(unit.properties.clone());
         let coordinated = Given { define: define.clone(), ..given.clone() };
         let path = &coordinator.found.path;
         let application = project.application(path, &coordinated).map_err(words)?;
         // A schedule gives a run nothing: what its DAG does not know is missing.
         let action = first_action(project, &application)?;
+        if action.began.is_none() {
+            let why = action.missing.or(action.error.map(|(_, message)| message));
+            return Err(format!("its first action does not begin: {}", why.unwrap_or_default()));
+        }
         nominal = Some(action.nominal);
         inputs = action.inputs;
+        there = data::places(definition, &inputs);
         let configuration = action.configuration.into_iter().collect();
         own = Given { define: configuration, files: Vec::new(), no_properties: true };
     }
@@ -194,10 +194,6 @@ fn of_unit(
         conf.extend(explored.application.properties());
     }
     let secrets = &explored.application.settings().secrets;
-    let words_differ = {
-        let text = &workflow.source.text;
-        text.contains("wf:error") || text.contains("wf:lastErrorNode") || text.contains("wf:id")
-    };
     // Airflow alone has them.
     let notices = if is_airflow { notices(workflow) } else { BTreeMap::new() };
     let mut trials = Vec::new();
@@ -213,16 +209,16 @@ fn of_unit(
             text
         });
         let mut scenario =
-            scenario(&unit.name, &explored.plan, &draw.played, &conf, secrets, nominal, &inputs);
+            scenario(&unit.name, &explored.plan, &draw.played, &conf, secrets, nominal);
+        files(&mut scenario, &there);
         scenario["changes"] = json!(changes);
         trials.push(Trial {
-            dag: unit.name.clone(),
             title,
             scenario,
             plan: Arc::clone(&explored.plan),
             played: draw.played,
-            words_differ,
             inputs: inputs.clone(),
+            worded: BTreeSet::new(),
             notices: notices.clone(),
         });
     }
@@ -238,13 +234,12 @@ fn without_data(trial: &Trial) -> Trial {
     let mut played = Played::default();
     "TIMEDOUT".clone_into(&mut played.seen.status);
     Trial {
-        dag: trial.dag.clone(),
         title: "the data never come".to_owned(),
         scenario,
         plan: Arc::clone(&trial.plan),
         played,
-        words_differ: true,
         inputs: BTreeMap::new(),
+        worded: BTreeSet::new(),
         notices: BTreeMap::new(),
     }
 }
@@ -371,7 +366,6 @@ fn scenario(
     conf: &BTreeMap<String, String>,
     secrets: &Secrets,
     nominal: Option<String>,
-    inputs: &BTreeMap<String, Vec<String>>,
 ) -> Value {
     let mut tasks = serde_json::Map::new();
     for node in &played.seen.nodes {
@@ -388,19 +382,12 @@ fn scenario(
         let result = if node.status == "ERROR" { "error" } else { "ok" };
         tasks.insert(dag_id(&node.name), json!({"result": result, "output": output}));
     }
-    let mut files: BTreeMap<String, usize> = played
+    let files: BTreeMap<String, usize> = played
         .seen
         .files
         .iter()
         .map(|(uri, text)| (FileUri::parse(uri).path, text.len()))
         .collect();
-    // Data that are there are complete, whatever shows it.
-    for uri in inputs.values().flatten() {
-        let path = FileUri::parse(uri).path;
-        for flag in ["_SUCCESS", "_done", "_DONE", "done", "trigger.dat"] {
-            files.insert(format!("{}/{flag}", path.trim_end_matches('/')), 0);
-        }
-    }
     let (hidden, open): (BTreeMap<_, _>, BTreeMap<_, _>) =
         conf.iter().partition(|(name, _)| secrets.covers(name));
     let given = hidden.clone();
@@ -410,6 +397,13 @@ fn scenario(
         "dag": dag, "conf": open, "secrets": given, "variables": variables, "files": files, "tasks": tasks,
         "nominal": nominal,
     })
+}
+
+/// Adds files that are there from the beginning.
+fn files(scenario: &mut Value, there: &BTreeSet<String>) {
+    for path in there {
+        scenario["files"][path] = json!(0);
+    }
 }
 
 /// Plays the scenarios in an engine.
@@ -473,114 +467,4 @@ fn in_folder(
         return Err(failure.help(help).into());
     };
     Ok(read)
-}
-
-/// Whether tasks may go on that a server stops: a path of a fork failed while others were on their way, or an expression
-/// failed, after which there is no error transition.
-fn is_loose(plan: &Plan, played: &Played) -> bool {
-    let count = |wanted: fn(&Work) -> bool| {
-        let nodes = played.seen.nodes.iter();
-        let works = nodes.filter_map(|node| plan.find(&node.name));
-        works.filter(|index| wanted(&plan.node(*index).work)).count()
-    };
-    let forks = count(|work| matches!(work, Work::Fork { .. }));
-    let joins = count(|work| matches!(work, Work::Join { .. }));
-    match played.seen.status.as_str() {
-        "SUCCEEDED" => false,
-        "FAILED" => true,
-        _ => forks > joins,
-    }
-}
-
-/// What differs.
-fn compare(trial: &Trial, answer: &Value, is_loose: bool) -> Vec<String> {
-    if let Some(error) = answer["error"].as_str() {
-        return vec![error.to_owned()];
-    }
-    let mut differs = Vec::new();
-    let seen = &trial.played.seen;
-    let wanted = if seen.status == "SUCCEEDED" { "success" } else { "failed" };
-    if answer["state"] != wanted {
-        differs.push(format!("the job is {}, and the run {}", seen.status, answer["state"]));
-    }
-    if seen.status == "TIMEDOUT" {
-        // The run fails, as the report says; what matters is that nothing of its workflow begins.
-        let began = trial.plan.nodes.iter().filter(|node| {
-            let order = answer["order"].as_array().into_iter().flatten();
-            order.filter_map(Value::as_str).any(|task| task == dag_id(&node.name))
-        });
-        differs.extend(began.map(|node| format!("`{}` began without its data", node.name)));
-        return differs;
-    }
-    let state = |name: &str| answer["states"][dag_id(name)].as_str().unwrap_or("none").to_owned();
-    let mut ran = BTreeSet::new();
-    for node in &seen.nodes {
-        ran.insert(node.name.as_str());
-        let Some(index) = trial.plan.find(&node.name) else { continue };
-        if let Some(kill) = trial.notices.get(&node.name) {
-            let sent = answer["notified"].as_array().into_iter().flatten();
-            if !sent.filter_map(Value::as_str).any(|task| task == dag_id(kill)) {
-                differs.push(format!("`{}` was entered, and `{kill}` sent no notice", node.name));
-            }
-            continue;
-        }
-        let expected = match (&trial.plan.node(index).work, node.status.as_str()) {
-            (Work::Kill { .. }, _) | (_, "ERROR" | "FAILED") => "failed",
-            (Work::Action(_) | Work::Decision { .. }, "OK") => "success",
-            _ => continue,
-        };
-        let found = state(&node.name);
-        if found != expected {
-            differs.push(format!("`{}` is {}, and the task {found}", node.name, node.status));
-        }
-    }
-    for node in &trial.plan.nodes {
-        let counts =
-            matches!(node.work, Work::Action(_) | Work::Decision { .. } | Work::Kill { .. });
-        let found = state(&node.name);
-        let did = matches!(found.as_str(), "success" | "failed");
-        if counts && did && !is_loose && !ran.contains(node.name.as_str()) {
-            differs.push(format!("`{}` was not entered, and the task is {found}", node.name));
-        }
-    }
-    differs.extend(disorder(trial, answer));
-    let errors = answer["errors"].as_object().into_iter().flatten();
-    if !differs.is_empty() {
-        differs.extend(errors.map(|(task, error)| format!("`{task}`: {error}")));
-    }
-    if let Some(message) = seen.message.as_ref().filter(|_| seen.status == "KILLED")
-        && !trial.words_differ
-    {
-        let said = answer["messages"].as_array().into_iter().flatten();
-        if !said.filter_map(Value::as_str).any(|said| said == message) {
-            differs.push(format!("the message is `{message}`, and {}", answer["messages"]));
-        }
-    }
-    for (name, uris) in &trial.inputs {
-        let sensor = format!("wait_for_{}", python::identifier(name));
-        let found = &answer["found"][&sensor];
-        if *found != json!(uris) && !found.is_null() {
-            differs.push(format!("`{name}` is {}, and {found}", uris.join(",")));
-        }
-    }
-    differs
-}
-
-/// Tasks that began before what they come after.
-fn disorder(trial: &Trial, answer: &Value) -> Vec<String> {
-    let order: Vec<&str> = answer["order"]
-        .as_array()
-        .map(|all| all.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
-    let place = |name: &str| order.iter().position(|task| *task == dag_id(name));
-    let own = trial.played.taken.iter().filter(|(path, ..)| *path == trial.plan.path);
-    let mut differs = Vec::new();
-    for (_, from, to) in own {
-        if let (Some(before), Some(after)) = (place(from), place(to))
-            && before > after
-        {
-            differs.push(format!("`{to}` began before `{from}`, in `{}`", trial.dag));
-        }
-    }
-    differs
 }

@@ -136,6 +136,9 @@ def stub() -> None:
             Scene.found[sensor.task_id] = uris
         if not look(sensor, context):
             raise AirflowFailException("the data do not come")
+        found = context["ti"].xcom_pull(task_ids=sensor.task_id, key="uris")
+        if isinstance(found, list):
+            Scene.found[sensor.task_id] = found
 
     def pause(seconds: float) -> None:
         # Airflow waits here for nobody: there are no other workers.

@@ -305,6 +305,11 @@ pub(super) fn first(application: &Application, project: &Project) -> Result<Play
         return Err("it has no nominal time".to_owned());
     };
     let mut scenario = draft.scenario;
+    // What runs before it would have written is there as well.
+    for event in prepared.application.tracks.iter().flat_map(|track| &track.definition.inputs) {
+        let there = Instances { after: Some("0m".to_owned()), ..Instances::default() };
+        scenario.datasets.entry(event.dataset.name.clone()).or_insert(there);
+    }
     scenario.workflow = Some(WorkflowStub { takes: Some("1m".to_owned()), ..Default::default() });
     play_prepared(&mut prepared, application, &scenario)
 }

@@ -1,0 +1,242 @@
+//! Two sides of a scenario beside one another.
+//!
+//! In: what our simulator played, and what the other engine answered. Out: what differs. Compared are the tasks that ran and
+//! how each ended, that none began before what it comes after, how the run ended, the message of a kill node, and the folders
+//! that are waited for. Where a path of a fork fails, a server stops the other paths, and Airflow does not; what may go on
+//! then says [`going_on`].
+
+use ankus::carry::airflow::{dag_id, python};
+use ankus_engine::scenario::Played;
+use ankus_lang::plan::{Node, Plan, Work};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A scenario that both sides play.
+pub(super) struct Trial {
+    pub(super) title: String,
+    /// For the other side.
+    pub(super) scenario: Value,
+    pub(super) plan: Arc<Plan>,
+    pub(super) played: Played,
+    /// Folders that the run reads, by the name of what waits for them.
+    pub(super) inputs: BTreeMap<String, Vec<String>>,
+    /// Kill nodes whose words are only nearly the same.
+    pub(super) worded: BTreeSet<String>,
+    /// Actions that became notices of failures, with the kill nodes that send them.
+    pub(super) notices: BTreeMap<String, String>,
+}
+
+/// What a difference is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    /// What became of a node.
+    Node(String),
+    /// The message of a kill node.
+    Message(String),
+    /// The folders of an input.
+    Input(String),
+    /// How the run ended.
+    Run,
+    /// That it could not be played.
+    Playing,
+}
+
+/// Something that differs.
+#[derive(Clone, Debug)]
+pub(super) struct Differs {
+    pub(super) about: About,
+    /// In words.
+    pub(super) what: String,
+}
+
+/// Nodes that may run in the other engine though a server stops them: those on the other paths of a fork of which one failed,
+/// and what comes after an action whose expression failed, which has no error transition for a server.
+pub(super) fn going_on(trial: &Trial) -> BTreeSet<String> {
+    let (plan, seen) = (&trial.plan, &trial.played.seen);
+    let mut going_on = BTreeSet::new();
+    if seen.status == "SUCCEEDED" {
+        return going_on;
+    }
+    let entered: BTreeSet<&str> = seen.nodes.iter().map(|node| node.name.as_str()).collect();
+    for node in plan.nodes.iter().filter(|node| entered.contains(node.name.as_str())) {
+        if matches!(node.work, Work::Fork { .. }) {
+            let (within, joins) = paths(plan, node);
+            if !joins.iter().any(|join| entered.contains(join.as_str())) {
+                going_on.extend(within);
+            }
+        }
+    }
+    for node in seen.nodes.iter().filter(|node| node.status == "FAILED") {
+        if let Some(index) = plan.find(&node.name) {
+            going_on.extend(behind(plan, plan.node(index)));
+        }
+    }
+    going_on
+}
+
+/// The nodes between a fork and its join, and the names of the joins that close it.
+fn paths(plan: &Plan, fork: &Node) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut within, mut joins) = (BTreeSet::new(), BTreeSet::new());
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<(&Node, usize)> = next(plan, fork).map(|node| (node, 1)).collect();
+    while let Some((node, depth)) = open.pop() {
+        if !seen.insert((&*node.name, depth)) {
+            continue;
+        }
+        let depth = match node.work {
+            Work::Join { .. } if depth == 1 => {
+                joins.insert(node.name.to_string());
+                continue;
+            }
+            Work::Join { .. } => depth - 1,
+            Work::Fork { .. } => depth + 1,
+            _ => depth,
+        };
+        within.insert(node.name.to_string());
+        open.extend(next(plan, node).map(|node| (node, depth)));
+    }
+    (within, joins)
+}
+
+fn behind(plan: &Plan, from: &Node) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&Node> = next(plan, from).collect();
+    while let Some(node) = open.pop() {
+        if found.insert(node.name.to_string()) {
+            open.extend(next(plan, node));
+        }
+    }
+    found
+}
+
+fn next<'a>(plan: &'a Plan, node: &Node) -> impl Iterator<Item = &'a Node> + use<'a> {
+    node.work.targets().into_iter().map(|index| plan.node(index))
+}
+
+/// What differs, but for nodes that may go on.
+pub(super) fn differs(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Differs> {
+    if let Some(error) = answer["error"].as_str() {
+        return vec![Differs { about: About::Playing, what: error.to_owned() }];
+    }
+    let mut differs = Vec::new();
+    let seen = &trial.played.seen;
+    let wanted = if seen.status == "SUCCEEDED" { "success" } else { "failed" };
+    if answer["state"] != wanted {
+        let what = format!("the job is {}, and the run {}", seen.status, answer["state"]);
+        differs.push(Differs { about: About::Run, what });
+    }
+    if seen.status == "TIMEDOUT" {
+        // The run fails, as the report says; what matters is that nothing of its workflow begins.
+        let began = trial.plan.nodes.iter().filter(|node| {
+            let order = answer["order"].as_array().into_iter().flatten();
+            order.filter_map(Value::as_str).any(|task| task == dag_id(&node.name))
+        });
+        differs
+            .extend(began.map(|node| {
+                of_node(&node.name, format!("`{}` began without its data", node.name))
+            }));
+        return differs;
+    }
+    differs.extend(states(trial, answer, going_on));
+    differs.extend(disorder(trial, answer));
+    differs.extend(message(trial, answer));
+    for (name, uris) in &trial.inputs {
+        let sensor = format!("wait_for_{}", python::identifier(name));
+        let found = &answer["found"][&sensor];
+        if *found != json!(uris) && !found.is_null() {
+            let what = format!("`{name}` is {}, and {found}", uris.join(","));
+            differs.push(Differs { about: About::Input(name.clone()), what });
+        }
+    }
+    differs
+}
+
+fn of_node(name: &str, what: String) -> Differs {
+    Differs { about: About::Node(name.to_owned()), what }
+}
+
+/// Nodes that ended otherwise, or ran on one side alone.
+fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Differs> {
+    let mut differs = Vec::new();
+    let state = |name: &str| answer["states"][dag_id(name)].as_str().unwrap_or("none").to_owned();
+    let why = |name: &str| match answer["errors"][dag_id(name)].as_str() {
+        Some(error) => format!(": {error}"),
+        None => String::new(),
+    };
+    let mut ran = BTreeSet::new();
+    for node in &trial.played.seen.nodes {
+        let name = &node.name;
+        ran.insert(name.as_str());
+        let Some(index) = trial.plan.find(name) else { continue };
+        if let Some(kill) = trial.notices.get(name) {
+            let sent = answer["notified"].as_array().into_iter().flatten();
+            if !sent.filter_map(Value::as_str).any(|task| task == dag_id(kill)) {
+                let what = format!("`{name}` was entered, and `{kill}` sent no notice");
+                differs.push(of_node(name, what));
+            }
+            continue;
+        }
+        let expected = match (&trial.plan.node(index).work, node.status.as_str()) {
+            (Work::Kill { .. }, _) | (_, "ERROR" | "FAILED") => "failed",
+            (Work::Action(_) | Work::Decision { .. }, "OK") => "success",
+            _ => continue,
+        };
+        let found = state(name);
+        if found != expected {
+            let what = format!("`{name}` is {}, and the task {found}{}", node.status, why(name));
+            differs.push(of_node(name, what));
+        }
+    }
+    for node in &trial.plan.nodes {
+        let name = &node.name;
+        let counts =
+            matches!(node.work, Work::Action(_) | Work::Decision { .. } | Work::Kill { .. });
+        let found = state(name);
+        let did = matches!(found.as_str(), "success" | "failed");
+        if counts && did && !going_on.contains(name) && !ran.contains(name.as_str()) {
+            let what = format!("`{name}` was not entered, and the task is {found}{}", why(name));
+            differs.push(of_node(name, what));
+        }
+    }
+    differs
+}
+
+/// Another message of the kill node that ended the run.
+fn message(trial: &Trial, answer: &Value) -> Option<Differs> {
+    let seen = &trial.played.seen;
+    let message = seen.message.as_ref().filter(|_| seen.status == "KILLED")?;
+    let kills = |name: &str| {
+        let work = &trial.plan.node(trial.plan.find(name)?).work;
+        matches!(work, Work::Kill { .. }).then(|| name.to_owned())
+    };
+    let kill = seen.nodes.iter().rev().find_map(|node| kills(&node.name))?;
+    if trial.worded.contains(&kill) {
+        return None;
+    }
+    let said = answer["messages"].as_array().into_iter().flatten();
+    if said.filter_map(Value::as_str).any(|said| said == message) {
+        return None;
+    }
+    let what = format!("the message is `{message}`, and {}", answer["messages"]);
+    Some(Differs { about: About::Message(kill), what })
+}
+
+/// Tasks that began before what they come after.
+fn disorder(trial: &Trial, answer: &Value) -> Vec<Differs> {
+    let order: Vec<&str> = answer["order"]
+        .as_array()
+        .map(|all| all.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let place = |name: &str| order.iter().position(|task| *task == dag_id(name));
+    let own = trial.played.taken.iter().filter(|(path, ..)| *path == trial.plan.path);
+    let mut differs = Vec::new();
+    for (_, from, to) in own {
+        if let (Some(before), Some(after)) = (place(from), place(to))
+            && before > after
+        {
+            differs.push(of_node(to, format!("`{to}` began before `{from}`")));
+        }
+    }
+    differs
+}

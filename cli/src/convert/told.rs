@@ -1,0 +1,224 @@
+//! What a report says of the parts of an application, and which differences between two sides that explains.
+//!
+//! In: an application with its ledger. Out: [`Told`]. A difference is explained by a part that is lost where it begins: in the
+//! node itself, in the decision before it, in a value that it is given; and by nothing else, so that a lost SLA excuses no task.
+//! What comes after a node that differs so is explained with it.
+
+use super::Unit;
+use super::compare::{About, Differs};
+use ankus::analysis::Analysis;
+use ankus::carry::ledger::PARTS;
+use ankus::carry::{Conversion, Entry, Outcome};
+use ankus::ir::workflow::Shape;
+use ankus::source::Span;
+use ankus_lang::plan::{Plan, Work};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What is lost, by what it can change. Each is named by its place and construct.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// In a node, or in a value that it is given.
+    nodes: BTreeMap<String, BTreeSet<String>>,
+    /// In a message of a kill node, where the ledger has it or it names the run.
+    messages: BTreeMap<String, BTreeSet<String>>,
+    /// In what is waited for.
+    data: BTreeSet<String>,
+}
+
+impl Told {
+    /// What the ledger of an application says.
+    pub(super) fn of(unit: &Unit, conversions: &[Conversion]) -> Told {
+        let mut told = Told::default();
+        let Some(conversion) = conversions.iter().find(|one| one.name == unit.name) else {
+            return told;
+        };
+        let losses = |path: &str| {
+            let path = path.to_owned();
+            let entries = conversion.entries.iter().filter(move |(of, _)| *of == path);
+            entries.map(|(_, entry)| entry).filter(|entry| entry.outcome != Outcome::Exact)
+        };
+        let mut lost_values: BTreeMap<String, String> = BTreeMap::new();
+        if let Some((loaded, _)) = &unit.coordinator {
+            let path = &loaded.found.shown;
+            let analysis = Analysis::new(Arc::clone(&loaded.source));
+            let properties = &analysis.coordinator().configuration;
+            for entry in losses(path).filter(|entry| is_lost(entry)) {
+                let data = ["datasets", "input-events", "input-logic"];
+                if data.iter().any(|part| entry.construct.split('.').nth(1) == Some(part)) {
+                    told.data.insert(shown(path, entry));
+                }
+                for property in properties {
+                    let (Some(name), Some(value)) = (&property.name, &property.value) else {
+                        continue;
+                    };
+                    if holds(entry.span, value.span()) {
+                        lost_values.insert(name.as_str().to_owned(), shown(path, entry));
+                    }
+                }
+            }
+        }
+        let Some(loaded) = &unit.workflow else { return told };
+        let path = &loaded.found.shown;
+        let analysis = Analysis::new(Arc::clone(&loaded.source));
+        let entries: Vec<&Entry> = losses(path).collect();
+        for (_, node) in analysis.flow().workflow.nodes() {
+            let name = node.name.text.to_string();
+            for entry in entries.iter().filter(|entry| holds(node.span, entry.span)) {
+                // What is only nearly the same can choose another way, or read otherwise.
+                match node.shape {
+                    Shape::Kill => told.messages.entry(name.clone()).or_default(),
+                    Shape::Decision => told.nodes.entry(name.clone()).or_default(),
+                    _ if is_lost(entry) => told.nodes.entry(name.clone()).or_default(),
+                    _ => continue,
+                }
+                .insert(shown(path, entry));
+            }
+            let text = &loaded.source.text[node.span.start as usize..node.span.end as usize];
+            if node.shape == Shape::Kill && text.contains("wf:id") {
+                told.messages.entry(name.clone()).or_default();
+            }
+            for (_, place) in lost_values.iter().filter(|(name, _)| mentions(text, name)) {
+                told.nodes.entry(name.clone()).or_default().insert(place.clone());
+                if node.shape == Shape::Kill {
+                    told.messages.entry(name.clone()).or_default().insert(place.clone());
+                }
+            }
+        }
+        told
+    }
+
+    /// Kill nodes whose words are only nearly the same.
+    pub(super) fn worded(&self) -> BTreeSet<String> {
+        self.messages.keys().cloned().collect()
+    }
+
+    /// The losses that explain all of some differences; nothing where one is left that none explains.
+    pub(super) fn explain(&self, plan: &Plan, differs: &[Differs]) -> Option<Vec<String>> {
+        let mut because: BTreeSet<String> = BTreeSet::new();
+        let changed: BTreeSet<&str> = differs.iter().filter_map(node_of).collect();
+        let (mut explained, mut begins) = (BTreeSet::new(), Vec::new());
+        for node in &plan.nodes {
+            let own = self.nodes.get(&node.name).filter(|_| changed.contains(&*node.name));
+            // The first nodes depend on the data.
+            let first = matches!(node.work, Work::Start { .. }) && !self.data.is_empty();
+            // A decision that goes another way need not differ itself.
+            let chosen = self.nodes.get(&node.name);
+            let chosen = chosen.filter(|_| matches!(node.work, Work::Decision { .. }));
+            let losses = own.or(chosen).or(first.then_some(&self.data));
+            if let Some(losses) = losses {
+                let passes = first || chosen.is_some();
+                let next = node.work.targets().into_iter().map(|index| plan.node(index));
+                let is_used = own.is_some()
+                    || (passes && next.into_iter().any(|next| changed.contains(&*next.name)));
+                if is_used {
+                    begins.push(node);
+                    because.extend(losses.iter().cloned());
+                }
+            }
+        }
+        while let Some(node) = begins.pop() {
+            if explained.insert(node.name.as_str()) {
+                begins.extend(node.work.targets().into_iter().map(|index| plan.node(index)));
+            }
+        }
+        for one in differs {
+            let is_explained = match &one.about {
+                About::Node(name) => explained.contains(name.as_str()),
+                About::Message(name) => {
+                    let own = self.messages.get(name);
+                    because.extend(own.into_iter().flatten().cloned());
+                    own.is_some() || explained.contains(name.as_str())
+                }
+                About::Input(_) => !self.data.is_empty(),
+                About::Run => changed.iter().any(|name| explained.contains(name)),
+                About::Playing => false,
+            };
+            if !is_explained {
+                return None;
+            }
+        }
+        Some(because.into_iter().collect())
+    }
+}
+
+fn node_of(differs: &Differs) -> Option<&str> {
+    match &differs.about {
+        About::Node(name) => Some(name),
+        _ => None,
+    }
+}
+
+fn is_lost(entry: &Entry) -> bool {
+    entry.outcome == Outcome::None && entry.reason != PARTS
+}
+
+fn shown(path: &str, entry: &Entry) -> String {
+    format!("{path}:{}: {}", entry.line, entry.construct)
+}
+
+fn holds(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Whether a text has a name that is no part of another one.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ankus_lang::el::{Dialect, Phase, Template};
+    use ankus_lang::plan::Node;
+
+    /// `start` -> `which` -> `one` or `two`, which are kill nodes.
+    fn plan() -> Plan {
+        let template = |text| Template::compile(text, Phase::Workflow, Dialect::Tomcat);
+        let kill = || Work::Kill { message: template("m") };
+        let works = [
+            (":start:", Work::Start { to: 1 }),
+            ("which", Work::Decision { text: template("true"), to: vec![2, 3] }),
+            ("one", kill()),
+            ("two", kill()),
+        ];
+        let nodes =
+            works.map(|(name, work)| Node { name: name.to_owned(), span: (0, 0), work }).to_vec();
+        Plan::of_nodes(template("w"), Dialect::Tomcat, nodes)
+    }
+
+    fn differs(abouts: &[About]) -> Vec<Differs> {
+        abouts.iter().map(|about| Differs { about: about.clone(), what: String::new() }).collect()
+    }
+
+    #[test]
+    fn a_difference_is_explained_by_what_is_lost_where_it_begins() {
+        let other_way = differs(&[About::Run, About::Node("one".to_owned())]);
+        let lost = |node: &str| {
+            let losses = BTreeSet::from([format!("in {node}")]);
+            Told { nodes: BTreeMap::from([(node.to_owned(), losses)]), ..Told::default() }
+        };
+        assert_eq!(Told::default().explain(&plan(), &other_way), None);
+        assert_eq!(lost("two").explain(&plan(), &other_way), None);
+        let because = Some(vec!["in which".to_owned()]);
+        assert_eq!(lost("which").explain(&plan(), &other_way), because);
+        // A run that ends otherwise while all nodes agree is no matter of one of them.
+        assert_eq!(lost("which").explain(&plan(), &differs(&[About::Run])), None);
+        let began = differs(&[About::Node("which".to_owned())]);
+        let data = Told { data: BTreeSet::from(["data".to_owned()]), ..Told::default() };
+        assert_eq!(data.explain(&plan(), &began), Some(vec!["data".to_owned()]));
+        assert_eq!(data.explain(&plan(), &other_way), None);
+        assert_eq!(data.explain(&plan(), &differs(&[About::Playing])), None);
+    }
+
+    #[test]
+    fn names_are_found_whole() {
+        assert!(mentions("${day}", "day") && mentions("wf:conf('day')", "day"));
+        assert!(!mentions("${daily} ${to_day}", "day"));
+    }
+}
