@@ -145,8 +145,20 @@ pub struct Known {
 struct Led {
     /// Its part.
     at: usize,
-    /// Every name that it had or led to.
+    /// Every name that it had, and that it led to.
     names: Vec<String>,
+    targets: Vec<String>,
+}
+
+impl Led {
+    fn add(&mut self, name: String, targets: &[String]) {
+        self.names.push(name);
+        self.targets.extend_from_slice(targets);
+        for all in [&mut self.names, &mut self.targets] {
+            all.sort_unstable();
+            all.dedup();
+        }
+    }
 }
 
 /// What no edit changes that is answered here.
@@ -352,8 +364,10 @@ impl Known {
         {
             return None;
         }
-        let mut names = self.led.as_ref().map(|led| led.names.clone()).unwrap_or_default();
-        let since = Since { names: &names, touched: &self.touched, text: edit.old };
+        let begun = || Led { at, names: Vec::new(), targets: Vec::new() };
+        let mut led = self.led.clone().unwrap_or_else(begun);
+        led.add(before.name.clone(), &before.targets);
+        let since = Since { led: &led, touched: &self.touched, text: edit.old };
         let drawn = sketch.drawn(at, &self.parts, since, [&before, &after], texts)?;
         let mut settings = Settings::clone(input.settings);
         if is_over {
@@ -370,10 +384,7 @@ impl Known {
             return None;
         }
         change(&one, &two, input, edit.moved, OF_WAYS, findings)?;
-        names.extend(before.names().map(str::to_owned));
-        names.sort_unstable();
-        names.dedup();
-        Some((is.verdict.0, Led { at, names }))
+        Some((is.verdict.0, led))
     }
 
     /// All of the graph, with one action for each row of those that are not concerned.
@@ -753,18 +764,45 @@ mod tests {
     use super::*;
 
     /// A workflow that is longer than its server takes, with an argument to type into.
-    fn long(argument: &str) -> Arc<Source> {
+    fn long(count: usize, argument: &str) -> Arc<Source> {
         let mut text =
             String::from("<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a0'/>");
-        for at in 0..40 {
-            let (next, own) = (at + 1, if at == 7 { argument } else { "other" });
+        for at in 0..count {
+            let own = if at == 7 { argument } else { "other" };
+            let next = if at + 1 < count { format!("a{}", at + 1) } else { "end".to_owned() };
             text += &format!(
                 "<action name='a{at}'><java><job-tracker>${{j}}</job-tracker><name-node>${{n}}</name-node>\
-                 <main-class>o.M</main-class><arg>{own}</arg></java><ok to='a{next}'/><error to='k'/></action>"
+                 <main-class>o.M</main-class><arg>{own}</arg></java><ok to='{next}'/><error to='k'/></action>"
             );
         }
-        text += "<kill name='k'><message>m</message></kill><end name='a40'/></workflow-app>";
+        text += "<kill name='k'><message>m</message></kill><end name='end'/></workflow-app>";
         Arc::new(Source::new("workflow.xml", text))
+    }
+
+    #[test]
+    fn a_transition_of_a_long_definition_is_edited_in_small() {
+        let mut settings = Settings::default();
+        settings.server.definition_limit = Some(4_000);
+        let input = |source| Input { settings: &settings, ..Input::of(source, FileKind::Workflow) };
+        let old = long(400, "value");
+        let new = Arc::new(Source::new("workflow.xml", old.text.replace("to='a9'", "to='a9x'")));
+        let outcome = check(&input(&old));
+        let mut findings = outcome.findings;
+        let (analysis, answer) = (outcome.analysis.expect("a definition"), outcome.file.reference);
+        let known = Known::of(&input(&old), &analysis, &findings, answer.as_ref());
+        let known = known.expect("a sound workflow");
+        let known = known.edited(&input(&new), &mut findings).expect("told in small");
+        let shown = |findings: &[Finding]| -> Vec<String> {
+            findings.iter().map(|f| f.diagnostic.message.clone()).collect()
+        };
+        let outcome = check(&input(&new));
+        assert_eq!(shown(&findings), shown(&outcome.findings));
+        // After a check of all of it, too, though half of the actions are cut off.
+        let (analysis, answer) = (outcome.analysis.expect("a definition"), outcome.file.reference);
+        let fresh = Known::of(&input(&new), &analysis, &outcome.findings, answer.as_ref());
+        let fresh = fresh.expect("a sound workflow").or_as(&known, [&findings, &outcome.findings]);
+        fresh.edited(&input(&old), &mut findings).expect("told in small");
+        assert_eq!(shown(&findings), shown(&check(&input(&old)).findings));
     }
 
     #[test]
@@ -776,7 +814,7 @@ mod tests {
             let long = findings.iter().filter(|f| f.diagnostic.kind.name == "definition-too-long");
             long.map(|finding| finding.diagnostic.message.clone()).collect()
         };
-        let (old, new) = (long("value"), long("values"));
+        let (old, new) = (long(40, "value"), long(40, "values"));
         let outcome = check(&input(&old));
         let mut findings = outcome.findings;
         let analysis = outcome.analysis.expect("a definition");

@@ -471,7 +471,7 @@ fn branched(count: usize) -> String {
 fn an_edit_of_a_name_or_a_transition_is_answered_as_the_whole_text_is() {
     let (mut quick, mut all) = (0, 0);
     for (at, profile) in ["default", "migration", "strict", "default"].into_iter().enumerate() {
-        for text in [made_up(40), branched(40)] {
+        for text in [made_up(40), branched(40), of_paths(60)] {
             let around = Around::of("app/workflow.xml", &text, profile);
             let counts = around.lead(&mut Numbers(0x51ed_2705 + at as u64), 100);
             (quick, all) = (quick + counts.0, all + counts.1);

@@ -6,7 +6,7 @@
 //! node and its success to another one. Plain actions that follow each other with no way in between are a row, and a
 //! graph has the same faults with one action in the place of each row.
 
-use super::{Part, Role, is_plain_name};
+use super::{Led, Part, Role, is_plain_name};
 use crate::diag::nearest;
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::lint::{Action, Facts, seen};
@@ -65,8 +65,8 @@ pub(super) enum Drawn {
 /// What has changed since a sketch was made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Since<'k> {
-    /// Names that the edited action had or led to.
-    pub(super) names: &'k [String],
+    /// What the edited action said before.
+    pub(super) led: &'k Led,
     /// Other parts that were edited.
     pub(super) touched: &'k [u32],
     /// The text, before the edit.
@@ -205,10 +205,13 @@ impl Sketch {
     ) -> Option<Vec<bool>> {
         let mut all = self.kept.clone();
         let mut close = vec![at as u32];
-        let own = ways.iter().flat_map(|ways| ways.names());
-        for name in since.names.iter().map(String::as_str).chain(own) {
+        let Led { names, targets, .. } = since.led;
+        for name in names.iter().chain(ways.map(|ways| &ways.name)) {
             close.extend(self.by_name.get(name).into_iter().flatten());
             all.extend(self.leading.get(name).into_iter().flatten());
+        }
+        for name in targets.iter().chain(ways.iter().flat_map(|ways| &ways.targets)) {
+            close.extend(self.by_name.get(name).into_iter().flatten());
         }
         for [now, other] in [ways, [ways[1], ways[0]]] {
             self.guessed(at, now, other, &mut all)?;
@@ -358,11 +361,6 @@ impl Ways {
             ways.places.push(place);
         }
         Some(ways)
-    }
-
-    /// All names in it.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.targets.iter().chain([&self.name]).map(String::as_str)
     }
 
     /// The rest of the text.
