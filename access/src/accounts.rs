@@ -17,13 +17,13 @@
 //! hue = { hosts = ["10.0.0.5"], groups = ["etl"] }
 //! ```
 
+use crate::proxies::Proxies;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// A hash of nothing that anybody knows, with the costs of those that are made here.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZSBzYWx0IG9mIG91cnM$1bGEbDiHkVNpWzHEGNcvVbdFAnD9L3uRvDPSXtZ+Qd4";
@@ -44,7 +44,7 @@ pub struct Accounts {
     /// Members of groups.
     groups: BTreeMap<String, Vec<String>>,
     /// Users who may ask on behalf of others.
-    proxies: BTreeMap<String, Proxy>,
+    pub(crate) proxies: Proxies,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,17 +53,6 @@ struct Token {
     user: String,
     sha256: String,
     expires: Option<String>,
-}
-
-/// From where, and for whom, somebody asks on behalf of others. `*` stands for all.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Proxy {
-    hosts: Vec<String>,
-    #[serde(default)]
-    groups: Vec<String>,
-    #[serde(default)]
-    users: Vec<String>,
 }
 
 impl Accounts {
@@ -90,13 +79,8 @@ impl Accounts {
                 return Err(format!("the token `{name}` expires at no moment: `{at}`"));
             }
         }
-        for (user, proxy) in &accounts.proxies {
-            let is_known = |host: &&String| *host == "*" || host.parse::<IpAddr>().is_ok();
-            if let Some(host) = proxy.hosts.iter().find(|host| !is_known(host)) {
-                return Err(format!(
-                    "the host `{host}` of the proxy user `{user}` is not an address"
-                ));
-            }
+        if let Some((host, user)) = accounts.proxies.unknown_host() {
+            return Err(format!("the host `{host}` of the proxy user `{user}` is not an address"));
         }
         Ok(accounts)
     }
@@ -132,23 +116,6 @@ impl Accounts {
     pub fn groups_of(&self, user: &str) -> Vec<String> {
         let has = |(_, members): &(&String, &Vec<String>)| members.iter().any(|it| it == user);
         self.groups.iter().filter(has).map(|(group, _)| group.clone()).collect()
-    }
-
-    /// Whether somebody may ask on behalf of anybody at all.
-    pub fn is_proxy(&self, user: &str) -> bool {
-        self.proxies.contains_key(user)
-    }
-
-    /// Whether somebody may ask on behalf of another, from this address.
-    pub fn may_stand_for(&self, user: &str, other: &str, groups: &[String], from: IpAddr) -> bool {
-        let Some(proxy) = self.proxies.get(user) else { return false };
-        let is_there = proxy.hosts.iter().any(|host| {
-            host == "*" || host.parse().is_ok_and(|host: IpAddr| host == from.to_canonical())
-        });
-        let any = |list: &[String], one: &str| list.iter().any(|it| it == "*" || it == one);
-        let is_meant = any(&proxy.users, other)
-            || proxy.groups.iter().any(|group| group == "*" || groups.contains(group));
-        is_there && is_meant
     }
 }
 

@@ -9,12 +9,14 @@ pub mod certificates;
 pub mod cookie;
 pub mod kerberos;
 pub mod keytab;
+pub mod proxies;
 
 use accounts::Accounts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cookie::{Secret, Told};
 use kerberos::Acceptor;
+use proxies::Proxies;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -83,6 +85,9 @@ pub struct Rules {
     pub groups_of: fn(&str) -> Vec<String>,
     /// Names by which a server that believes everybody is reached, beside those of this machine: those of a proxy before it.
     pub hosts: Vec<String>,
+    /// Proxy users that the site names. Where it names any, a server that believes everybody does not believe others that they ask
+    /// for somebody else.
+    pub proxies: Proxies,
 }
 
 /// What a request says of itself.
@@ -121,11 +126,13 @@ pub struct Refusal {
     pub code: Option<&'static str>,
     /// For people; with a code it begins with it where Oozie's does.
     pub message: String,
+    /// The header `Set-Cookie` of the answer: it may be known who asks for what they may not have.
+    pub cookie: Option<String>,
 }
 
 impl Refusal {
     fn new(status: u16, code: Option<&'static str>, message: impl Into<String>) -> Refusal {
-        Refusal { status, challenges: Vec::new(), code, message: message.into() }
+        Refusal { status, challenges: Vec::new(), code, message: message.into(), cookie: None }
     }
 }
 
@@ -196,27 +203,28 @@ impl Keeper {
         if who.user.is_none() && (self.rules.methods.is_empty() || self.rules.allows_anonymous) {
             return Err(Refusal::new(400, Some("E1603"), NO_PROXY));
         }
-        // Where everybody is believed, this is, too.
-        if self.rules.methods.is_empty() {
-            who.really = who.user.take();
-            who.user = Some(other);
-            return Ok(who);
-        }
         let Some(user) = who.user.take() else {
-            return Err(Refusal::new(401, Some("E1400"), "doAs failed: nobody asks for another"));
+            return Err(proxies::refused("doAs failed: nobody asks for another"));
         };
-        let accounts = self.accounts();
-        let groups = self.groups_of(&other);
-        if !accounts.may_stand_for(&user, &other, &groups, asked.from) {
-            let message = match accounts.is_proxy(&user) {
-                true => format!("User [{user}] may not ask for [{other}] from there"),
-                false => format!("User [{user}] not defined as proxyuser"),
-            };
-            return Err(Refusal::new(401, Some("E1400"), message));
-        }
+        self.admit_proxy(&user, &other, asked.from)
+            .map_err(|refusal| Refusal { cookie: who.cookie.take(), ..refusal })?;
         who.user = Some(other);
         who.really = Some(user);
         Ok(who)
+    }
+
+    /// Refuses somebody who may not ask on behalf of another.
+    fn admit_proxy(&self, user: &str, other: &str, from: IpAddr) -> Result<(), Refusal> {
+        let of_site = &self.rules.proxies;
+        // Where everybody is believed and nothing is said of proxy users, this is, too.
+        if user == other || (self.rules.methods.is_empty() && of_site.is_empty()) {
+            return Ok(());
+        }
+        let groups = self.groups_of(other);
+        let own = self.accounts().proxies.admits(user, other, &groups, from);
+        let admitted = own.or_else(|| of_site.admits(user, other, &groups, from));
+        let unknown = || Err(proxies::refused(format!("User [{user}] not defined as proxyuser")));
+        admitted.unwrap_or_else(unknown)
     }
 
     /// Refuses what a page of another site has a browser ask: a browser adds cookies, passwords and the trust in this machine by

@@ -39,6 +39,7 @@ fn keeper(methods: &[Method], allows_anonymous: bool) -> (Keeper, String) {
         hosts,
         acceptor: None,
         groups_of,
+        proxies: Proxies::default(),
     };
     (Keeper::new(rules, accounts), token)
 }
@@ -268,4 +269,77 @@ fn who_is_taken_out_of_the_file_is_nobody_at_once() {
         let refusal = ask(&keeper, ("GET", headers, &[]), "10.0.0.1").expect_err("nobody");
         assert_eq!(refusal.status, 401);
     }
+}
+
+#[test]
+fn proxy_users_of_a_site_ask_for_others() {
+    let properties = [
+        ("oozie.service.ProxyUserService.proxyuser.hue.hosts", "gate, 10.0.0.9"),
+        ("oozie.service.ProxyUserService.proxyuser.hue.groups", "operators"),
+        ("oozie.service.ProxyUserService.proxyuser.k.n.ox.hosts", "*"),
+        ("oozie.service.ProxyUserService.proxyuser.k.n.ox.groups", "*"),
+        ("oozie.service.ProxyUserService.proxyuser.idle.hosts", ""),
+        ("oozie.service.ProxyUserService.proxyuser.idle.groups", "*"),
+        ("oozie.service.ProxyUserService.proxyuser.hue.users", "ann"),
+        ("oozie.services", "x"),
+    ];
+    let resolve = |host: &str| match host {
+        "gate" => Ok(vec!["10.0.0.1".parse().unwrap(), "fe80::1".parse().unwrap()]),
+        _ => host.parse().map(|it| vec![it]).map_err(|_| "unknown".to_owned()),
+    };
+    let (proxies, passed_over) =
+        Proxies::of_site(properties.into_iter(), &resolve).expect("hosts and groups");
+    assert_eq!(passed_over, ["oozie.service.ProxyUserService.proxyuser.hue.users"]);
+    for methods in [&[][..], &[Method::Simple]] {
+        let (mut keeper, _) = keeper(methods, true);
+        // The file of accounts has a proxy user `hue` of its own, which counts.
+        keeper.accounts = RwLock::default();
+        keeper.rules.proxies = proxies.clone();
+        let asks = |user: &str, other: &str, from: &str| {
+            let said = [("user.name", user), ("doAs", other)];
+            ask(&keeper, ("GET", &[], &said), from).map(|who| who.user.unwrap_or_default())
+        };
+        let refused = |user: &str, other: &str, from: &str| {
+            let refusal = asks(user, other, from).expect_err("it may not");
+            assert_eq!((refusal.status, refusal.code), (401, Some("E1400")));
+            assert!(refusal.cookie.is_some(), "it is known who asks");
+            refusal.message
+        };
+        for from in ["10.0.0.1", "10.0.0.9", "::ffff:10.0.0.9", "fe80::1"] {
+            assert_eq!(asks("hue", "uma", from), Ok("uma".to_owned()));
+        }
+        assert_eq!(asks("k.n.ox", "anybody", "10.9.9.9"), Ok("anybody".to_owned()));
+        assert_eq!(asks("ann", "ann", "10.9.9.9"), Ok("ann".to_owned()), "for oneself");
+        assert_eq!(
+            refused("hue", "uma", "10.0.0.2"),
+            "Unauthorized host [10.0.0.2] for proxyuser [hue]"
+        );
+        assert_eq!(
+            refused("hue", "bob", "10.0.0.1"),
+            "Unauthorized proxyuser [hue] for user [bob], not in proxyuser groups"
+        );
+        assert_eq!(refused("ann", "uma", "10.0.0.1"), "User [ann] not defined as proxyuser");
+        refused("idle", "uma", "10.0.0.1");
+        let nobody = ask(&keeper, ("GET", &[], &[("doAs", "uma")]), "10.0.0.1");
+        assert_eq!(nobody.expect_err("nobody asks").code, Some("E1603"));
+    }
+    for (property, code) in [
+        (
+            ("oozie.service.ProxyUserService.proxyuser.a.hosts", "*"),
+            "E0551: Missing [oozie.service.ProxyUserService.proxyuser.a.groups] property",
+        ),
+        (
+            ("oozie.service.ProxyUserService.proxyuser.a.groups", "*"),
+            "E0551: Missing [oozie.service.ProxyUserService.proxyuser.a.hosts] property",
+        ),
+    ] {
+        let why = Proxies::of_site([property].into_iter(), &resolve).expect_err("one is missing");
+        assert_eq!(why, code);
+    }
+    let nowhere = [
+        ("oozie.service.ProxyUserService.proxyuser.a.hosts", "nowhere"),
+        ("oozie.service.ProxyUserService.proxyuser.a.groups", "*"),
+    ];
+    let why = Proxies::of_site(nowhere.into_iter(), &resolve).expect_err("no address");
+    assert_eq!(why, "E0550: Could not normalize host name [nowhere], unknown");
 }

@@ -631,9 +631,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if let Some(exit) = arguments.access.prints(shell)? {
         return Ok(exit);
     }
-    let mut access = arguments.access.open(arguments.listen.ip(), &store.store)?;
-    let signals = store::signals();
     let (settings, settings_file) = store::settings_of(shell, Path::new("workflow.xml"))?;
+    let proxies = access::proxies_of(&settings.server.site, shell)?;
+    let mut access = arguments.access.open(arguments.listen.ip(), &store.store, proxies)?;
+    let signals = store::signals();
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
     needs::has_sandbox(&needs)?;
     let mut runner = Runner::open(store, needs, needs::limits(&settings))?;

@@ -278,8 +278,10 @@ fn known(shared: &Shared, parts: &Parts, from: SocketAddr) -> Result<Who, Answer
     shared.keeper.who(&asked, shared.now()).map_err(|refusal| {
         let has_body = matches!(method, "GET" | "POST" | "HEAD");
         let answer = Answer::fault(&Fault::from(&refusal), has_body);
-        let challenges = refusal.challenges.into_iter();
-        challenges.fold(answer, |answer, one| answer.with("www-authenticate", one))
+        let challenges =
+            refusal.challenges.into_iter().map(|one| ("www-authenticate", one.to_owned()));
+        let cookie = refusal.cookie.into_iter().map(|cookie| ("set-cookie", cookie));
+        challenges.chain(cookie).fold(answer, |answer, (name, value)| answer.with(name, value))
     })
 }
 

@@ -120,6 +120,8 @@ pub mod names {
     pub const THROTTLING: &str = "oozie.service.coord.materialization.throttling.factor";
     /// The queue of a server.
     pub const QUEUE: &str = "oozie.service.CallableQueueService.queue.size";
+    /// What properties of proxy users begin with.
+    pub const PROXY_USER: &str = "oozie.service.ProxyUserService.proxyuser.";
     /// Whether frequencies below five minutes are refused.
     pub const FREQUENCY: &str = "oozie.service.coord.check.maximum.frequency";
 }
@@ -272,6 +274,7 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.service.DBLiteWorkflowStoreService.*", MEASURES),
     without("oozie.service.AuthorizationService.*", OWN_SECURITY),
     without("oozie.serviceAuthorizationService.*", OWN_SECURITY),
+    honored("oozie.service.ProxyUserService.proxyuser.*", Text, "", "for `ankus serve`: from which hosts (`.hosts`) and for members of which groups (`.groups`) a user may ask on behalf of others (`doAs`), `*` for all. Hosts are resolved when it starts; a proxy user of the file of accounts takes precedence"),
     without("oozie.service.ProxyUserService.*", OWN_SECURITY),
     without("oozie.service.GroupsService.*", OWN_SECURITY),
     without("oozie.service.UserGroupInformationService.*", OWN_SECURITY),
@@ -368,7 +371,8 @@ impl Site {
                 properties.insert(name.clone(), value.to_owned());
                 continue;
             };
-            if value.is_empty() {
+            // A list without an entry is another one than no list.
+            if value.is_empty() && !name.starts_with(names::PROXY_USER) {
                 continue;
             }
             let wanted = match known.value {
@@ -423,12 +427,13 @@ impl Site {
         }
     }
 
-    /// What a job takes with it: what is honored, without the password. Of a database, a web server or a cluster it need
-    /// not know anything.
+    /// What a job takes with it: what is honored, without the password. Of a database, a web server and its users, or a cluster
+    /// it need not know anything.
     pub fn kept(&self) -> Site {
-        let is_kept = |name: &str| {
-            name != names::MAIL_PASSWORD && property(name).is_some_and(Property::is_honored)
-        };
+        let is_of_server =
+            |name: &str| name == names::MAIL_PASSWORD || name.starts_with(names::PROXY_USER);
+        let is_kept =
+            |name: &str| !is_of_server(name) && property(name).is_some_and(Property::is_honored);
         let kept = self.properties.iter().filter(|(name, _)| is_kept(name));
         Site {
             properties: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -714,6 +719,7 @@ mod tests {
             ("oozie.email.smtp.password", "hunter2"),
             ("oozie.service.JPAService.jdbc.password", "hunter3"),
             ("oozie.action.retries.max", "1"),
+            ("oozie.service.ProxyUserService.proxyuser.hue.hosts", "*"),
         ]);
         let kept = read.expect("a site").kept();
         assert_eq!(kept.properties.keys().collect::<Vec<_>>(), ["oozie.action.retries.max"]);

@@ -1,6 +1,6 @@
 //! `ankus serve`: the real program, asked over HTTP as the clients of a server ask.
 
-use crate::cli::folder;
+use crate::cli::{ankus, folder};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -368,6 +368,56 @@ fn passwords_and_tokens_say_who_asks_and_the_audit_log_names_them() {
         std::thread::sleep(Duration::from_millis(100));
     }
     panic!("whoever was taken out of the file is still let in");
+}
+
+#[test]
+fn proxy_users_are_those_of_the_site() {
+    let site = |properties: &[(&str, &str)]| {
+        let of = "oozie.service.ProxyUserService.proxyuser";
+        let property = |(name, value): &(&str, &str)| {
+            format!("<property><name>{of}.{name}</name><value>{value}</value></property>")
+        };
+        let all: String = properties.iter().map(property).collect();
+        format!("<configuration>{all}</configuration>")
+    };
+    let folder = apps();
+    let path = folder.path().join("oozie-site.xml");
+    let settings = "[server]\nsite = \"oozie-site.xml\"\n";
+    std::fs::write(folder.path().join("ankus.toml"), settings).expect("writable");
+    for (properties, said) in [
+        (
+            &[("hue.hosts", "*")][..],
+            "E0551: Missing [oozie.service.ProxyUserService.proxyuser.hue.groups] property",
+        ),
+        (
+            &[("hue.hosts", "nowhere.invalid"), ("hue.groups", "*")],
+            "E0550: Could not normalize host name [nowhere.invalid]",
+        ),
+    ] {
+        std::fs::write(&path, site(properties)).expect("writable");
+        let serve = ankus(&["serve", "--listen", "127.0.0.1:0"]).folder(folder.path());
+        serve.run().said(2, said);
+    }
+    let hue = [
+        ("hue.hosts", "localhost"),
+        ("hue.groups", "*"),
+        ("knox.hosts", "10.0.0.1"),
+        ("knox.groups", "*"),
+    ];
+    std::fs::write(&path, site(&hue)).expect("writable");
+    for how in [&[][..], &["--auth", "simple"]] {
+        let server = Server::start(folder.path(), how);
+        let asks = |query: &str| server.ask("GET", &format!("v2/jobs?{query}"), "", "");
+        assert_eq!(asks("user.name=hue&doAs=ann").status, "200 OK");
+        for (user, why) in [
+            ("ann", "User [ann] not defined as proxyuser"),
+            ("knox", "Unauthorized host [127.0.0.1] for proxyuser [knox]"),
+        ] {
+            let answer = asks(&format!("user.name={user}&doAs=bob"));
+            assert_eq!(answer.status, format!("401 {why}"));
+            assert!(answer.head.contains("set-cookie: hadoop.auth="), "{}", answer.head);
+        }
+    }
 }
 
 /// The cookie that an answer sets, as it was sent.

@@ -55,7 +55,7 @@ elements = ["start?", "check?", "end?", "kill?", "data?", "echo*"]
 const MAKING: u64 = 8;
 const STATES: u64 = 20;
 
-const SITE: &str = "<configuration><property><name>oozie.service.HadoopAccessorService.supported.filesystems</name><value>*</value></property><property><name>oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext</name><value>11</value></property>PASSES</configuration>";
+const SITE: &str = "<configuration><property><name>oozie.service.HadoopAccessorService.supported.filesystems</name><value>*</value></property><property><name>oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext</name><value>11</value></property><property><name>oozie.service.ProxyUserService.proxyuser.root.hosts</name><value>*</value></property><property><name>oozie.service.ProxyUserService.proxyuser.root.groups</name><value>*</value></property>PASSES</configuration>";
 
 /// The site of the recorded server, with shorter waits.
 fn site() -> String {

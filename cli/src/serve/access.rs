@@ -2,17 +2,19 @@
 //! read again when they change.
 
 use crate::{Exit, Failure, Shell};
+use ankus::settings::site::Site;
 use ankus_access::accounts::{self, Accounts};
 use ankus_access::certificates::Certificates;
 use ankus_access::cookie::{Secret, VALID_MS};
 use ankus_access::kerberos::Acceptor;
 use ankus_access::keytab::Keytab;
+use ankus_access::proxies::Proxies;
 use ankus_access::{self as access, Keeper, Method, Rules};
 use ankus_procedure::private;
 use ankus_server::ServerConfig;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -129,6 +131,24 @@ fn groups_of(user: &str) -> Vec<String> {
     groups.iter().map(|group| group.name().to_string_lossy().into_owned()).collect()
 }
 
+/// The addresses of a host.
+fn addresses_of(host: &str) -> Result<Vec<IpAddr>, String> {
+    let found = (host, 0).to_socket_addrs().map_err(|error| error.to_string())?;
+    Ok(found.map(|address| address.ip()).collect())
+}
+
+/// The proxy users of a site; what of it a server passes over is said.
+pub(super) fn proxies_of(site: &Site, shell: &mut Shell) -> miette::Result<Proxies> {
+    let properties = site.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let (proxies, passed_over) = Proxies::of_site(properties, &addresses_of).map_err(|why| {
+        Failure::new(why).help("each proxy user of the site has .hosts and .groups, with * for all")
+    })?;
+    for name in passed_over {
+        shell.say(format!("`{name}` has no effect: of a proxy user only .hosts and .groups count"));
+    }
+    Ok(proxies)
+}
+
 /// The accounts in a file that only its owner may change.
 fn accounts_of(path: &Path) -> Result<Accounts, String> {
     let shown = path.display();
@@ -175,8 +195,13 @@ impl AccessArguments {
         Ok(Some(Exit::Success))
     }
 
-    /// Reads what it names. The store keeps what cookies are signed with.
-    pub(super) fn open(&self, listens: IpAddr, store: &Path) -> miette::Result<Access> {
+    /// Reads what it names. The store keeps what cookies are signed with; the site names proxy users.
+    pub(super) fn open(
+        &self,
+        listens: IpAddr,
+        store: &Path,
+        proxies: Proxies,
+    ) -> miette::Result<Access> {
         let mut methods: Vec<Method> = self.auth.iter().map(|auth| auth.method()).collect();
         methods.dedup();
         let chosen = (!methods.is_empty()).then_some(methods.as_slice());
@@ -216,6 +241,7 @@ impl AccessArguments {
             acceptor: acceptor.clone(),
             groups_of,
             hosts: self.host.clone(),
+            proxies,
         };
         Ok(Access {
             keeper: Arc::new(Keeper::new(rules, accounts)),
