@@ -407,7 +407,7 @@ impl Job {
                 }
                 Effect::Changed(change) => moments.push(Moment { at: now, change }),
                 Effect::SuspendParent => {
-                    if let Some(parent) = parent(&shared, &loaded.run) {
+                    if let Some(parent) = parent(&shared, &loaded.run, &root) {
                         context.send(parent, 0, encode(&Event::Command(Command::Suspend)));
                     }
                 }
@@ -441,7 +441,7 @@ impl Job {
         // A coordinator hears of the end by itself, and of each of these: it counts what it waits for.
         for status in news {
             if let Some(action) = &loaded.run.job.parent_id {
-                coordinator::tell(context, &shared, action, status);
+                coordinator::tell(context, &shared, action, &id, status);
             }
         }
         // Of one that a client has run again by itself its coordinator hears no more than this.
@@ -595,8 +595,9 @@ pub(super) fn rerun(
     Ok(record.procedure)
 }
 
-/// The procedure of the job above.
-fn parent(shared: &Shared, run: &Run) -> Option<ProcedureId> {
+/// The procedure of the job above. By its properties a workflow may claim any parent, but not another root.
+fn parent(shared: &Shared, run: &Run, root: &str) -> Option<ProcedureId> {
     let id = run.job.parent_id.as_deref()?;
-    view::record(shared.reader(), id).ok()?.map(|record| record.procedure)
+    let above = view::record(shared.reader(), id).ok()??;
+    (above.root == root).then_some(above.procedure)
 }

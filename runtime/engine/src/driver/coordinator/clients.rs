@@ -62,16 +62,26 @@ pub fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
         && old.zone_text == new.zone_text
 }
 
+/// An action of a coordinator, `ID@NUMBER`, whose workflow this is: a workflow may claim to be of any by its properties.
+fn known(shared: &Shared, action: &str, workflow: &str) -> Option<(Record, i64, Kept)> {
+    let (id, number) = action.rsplit_once('@')?;
+    let number = number.parse().ok()?;
+    let record = record(shared.reader(), id).ok()??;
+    let kept = super::rows::action(shared.reader(), id, number).ok()??;
+    // One that is to run anew has none, until it begins.
+    let is_its = kept.run.has_workflow && kept.beside.workflow.as_deref() == Some(workflow);
+    is_its.then_some((record, number, kept))
+}
+
 /// Tells a coordinator what state the workflow of an action of it, `ID@NUMBER`, has come to on its own.
 pub(in crate::driver) fn tell(
     context: &mut Context<'_>,
     shared: &Shared,
     action: &str,
+    workflow: &str,
     status: WorkflowStatus,
 ) {
-    let Some((id, number)) = action.rsplit_once('@') else { return };
-    let Ok(number) = number.parse() else { return };
-    if let Ok(Some(record)) = record(shared.reader(), id) {
+    if let Some((record, number, _)) = known(shared, action, workflow) {
         let message = Message::Event(Event::Workflow(number, status));
         context.send(record.procedure, 0, encode(&message));
     }
@@ -87,18 +97,7 @@ pub(in crate::driver) fn ran_again(
     workflow: &str,
     status: WorkflowStatus,
 ) {
-    let reader = shared.reader();
-    let known = || -> Option<(Record, i64, Kept)> {
-        let (id, number) = action.rsplit_once('@')?;
-        let number = number.parse().ok()?;
-        let record = record(reader, id).ok()??;
-        let bytes = reader.get(ACTION, &key(id, number)).ok()??;
-        let kept: Kept = decode(action, &bytes).ok()?;
-        // One that is to run anew has none, until it begins.
-        let is_its = kept.run.has_workflow && kept.beside.workflow.as_deref() == Some(workflow);
-        is_its.then_some((record, number, kept))
-    };
-    let Some((record, number, mut kept)) = known() else { return };
+    let Some((record, number, mut kept)) = known(shared, action, workflow) else { return };
     let procedure = context.id();
     if shared.lives(record.procedure) {
         let message = Message::RunAgain { number, procedure, status };
@@ -113,7 +112,8 @@ pub(in crate::driver) fn ran_again(
     let name = Some(kept.run.status.name().to_owned());
     let moment = Moment { at, action: Some(number), status: name, sla: None, why: None };
     // The record is not touched: somebody may be waking the coordinator up at this moment, and it has another procedure then.
-    let next = moments(reader, &record.id, record.moments).map_or(record.moments, |it| it.1);
+    let next =
+        moments(shared.reader(), &record.id, record.moments).map_or(record.moments, |it| it.1);
     context.put(EVENT, key(&record.id, next as i64), encode(&vec![moment]));
 }
 
