@@ -12,7 +12,7 @@ use super::rows::{
     record,
 };
 use super::{Coordinator, KIND};
-use crate::driver::keep::{decode, encode, spaces};
+use crate::driver::keep::{encode, spaces};
 use crate::driver::{Error, Needs, Shared, bundle, needs};
 use ankus_lang::coordinator::Definition;
 use ankus_lang::machine::coordinator::{
@@ -252,7 +252,7 @@ impl Shared {
     ) -> Result<bool, Error> {
         let Ok(number) = number.parse::<i64>() else { return Ok(false) };
         let Some(bytes) = self.reader().get(ACTION, &key(id, number))? else { return Ok(false) };
-        let Kept { run, beside } = decode(&format!("an action of {id}"), &bytes)?;
+        let Kept { run, beside } = Kept::read(id, &bytes)?;
         use ActionStatus::{Ready, Submitted, Waiting};
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = begun.get(&format!("{id}@{number}")).copied();

@@ -38,7 +38,7 @@ pub(super) use rows::{SPACES, damaged, has_ended, moments_since};
 use data::{OnFiles, places, wake};
 use pass::{Changes, Pass};
 use passes::Both;
-use rows::all_actions;
+use rows::{Untold, all_actions};
 use workflows::status_of;
 
 /// The kind of this procedure.
@@ -90,6 +90,8 @@ struct Loaded {
     /// Actions whose workflows run that this procedure has not begun: a client has had them run again. They may have come to their ends
     /// while nobody was there to hear it, and so they are looked at.
     strangers: BTreeSet<i64>,
+    /// Actions whose workflows have told of suspensions that were asked for.
+    heard: BTreeSet<i64>,
     /// Whether nobody has looked for those yet.
     is_fresh: bool,
 }
@@ -142,7 +144,8 @@ impl Coordinator {
             record.job.restore(number, kept.run);
         }
         record.job.restored();
-        let (strangers, is_fresh) = (BTreeSet::new(), true);
+        let (strangers, heard) = (BTreeSet::new(), BTreeSet::new());
+        let is_fresh = true;
         self.loaded = Some(Loaded {
             record,
             definition,
@@ -151,6 +154,7 @@ impl Coordinator {
             expecting,
             held,
             strangers,
+            heard,
             is_fresh,
         });
         Ok(())
@@ -241,6 +245,8 @@ impl Loaded {
         }
         for message in messages {
             match message {
+                Message::Event(Event::Workflow(number, status))
+                    if self.was_asked(number, status) => {}
                 Message::Event(event) => events.push_back(event),
                 Message::Update(new) if updatable(&self.record.job, &self.definition, &new) => {
                     self.record.job.controls = new.controls;
@@ -255,6 +261,23 @@ impl Loaded {
             }
         }
         (events, was_commanded)
+    }
+
+    /// Whether a workflow tells of something that the coordinator has asked for: it counted from then on, and the workflow may have
+    /// been told something else since.
+    fn was_asked(&mut self, number: i64, status: WorkflowStatus) -> bool {
+        let Some(beside) = self.beside.get_mut(&number) else { return false };
+        let times = match status {
+            WorkflowStatus::Suspended => &mut beside.untold.suspended,
+            WorkflowStatus::Running => &mut beside.untold.running,
+            _ => return false,
+        };
+        if *times == 0 {
+            return false;
+        }
+        *times -= 1;
+        self.heard.insert(number);
+        true
     }
 
     /// What workflows came to of which no message tells.
@@ -295,7 +318,9 @@ impl Loaded {
                 }
             }
             ActionStatus::Running if beside.started.is_none() => beside.started = Some(now.0),
-            _ if !status.is_active() => beside.ended = Some(now.0),
+            _ if !status.is_active() => {
+                (beside.ended, beside.untold) = (Some(now.0), Untold::default())
+            }
             _ => {}
         }
         if status != ActionStatus::Waiting {
@@ -414,6 +439,8 @@ impl Coordinator {
         let is_look = was_commanded || has_news || clock_ms >= self.looks.next;
         events.extend(self.looks.due(loaded, world.now, is_look));
 
+        let actions = std::mem::take(&mut loaded.heard);
+        let changes = Changes { is_any: !actions.is_empty(), actions, ..Changes::default() };
         let mut pass = Pass {
             context,
             shared: &shared,
@@ -425,7 +452,7 @@ impl Coordinator {
             root: &root,
             loaded,
             events,
-            changes: Changes::default(),
+            changes,
             begins: false,
             is_at_once: !self.passes.making.are_apart(),
             looks_at_state: self.passes.states.is_now(clock_ms, true),

@@ -10,10 +10,10 @@ use crate::driver::keep::encode;
 use crate::driver::needs::Equipped;
 use crate::driver::{Shared, bundle, notice};
 use crate::host::files::{FileUri, Files as _};
-use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::{
     ActionStatus, Effect, Event, Plan, WorkflowStatus, World, apply,
 };
+use ankus_lang::machine::{Command, JobStatus};
 use ankus_procedure::Context;
 
 /// What a step has changed.
@@ -176,11 +176,11 @@ impl Pass<'_, '_> {
                 }
             }
             Effect::SuspendWorkflow(number) => {
-                self.command(number, Command::Suspend);
+                self.ask_workflow(number, Command::Suspend);
                 self.events.push_front(Event::Workflow(number, WorkflowStatus::Suspended));
             }
             Effect::ResumeWorkflow(number) => {
-                self.command(number, Command::Resume);
+                self.ask_workflow(number, Command::Resume);
                 self.events.push_front(Event::Workflow(number, WorkflowStatus::Running));
             }
             Effect::KillWorkflow(number) => self.command(number, Command::Kill),
@@ -207,6 +207,20 @@ impl Pass<'_, '_> {
             // Nobody who falls behind holds a coordinator up.
             let _ = endings.try_send(format!("{}@{number}", self.id));
         }
+    }
+
+    /// Has a workflow wait, or go on, and counts that it will tell of it: it does where that changes its state.
+    fn ask_workflow(&mut self, number: i64, what: Command) {
+        let Some(beside) = self.loaded.beside.get_mut(&number) else { return };
+        let record = beside.workflow.as_deref().map(|workflow| self.shared.record(workflow));
+        let is_suspended = matches!(&record, Some(Ok(it)) if it.job.status == JobStatus::Suspended);
+        let untold = &mut beside.untold;
+        match what {
+            Command::Suspend if !is_suspended || untold.running > 0 => untold.suspended += 1,
+            Command::Resume if is_suspended || untold.suspended > 0 => untold.running += 1,
+            _ => {}
+        }
+        self.command(number, what);
     }
 
     fn command(&mut self, number: i64, what: Command) {

@@ -93,6 +93,46 @@ pub struct Beside {
     pub started: Option<i64>,
     /// When it ended, or the action did without one.
     pub ended: Option<i64>,
+    /// What the coordinator asked for and it has not told of.
+    pub(super) untold: Untold,
+}
+
+/// How often a workflow was told to wait, and to go on, without having told of it since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Untold {
+    pub(super) suspended: u32,
+    pub(super) running: u32,
+}
+
+/// An action as an older version kept it.
+#[derive(Deserialize)]
+struct KeptBefore {
+    run: Run,
+    beside: BesideBefore,
+}
+
+#[derive(Deserialize)]
+struct BesideBefore {
+    workflow: Option<String>,
+    procedure: Option<ProcedureId>,
+    started: Option<i64>,
+    ended: Option<i64>,
+}
+
+impl Kept {
+    /// An action of a coordinator, by its row.
+    pub(in crate::driver) fn read(id: &str, bytes: &[u8]) -> Result<Kept, store::Error> {
+        let what = format!("an action of {id}");
+        if let Ok(kept) = decode(&what, bytes) {
+            return Ok(kept);
+        }
+        let KeptBefore { run, beside } = decode(&what, bytes)?;
+        let BesideBefore { workflow, procedure, started, ended } = beside;
+        Ok(Kept {
+            run,
+            beside: Beside { workflow, procedure, started, ended, untold: Untold::default() },
+        })
+    }
 }
 
 /// Something that changed, and when.
@@ -154,7 +194,7 @@ pub fn actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Err
 /// One of its actions, if it is there.
 pub fn action(reader: &dyn Reader, id: &str, number: i64) -> Result<Option<Kept>, Error> {
     let bytes = reader.get(ACTION, &key(id, number))?;
-    let kept = bytes.map(|bytes| decode(&format!("an action of {id}"), &bytes));
+    let kept = bytes.map(|bytes| Kept::read(id, &bytes));
     Ok(kept.transpose()?)
 }
 
@@ -169,7 +209,7 @@ fn read_actions(id: &str, rows: Vec<store::Row>) -> Result<BTreeMap<i64, Kept>, 
         let Some(number) = number_in(id, &row.key) else {
             return Err(store::Error::Damaged(format!("an action of {id}")).into());
         };
-        actions.insert(number, decode(&format!("an action of {id}"), &row.value)?);
+        actions.insert(number, Kept::read(id, &row.value)?);
     }
     Ok(actions)
 }
@@ -208,7 +248,7 @@ pub(in crate::driver) fn has_ended(
 ) -> Result<bool, Error> {
     let Ok(number) = number.parse::<i64>() else { return Ok(false) };
     if let Some(bytes) = reader.get(ACTION, &key(id, number))? {
-        let kept: Kept = decode(&format!("an action of {id}"), &bytes)?;
+        let kept = Kept::read(id, &bytes)?;
         return Ok(!kept.run.status.is_active());
     }
     Ok(record(reader, id)?.is_some_and(|record| record.job.status.is_end()))
