@@ -304,6 +304,8 @@ pub struct Keep {
     pub coordinators: Option<u64>,
     /// Bundles, with all below them.
     pub bundles: Option<u64>,
+    /// Actions of coordinators that go on, with their workflows, since these ended.
+    pub actions: Option<u64>,
 }
 
 /// Everything `ankus.toml` may say; the default is what holds without one.
@@ -500,6 +502,7 @@ impl Settings {
         self.keep.workflows = self.keep.workflows.or(base.keep.workflows);
         self.keep.coordinators = self.keep.coordinators.or(base.keep.coordinators);
         self.keep.bundles = self.keep.bundles.or(base.keep.bundles);
+        self.keep.actions = self.keep.actions.or(base.keep.actions);
         self.now = self.now.or(base.now);
         self
     }

@@ -253,6 +253,7 @@ pub(super) fn written(settings: &Settings) -> String {
         ("workflows", keep.workflows),
         ("coordinators", keep.coordinators),
         ("bundles", keep.bundles),
+        ("actions", keep.actions),
     ];
     let line = |(sort, seconds): (&str, Option<u64>)| Some(format!("{sort} = \"{}s\"", seconds?));
     text.push_str(&section(
@@ -368,7 +369,7 @@ mod tests {
             [launchers]\nafter_reboot = \"error\"\ngrace = 3\nmax = 4\ndisk_floor = \"3GB\"\n\
             [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n\
             sandbox = \"systemd-run\"\nnetwork = false\nwritable = [\"/out\"]\ntime = \"2h\"\ncpu = 90\nmemory = \"4GB\"\ndisk = 1000\ntasks = 64\n\
-            [store]\nkeep = { workflows = \"30d\", bundles = \"1h\" }\n[limits]\ntimeout = 9\nmemory = 64\n";
+            [store]\nkeep = { workflows = \"30d\", bundles = \"1h\", actions = \"2d\" }\n[limits]\ntimeout = 9\nmemory = 64\n";
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));

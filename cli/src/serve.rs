@@ -622,6 +622,11 @@ impl Backend for Served {
                 old.push(top.id);
             }
         }
+        if let Some(days) = ages.workflows.filter(|_| ages.actions) {
+            let age = i64::try_from(days.saturating_mul(86_400_000)).unwrap_or(i64::MAX);
+            let most = ages.limit.unwrap_or(usize::MAX);
+            driver.purge_actions(now.saturating_sub(age), most).map_err(refused)?;
+        }
         driver.purge(&old).map(|_| ()).map_err(refused)
     }
 }
@@ -682,7 +687,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         ankus_server::serve(listener, options, stop).await
     });
     let mut looked = Instant::now();
-    let mut refused = None;
+    let (mut refused, mut purged) = (None, None::<Instant>);
     while signals.typed() == 0 && !signals.is_ending() && !serving.is_finished() {
         if let Ok(line) = told.recv_timeout(LOOK) {
             shell.say(line);
@@ -699,6 +704,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             runner.activate_all(false).map_err(store::failure)?;
         }
         if let Some(driver) = runner.driver() {
+            if purged.is_none_or(|at| at.elapsed() > store::PURGE) {
+                purged = Some(Instant::now());
+                store::forget_old(driver, &settings.keep)?;
+            }
             driver.executor().wait_for_room();
             if let Some(error) = driver.executor().stopped_by() {
                 return Err(store::failure(error.into()));

@@ -153,6 +153,9 @@ pub(crate) fn say_idle(settings: &Settings, shell: &mut Shell) {
     }
 }
 
+/// How often jobs are purged that have been kept for long enough.
+pub(crate) const PURGE: Duration = Duration::from_secs(3_600);
+
 /// Takes out of the store what has ended and was kept for long enough, where settings say how long that is.
 pub(crate) fn forget_old(driver: &driver::Driver, keep: &Keep) -> miette::Result<()> {
     if *keep == Keep::default() {
@@ -176,6 +179,11 @@ pub(crate) fn forget_old(driver: &driver::Driver, keep: &Keep) -> miette::Result
         if ended < now.saturating_sub(kept) {
             old.push(top.id);
         }
+    }
+    if let Some(kept) = keep.actions {
+        let kept = i64::try_from(kept.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let before = now.saturating_sub(kept);
+        driver.purge_actions(before, usize::MAX).map_err(failure)?;
     }
     if old.is_empty() {
         return Ok(());

@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 
 /// How often it is looked what has happened.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often jobs are purged that have been kept for long enough.
-const PURGE: Duration = Duration::from_secs(3_600);
 
 /// Run every job of a store: resume interrupted jobs, follow coordinators and bundles, and carry out what other processes
 /// submit or command.
@@ -82,7 +80,7 @@ fn serve(
         std::thread::sleep(LOOK);
         reader.is_there().map_err(|error| store::failure(error.into()))?;
         if let Some(driver) = runner.driver()
-            && purged.is_none_or(|at| at.elapsed() > PURGE)
+            && purged.is_none_or(|at| at.elapsed() > store::PURGE)
         {
             purged = Some(Instant::now());
             store::forget_old(driver, &settings.keep)?;

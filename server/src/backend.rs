@@ -174,6 +174,8 @@ pub struct Purge {
     pub coordinators: Option<u64>,
     /// Of bundles.
     pub bundles: Option<u64>,
+    /// Whether actions of coordinators that go on go with their workflows, when these are so old.
+    pub actions: bool,
     /// How many of each kind go at most.
     pub limit: Option<usize>,
 }

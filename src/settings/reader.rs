@@ -534,15 +534,16 @@ impl Reader<'_> {
         self.table("store", value, &["keep"], |reader, key, value| {
             if !matches!(value.get_ref(), DeValue::Table(_)) {
                 let span = reader.span(key, value);
-                read = Keep { workflows: span, coordinators: span, bundles: span };
+                read = Keep { workflows: span, coordinators: span, bundles: span, actions: None };
                 return;
             }
-            let sorts = ["workflows", "coordinators", "bundles"];
+            let sorts = ["workflows", "coordinators", "bundles", "actions"];
             reader.table(key, value, &sorts, |reader, key, value| {
                 let span = reader.span(key, value);
                 match key {
                     "workflows" => read.workflows = span,
                     "coordinators" => read.coordinators = span,
+                    "actions" => read.actions = span,
                     _ => read.bundles = span,
                 }
             });

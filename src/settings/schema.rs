@@ -133,6 +133,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                             "workflows": span("Workflows."),
                             "coordinators": span("Coordinators, with their workflows."),
                             "bundles": span("Bundles, with all below them."),
+                            "actions": span("Actions of coordinators that go on, with their workflows: for ever where this is not said."),
                         })),
                     ],
                     "description": "How long jobs are kept that have ended, as `30d`: for ever where nothing is said.",

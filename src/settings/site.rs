@@ -247,6 +247,7 @@ pub static PROPERTIES: &[Property] = &[
     honored("oozie.service.PurgeService.older.than", Number, "30", "days that ended workflows are kept; without it, for ever. `[store] keep` takes precedence"),
     honored("oozie.service.PurgeService.coord.older.than", Number, "7", "days that ended coordinators are kept; without it, for ever"),
     honored("oozie.service.PurgeService.bundle.older.than", Number, "7", "days that ended bundles are kept; without it, for ever"),
+    honored("oozie.service.PurgeService.purge.old.coord.action", Boolean, "false", "with `true`, actions of coordinators that go on are purged with their workflows, these as old as `older.than` says. `[store] keep` takes precedence"),
     without("oozie.service.PurgeService.*", "ankus purges when it starts to run a store, and then every hour; coordinators and bundles go with everything below them"),
 
     // Of jobs, not of a server.
@@ -544,6 +545,8 @@ impl Settings {
             _ => {}
         }
         let positive = |name: &str| site.number(name).and_then(|number| u64::try_from(number).ok());
+        let purges_actions =
+            site.is("oozie.service.PurgeService.purge.old.coord.action") == Some(true);
         let keep = &mut self.keep;
         let days =
             |name: &str| positive(name).filter(|_| acts).map(|days| days.saturating_mul(86_400));
@@ -553,6 +556,7 @@ impl Settings {
             (&mut keep.workflows, PURGE[0], days(PURGE[0])),
             (&mut keep.coordinators, PURGE[1], days(PURGE[1])),
             (&mut keep.bundles, PURGE[2], days(PURGE[2])),
+            (&mut keep.actions, PURGE[0], days(PURGE[0]).filter(|_| purges_actions)),
         ] {
             match (&own, value) {
                 (None, Some(value)) => *own = Some(value),

@@ -70,6 +70,7 @@ mod operators;
 mod panel;
 mod remote;
 mod replay;
+mod restarts;
 mod robust;
 mod run;
 mod sample;

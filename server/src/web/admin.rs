@@ -96,8 +96,6 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             ));
         }
         ("PUT", "purge") => {
-            let old_actions = request.parameter("oldcoordaction");
-            let asks_actions = old_actions.is_some_and(|is| is.eq_ignore_ascii_case("true"));
             let days = |name| -> Result<Option<u64>, Fault> {
                 Ok(request.number(name)?.and_then(|days| u64::try_from(days).ok()))
             };
@@ -105,12 +103,11 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
                 workflows: days("wf")?,
                 coordinators: days("coord")?,
                 bundles: days("bundle")?,
+                actions: request.flag("oldcoordaction"),
                 limit: request.number("limit")?.and_then(|most| usize::try_from(most).ok()),
             };
             shared.backend.purge(&purge)?;
-            let done = "Purge command executed successfully";
-            let left = "; actions of coordinators that run go with their coordinator";
-            json!({"purge": if asks_actions { format!("{done}{left}") } else { done.to_owned() }})
+            json!({"purge": "Purge command executed successfully"})
         }
         (_, other) => return Err(Fault::resource(other)),
     };

@@ -176,7 +176,9 @@ impl Shared {
         };
         let (operation, parameter) = match message {
             coordinator::Message::Update(_) => ("update", String::new()),
-            coordinator::Message::RunAgain { .. } => return self.coordinator_message(id, message),
+            coordinator::Message::RunAgain { .. } | coordinator::Message::Forget(_) => {
+                return self.coordinator_message(id, message);
+            }
             coordinator::Message::Event(event) => match event {
                 Event::Suspend => ("suspend", String::new()),
                 Event::Resume => ("resume", String::new()),

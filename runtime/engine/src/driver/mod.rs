@@ -67,6 +67,8 @@ const STOPPING: Duration = Duration::from_secs(20);
 const FORCED: Duration = Duration::from_secs(2);
 /// How soon a notification that failed is tried again by somebody who is about to end; twice as late each time.
 const SOON_MS: u64 = 500;
+/// So many old actions a coordinator is asked to give up at once.
+const ACTIONS_AT_ONCE: usize = 500;
 /// Bytes that a commit may need.
 const ROOM: u64 = 1 << 18;
 
@@ -575,6 +577,19 @@ impl Driver {
             Some(failure) => Err(Error::State(failure.to_string())),
             None => Ok(gone),
         }
+    }
+
+    /// Has coordinators that go on give up actions whose workflows ended before a moment, in milliseconds since 1970, with those
+    /// workflows: at most so many, the oldest first. How many were asked of coordinators that run here; they go soon after.
+    pub fn purge_actions(&self, before: i64, most: usize) -> Result<usize, Error> {
+        let mut asked = 0;
+        for (id, actions) in purge::old_actions(&*self.reader(), before, most)? {
+            for some in actions.chunks(ACTIONS_AT_ONCE) {
+                let lives = self.shared.forget_actions(&id, some.to_vec())?;
+                asked += if lives { some.len() } else { 0 };
+            }
+        }
+        Ok(asked)
     }
 
     /// The ids of workflows that end from now on, and of actions of coordinators that end without one, each shortly before that shows

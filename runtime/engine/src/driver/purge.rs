@@ -4,17 +4,17 @@
 //! Folders are deleted first, top-level jobs last: after an interruption the jobs are still listed, and are purged
 //! again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::keep::{encode, prefix, spaces};
+use super::keep::{JobRecord, encode, prefix, spaces};
 use super::{Error, Shared, bundle, coordinator, definitions, view};
 use ankus_procedure::store::Reader;
-use ankus_procedure::{Context, Failure, Procedure, Step};
+use ankus_procedure::{Context, Failure, New, Procedure, Step};
 
 /// The kind of this procedure.
 pub(super) const KIND: &str = "purge";
@@ -107,6 +107,75 @@ pub(super) fn chosen(reader: &dyn Reader, ids: &[String]) -> Result<Gone, Error>
             .collect(),
         bundles: bundles.filter(|id| of.contains(id)).collect(),
     })
+}
+
+/// Actions of coordinators that go on, by coordinator: number and workflows, with all below these.
+type OldActions = BTreeMap<String, Vec<(i64, Vec<String>)>>;
+
+/// At most so many actions of coordinators that go on, whose workflows and all below these ended before a moment, the oldest
+/// first. An action without a workflow, such as one that was skipped, stays as long as its coordinator, as on a server.
+pub(super) fn old_actions(
+    reader: &dyn Reader,
+    before: i64,
+    most: usize,
+) -> Result<OldActions, Error> {
+    let of_coordinators = coordinator::records(reader)?.into_iter();
+    let going: BTreeMap<String, String> = of_coordinators
+        .filter(|record| !record.job.status.is_end() || record.job.pending)
+        .map(|record| (record.id.clone(), record.root().to_owned()))
+        .collect();
+    let records = view::records(reader)?;
+    let by_id: BTreeMap<&str, _> = records.iter().map(|it| (it.job.id.as_str(), it)).collect();
+    // Which action it is of, through all that called it. A workflow may claim any parent, but not another root.
+    let action_of = |record: &JobRecord| -> Option<(String, i64)> {
+        let mut at = record;
+        for _ in 0..=records.len() {
+            let parent = at.job.parent_id.as_deref()?;
+            let Some((id, number)) = parent.rsplit_once('@') else {
+                at = by_id.get(parent)?;
+                continue;
+            };
+            let is_its = going.get(id).is_some_and(|root| *root == record.root);
+            return is_its.then_some((id.to_owned(), number.parse().ok()?));
+        }
+        None
+    };
+    let mut found: BTreeMap<(String, i64), (Option<i64>, Vec<String>)> = BTreeMap::new();
+    for record in &records {
+        let Some(action) = action_of(record) else { continue };
+        let is_over = record.job.status.is_end() && record.open.is_empty();
+        let ended = record.job.ended.filter(|at| is_over && *at < before);
+        let (last, workflows) = found.entry(action).or_insert((Some(i64::MIN), Vec::new()));
+        *last = last.zip(ended).map(|(last, ended)| last.max(ended));
+        workflows.push(record.job.id.clone());
+    }
+    let mut old: Vec<(i64, (String, i64), Vec<String>)> = found
+        .into_iter()
+        .filter_map(|(action, (ended, workflows))| Some((ended?, action, workflows)))
+        .collect();
+    old.sort();
+    old.truncate(most);
+    let mut by_coordinator = OldActions::new();
+    for (_, (id, number), workflows) in old {
+        by_coordinator.entry(id).or_default().push((number, workflows));
+    }
+    Ok(by_coordinator)
+}
+
+/// The procedure that takes workflows out of the store.
+pub(super) fn of_workflows(shared: &Arc<Shared>, jobs: Vec<String>) -> New {
+    let gone = Gone { jobs, ..Gone::default() };
+    New::of(KIND, Purge::new(shared.clone(), gone))
+}
+
+impl Shared {
+    /// Whether nothing of these workflows runs, or is about to.
+    pub(super) fn rest(&self, workflows: &[String]) -> bool {
+        workflows.iter().all(|id| match self.record(id) {
+            Ok(record) => record.job.status.is_end() && !self.lives(record.procedure),
+            Err(error) => matches!(error, Error::Unknown(_)),
+        })
+    }
 }
 
 /// What is to go.

@@ -37,6 +37,8 @@ pub enum Message {
         /// What it has come to.
         status: WorkflowStatus,
     },
+    /// Old actions go, each with these workflows, as far as nothing of them runs.
+    Forget(Vec<(i64, Vec<String>)>),
 }
 
 /// What is submitted.
@@ -196,8 +198,8 @@ impl Shared {
             Error::State(format!("the coordinator `{id}` does not take this: {code}{why}"))
         };
         match message {
-            // This comes from a workflow, and not from here.
-            Message::RunAgain { .. } => return Ok(()),
+            // These come from a workflow and from a purge, and not from here.
+            Message::RunAgain { .. } | Message::Forget(_) => return Ok(()),
             Message::Update(new) => {
                 if !updatable(&record.job, &definition, new) {
                     let why = ", for name, frequency, start, end and time zone cannot be changed";
@@ -236,6 +238,17 @@ impl Shared {
             )?;
         }
         Ok(())
+    }
+
+    /// Has a coordinator that goes on give up old actions, with these workflows. Whether it lives.
+    pub(in crate::driver) fn forget_actions(
+        &self,
+        id: &str,
+        actions: Vec<(i64, Vec<String>)>,
+    ) -> Result<bool, Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        let procedure = self.coordinator_record(id)?.procedure;
+        Ok(self.executor().send(procedure, 0, encode(&Message::Forget(actions)))?)
     }
 
     /// A step of a coordinator could not be made, and what it was to begin has not begun.

@@ -92,6 +92,8 @@ struct Loaded {
     strangers: BTreeSet<i64>,
     /// Actions whose workflows have told of suspensions that were asked for.
     heard: BTreeSet<i64>,
+    /// Actions that go, and the workflows that go with them.
+    forgotten: BTreeMap<i64, Vec<String>>,
     /// Whether nobody has looked for those yet.
     is_fresh: bool,
 }
@@ -145,7 +147,7 @@ impl Coordinator {
         }
         record.job.restored();
         let (strangers, heard) = (BTreeSet::new(), BTreeSet::new());
-        let is_fresh = true;
+        let (forgotten, is_fresh) = (BTreeMap::new(), true);
         self.loaded = Some(Loaded {
             record,
             definition,
@@ -155,6 +157,7 @@ impl Coordinator {
             held,
             strangers,
             heard,
+            forgotten,
             is_fresh,
         });
         Ok(())
@@ -233,6 +236,7 @@ impl Loaded {
     fn take_messages(
         &mut self,
         context: &mut Context<'_>,
+        shared: &Shared,
         id: &str,
         first: Option<Message>,
     ) -> (VecDeque<Event>, bool) {
@@ -254,6 +258,11 @@ impl Loaded {
                     self.definition = Arc::new(*new);
                 }
                 Message::Update(_) => {}
+                Message::Forget(actions) => {
+                    self.forgotten.extend(actions);
+                    self.forgotten.retain(|_, workflows| shared.rest(workflows));
+                    events.push_back(Event::Forget(self.forgotten.keys().copied().collect()));
+                }
                 Message::RunAgain { number, procedure, status } => {
                     self.beside.entry(number).or_default().procedure = Some(procedure);
                     events.push_back(Event::RunAgain(number, status));
@@ -424,7 +433,7 @@ impl Coordinator {
         let existing = OnFiles(&equipped);
         let world = World { now: Instant(now_ms.div_euclid(1000)), existing: &existing };
 
-        let (mut events, was_commanded) = loaded.take_messages(context, &id, first);
+        let (mut events, was_commanded) = loaded.take_messages(context, &shared, &id, first);
         let definition = loaded.definition.clone();
         let rules = Rules::of_server(|name| equipped.server(name));
         let plan = Plan::new(&definition, id.as_str(), rules).answered(&*equipped);
@@ -461,6 +470,7 @@ impl Coordinator {
         let mut has_more = pass.fold();
         pass.loaded.look_at_expectations(&id, now_ms, &equipped, &mut pass.changes);
         pass.write(was_commanded, has_messages);
+        pass.forget_workflows();
         let Pass { changes, begins, .. } = pass;
 
         let own = context.id();

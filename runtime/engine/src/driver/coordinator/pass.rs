@@ -8,7 +8,7 @@ use super::workflows::command;
 use super::{Loaded, STEP};
 use crate::driver::keep::encode;
 use crate::driver::needs::Equipped;
-use crate::driver::{Shared, bundle, notice};
+use crate::driver::{Shared, bundle, notice, purge};
 use crate::host::files::{FileUri, Files as _};
 use ankus_lang::machine::coordinator::{
     ActionStatus, Effect, Event, Plan, WorkflowStatus, World, apply,
@@ -190,6 +190,20 @@ impl Pass<'_, '_> {
                     let _ = self.equipped.files.delete(&FileUri::parse(&uri));
                 }
             }
+        }
+    }
+
+    /// Has the workflows of actions that are no more go as well.
+    pub(super) fn forget_workflows(&mut self) {
+        let actions = &self.loaded.record.job.actions;
+        let gone = std::mem::take(&mut self.loaded.forgotten).into_iter();
+        let gone: Vec<String> = gone
+            .filter(|(number, _)| !actions.contains_key(number))
+            .flat_map(|(_, workflows)| workflows)
+            .collect();
+        if !gone.is_empty() {
+            let new = purge::of_workflows(self.shared, gone);
+            self.context.spawn(new.unattended().tag(notice::TAG));
         }
     }
 

@@ -375,6 +375,17 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
+    /// As the server's purge of old actions: what they came to counts no more.
+    pub(super) fn forget(&mut self, numbers: &[i64]) {
+        for number in numbers {
+            let run = self.job.actions.get(number);
+            if run.is_some_and(|run| !run.status.is_active() && run.pending == 0) {
+                self.job.remove(*number);
+                self.effects.push(Effect::Deleted(*number));
+            }
+        }
+    }
+
     fn set_end(&mut self, end: Instant, start: Instant) {
         self.job.end = end;
         if end <= start {

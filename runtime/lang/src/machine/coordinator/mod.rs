@@ -347,6 +347,8 @@ pub enum Event {
     RunAgain(i64, WorkflowStatus),
     /// Something else is expected of these actions: the leaves of their SLA blocks, evaluated. Those that have ended stay as they are.
     Expect(Vec<(i64, Vec<(String, String)>)>),
+    /// These actions go, of those that have ended and have nothing left to answer: a purge.
+    Forget(Vec<i64>),
 }
 
 /// What others have to do, or to know, in this order.
@@ -411,6 +413,7 @@ pub fn apply(
         Event::Rerun(kind, scope, options) => turn.rerun(*kind, scope, options)?,
         Event::RunAgain(number, status) => turn.run_again(*number, *status),
         Event::Expect(changes) => turn.expect(changes)?,
+        Event::Forget(numbers) => turn.forget(numbers),
     }
     Ok(turn.effects)
 }
