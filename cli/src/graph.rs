@@ -192,11 +192,32 @@ pub(super) fn dots(_: &str) -> Result<Vec<u8>, String> {
     Err("this build draws no PNG (its feature `png` is off); it draws SVG".to_owned())
 }
 
-pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    if arguments.format == Format::Png && arguments.output.is_none() {
+/// What of a picture is not drawn as it is written in PNG, in a sentence.
+#[cfg(feature = "png")]
+fn undrawn(svg: &str) -> Option<String> {
+    let letters = super::png::without_outline(svg);
+    let shown: String = letters.iter().take(8).map(|letter| format!(" {letter}")).collect();
+    (!letters.is_empty()).then(|| {
+        format!("the font for PNG has the letters of Western Europe: instead of{shown} their numbers in Unicode are drawn; `--format svg` has the letters")
+    })
+}
+
+#[cfg(not(feature = "png"))]
+fn undrawn(_: &str) -> Option<String> {
+    None
+}
+
+/// Refuses to print what is no text.
+pub(super) fn may_print(format: Format, output: Option<&Path>) -> miette::Result<()> {
+    if format == Format::Png && output.is_none() {
         let failure = Failure::new("a PNG is written to a file");
         return Err(failure.help("such as `--output app.png`").into());
     }
+    Ok(())
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    may_print(arguments.format, arguments.output.as_deref())?;
     let cache = shell.project()?;
     let given = arguments.properties.given();
     let loaded = if arguments.application.as_os_str() == "-" {
@@ -236,8 +257,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let text = graph::render(&drawing, format);
     match &arguments.output {
         Some(path) if arguments.format == Format::Png => {
-            let dots = dots(&text.to_string());
-            write::file(path, &dots.map_err(Failure::new)?)?;
+            let svg = text.to_string();
+            write::file(path, &dots(&svg).map_err(Failure::new)?)?;
+            if let Some(what) = undrawn(&svg) {
+                shell.say(what);
+            }
         }
         Some(path) => write::file(path, text.as_bytes())?,
         None => shell.out(text)?,

@@ -86,11 +86,17 @@ fn outline(attributes: &str, text: &str, before: &str, [regular, bold]: [&Face<'
     let face = if is_mark || has("title") { bold } else { regular };
     let text = plain(text);
     let scale = size / f32::from(face.units_per_em());
-    let glyphs: Vec<(GlyphId, f32)> = text
+    let advance_of = |glyph| f32::from(face.glyph_hor_advance(glyph).unwrap_or_default()) * scale;
+    let glyphs: Vec<(Drawn, f32)> = text
         .chars()
-        .map(|letter| {
-            let glyph = face.glyph_index(letter).unwrap_or_default();
-            (glyph, f32::from(face.glyph_hor_advance(glyph).unwrap_or_default()) * scale)
+        .map(|letter| match face.glyph_index(letter) {
+            Some(glyph) => (Drawn::Glyph(glyph), advance_of(glyph)),
+            None if is_unseen(letter) => (Drawn::Number(String::new()), 0.0),
+            None => {
+                let number = Drawn::Number(number_of(letter));
+                let advance = number.columns() * advance_of(zero(face)) * SMALL + size * 0.3;
+                (number, advance)
+            }
         })
         .collect();
     let natural: f32 = glyphs.iter().map(|(_, advance)| advance).sum();
@@ -99,12 +105,98 @@ fn outline(attributes: &str, text: &str, before: &str, [regular, bold]: [&Face<'
     let (x, y) = (number("x").unwrap_or_default(), number("y").unwrap_or_default());
     let x = if has("title") || has("said") { x } else { x - width / 2.0 };
     let mut pen = Pen { path: String::new(), x, y, scale: (scale * stretch, scale) };
-    for (glyph, advance) in glyphs {
-        // A blank has no outline.
-        let _ = face.outline_glyph(glyph, &mut pen);
+    for (drawn, advance) in glyphs {
+        match drawn {
+            // A blank has no outline.
+            Drawn::Glyph(glyph) => drop(face.outline_glyph(glyph, &mut pen)),
+            Drawn::Number(number) if number.is_empty() => {}
+            Drawn::Number(number) => boxed(&number, face, size, advance * stretch, &mut pen),
+        }
         pen.x += advance * stretch;
     }
     format!("<path class=\"text {class}\" d=\"{}\"/>", pen.path)
+}
+
+/// What stands for a letter.
+enum Drawn {
+    Glyph(GlyphId),
+    /// Its number in Unicode, in two rows within a frame: the font has no outline of it, and an empty frame would say nothing.
+    Number(String),
+}
+
+impl Drawn {
+    /// How many digits stand in a row.
+    fn columns(&self) -> f32 {
+        match self {
+            Drawn::Number(digits) if digits.len() > 4 => 3.0,
+            _ => 2.0,
+        }
+    }
+}
+
+/// How small the digits of a number are beside letters.
+const SMALL: f32 = 0.5;
+
+fn number_of(letter: char) -> String {
+    let number = u32::from(letter);
+    if number > 0xffff { format!("{number:06X}") } else { format!("{number:04X}") }
+}
+
+/// Whether a letter is not seen anyway: it joins or orders others.
+fn is_unseen(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+fn zero(face: &Face<'_>) -> GlyphId {
+    face.glyph_index('0').unwrap_or_default()
+}
+
+/// The letters of a picture that are drawn as their numbers, each once.
+pub(crate) fn without_outline(svg: &str) -> Vec<char> {
+    let Ok(face) = Face::parse(REGULAR, 0) else { return Vec::new() };
+    let texts = svg.split("<text").skip(1).filter_map(|rest| {
+        let (_, rest) = rest.split_once('>')?;
+        rest.split('<').next()
+    });
+    let mut all: Vec<char> = Vec::new();
+    for letter in texts.flat_map(|text| plain(text).chars().collect::<Vec<char>>()) {
+        if face.glyph_index(letter).is_none() && !is_unseen(letter) && !all.contains(&letter) {
+            all.push(letter);
+        }
+    }
+    all
+}
+
+/// Writes a number in two rows, with a frame around.
+fn boxed(number: &str, face: &Face<'_>, size: f32, width: f32, pen: &mut Pen) {
+    let (x, y, scale) = (pen.x, pen.y, pen.scale);
+    let frame = |path: &mut String, inset: f32, is_inner: bool| {
+        let (left, right) = (x + size * 0.05 + inset, x + width - size * 0.05 - inset);
+        let (top, bottom) = (y - size * 0.85 + inset, y + size * 0.15 - inset);
+        // Inside, the other way round: that is left open.
+        let corners = match is_inner {
+            false => [(left, top), (right, top), (right, bottom), (left, bottom)],
+            true => [(left, top), (left, bottom), (right, bottom), (right, top)],
+        };
+        for (at, (x, y)) in corners.into_iter().enumerate() {
+            let _ = write!(path, "{}{x:.2} {y:.2} ", if at == 0 { 'M' } else { 'L' });
+        }
+        path.push('Z');
+    };
+    frame(&mut pen.path, 0.0, false);
+    frame(&mut pen.path, size * 0.06, true);
+    let columns = number.len().div_ceil(2);
+    let advance = f32::from(face.glyph_hor_advance(zero(face)).unwrap_or_default());
+    let advance = advance * scale.0 * SMALL;
+    let left = x + (width - advance * columns as f32) / 2.0;
+    pen.scale = (scale.0 * SMALL, scale.1 * SMALL);
+    for (at, digit) in number.chars().enumerate() {
+        let (row, column) = (at / columns, at % columns);
+        pen.x = left + advance * column as f32;
+        pen.y = y - size * if row == 0 { 0.40 } else { -0.04 };
+        let _ = face.outline_glyph(face.glyph_index(digit).unwrap_or_default(), pen);
+    }
+    (pen.x, pen.y, pen.scale) = (x, y, scale);
 }
 
 /// A text without its escapes.
@@ -180,6 +272,22 @@ mod tests {
         let escaped = dark(&picture("<text x=\"40\" y=\"40\">&amp;</text>", 80));
         let whole = dark(&picture("<text x=\"40\" y=\"40\">&amp;amp;</text>", 80));
         assert!(whole > 2 * escaped, "{escaped} {whole}");
+    }
+
+    /// What the font has no letter for is drawn as its number, and not as an empty frame that is the same for all.
+    #[test]
+    fn letters_of_other_scripts_are_drawn_as_their_numbers() {
+        let drawn_of = |text: &str| {
+            let svg = picture(&format!("<text x=\"60\" y=\"40\">{text}</text>"), 120);
+            (drawn(&svg).expect("it is drawn"), without_outline(&svg))
+        };
+        let [(first, _), (second, letters), (third, _)] =
+            ["語", "語言語", "\u{1f600}"].map(drawn_of);
+        assert!(first != second && first != third && second != third);
+        assert_eq!(letters, ['語', '言']);
+        assert_ne!(drawn_of("語").0, drawn_of("言").0, "they can be told from each other");
+        assert_eq!(drawn_of("a\u{200b}b").0, drawn_of("ab").0);
+        assert!(drawn_of("Größe ça &amp; Œuvre").1.is_empty());
     }
 
     #[test]

@@ -33,7 +33,7 @@ struct Reply {
     status: u16,
     /// Oozie's code and message, where it refuses.
     refusal: Option<(String, String)>,
-    body: String,
+    body: Vec<u8>,
 }
 
 /// A kind of jobs in lists: the parameter, the name of the list, and the fields of id and name.
@@ -175,8 +175,13 @@ fn moment(value: &Value) -> Option<i64> {
 }
 
 impl Reply {
-    /// The body, or why the server refused.
+    /// The body as a text, or why the server refused.
     fn done(self) -> miette::Result<String> {
+        self.bytes().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The same as it was sent.
+    fn bytes(self) -> miette::Result<Vec<u8>> {
         match (self.refusal, self.status) {
             (Some((_, message)), _) => {
                 Err(Failure::new(format!("the server refuses: {message}")).into())
@@ -260,13 +265,17 @@ impl Server {
         let refusal = header("oozie-error-code")
             .map(|code| (code.clone(), header("oozie-error-message").unwrap_or(code)))
             .filter(|_| status >= 400);
-        let body = answer.body_mut().with_config().limit(LARGEST).read_to_string();
+        let body = answer.body_mut().with_config().limit(LARGEST).read_to_vec();
         let body = body.map_err(|error| unreachable(error.to_string()))?;
         Ok(Reply { status, refusal, body })
     }
 
     fn get_job(&self, id: &str, query: &[(&str, &str)]) -> miette::Result<String> {
-        self.ask("GET", &format!("v2/job/{}", escaped(id)), query, None)?.done()
+        self.ask_job(id, query)?.done()
+    }
+
+    fn ask_job(&self, id: &str, query: &[(&str, &str)]) -> miette::Result<Reply> {
+        self.ask("GET", &format!("v2/job/{}", escaped(id)), query, None)
     }
 
     fn put_job(
@@ -470,17 +479,20 @@ impl Server {
         let form = match format {
             graph::Format::Dot => "dot",
             graph::Format::Svg => "svg",
-            _ => {
-                return Err(
-                    Failure::new("of what a server draws, `dot` and `svg` are read here").into()
-                );
-            }
+            graph::Format::Png => "png",
+            _ => return Err(Failure::new("a server draws `dot`, `svg` and `png`").into()),
         };
+        graph::may_print(format, output)?;
         let query = [("show", "graph"), ("format", form), ("show-kill", "true")];
-        let picture = self.get_job(&self.resolve(id)?, &query)?;
+        let picture = self.ask_job(&self.resolve(id)?, &query)?.bytes()?;
+        // As servers do that cannot draw a form.
+        let begins = |start: &[u8]| picture.trim_ascii_start().starts_with(start);
+        if form == "png" && !begins(b"\x89PNG") {
+            return Err(Failure::new("the server answered with something that is no PNG").into());
+        }
         match output {
-            Some(path) => write::file(path, picture.as_bytes())?,
-            None => shell.out(picture)?,
+            Some(path) => write::file(path, &picture)?,
+            None => shell.out(String::from_utf8_lossy(&picture).into_owned())?,
         }
         Ok(Exit::Success)
     }

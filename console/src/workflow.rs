@@ -103,6 +103,12 @@ fn overview(job: &Workflow, svg: &Result<String, String>, bars: &[Bar], now: i64
                     Ok(svg) => div.graph #graph data-live data-job=(job.id) tabindex="0" role="group" aria-label="Graph; its nodes can be opened" { (picture(svg, &job.id)) },
                     Err(why) => p.fault { (plain(why)) },
                 }
+                @if svg.is_ok() {
+                    p { "As a file: " @for (at, form) in ["png", "svg", "dot"].into_iter().enumerate() {
+                        @if at > 0 { ", " }
+                        a href=(format!("v2/job/{}?show=graph&format={form}&show-kill=true", part(&job.id))) { (form.to_uppercase()) }
+                    } }
+                }
             }
             div {
                 section #panel aria-live="polite" aria-label="The node that was chosen" {
