@@ -244,8 +244,10 @@ impl Keeper {
         }
         let Some(origin) = (asked.header)("origin") else { return Ok(()) };
         let host = (asked.header)("host").unwrap_or_default();
+        // Where TLS is not ours, that of a proxy may be before us.
+        let is_scheme = |scheme| scheme == "https" || (scheme == "http" && !self.rules.is_https);
         match origin.split_once("://") {
-            Some((_, from)) if from.eq_ignore_ascii_case(&host) => Ok(()),
+            Some((scheme, from)) if is_scheme(scheme) && from.eq_ignore_ascii_case(&host) => Ok(()),
             _ => Err(refused()),
         }
     }

@@ -146,7 +146,10 @@ impl Answer {
                 response.headers_mut().append(HeaderName::from_static(name), value);
             }
         }
-        response.headers_mut().insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+        let headers = response.headers_mut();
+        headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+        // Definitions and logs are texts of others: no browser is to take them for a page.
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         let reason =
             self.reason.map(|reason| hyper::ext::ReasonPhrase::try_from(reason.into_bytes()));
         if let Some(Ok(reason)) = reason {

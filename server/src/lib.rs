@@ -28,10 +28,12 @@ pub use answer::Fault;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{ConnectInfo, Request as HttpRequest, State};
+use axum::http::Version;
 use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use backend::Backend;
+use http_body_util::LengthLimitError;
 pub use layout::laid_out;
 use request::{Request, decoded, parameters};
 use tokio::net::TcpListener;
@@ -205,6 +207,16 @@ type Own = Vec<(header::HeaderName, String)>;
 async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Reply, Own) {
     let status = |status| (Reply::Answer(Answer { status, ..Answer::done() }), Own::new());
     let (parts, body) = http.into_parts();
+    let is_of_probe = matches!(parts.uri.path(), "/healthz" | "/readyz");
+    if is_of_probe && !matches!(parts.method.as_str(), "GET" | "HEAD") {
+        return (
+            Reply::Answer(Answer { status: 405, ..Answer::done() }.with("allow", "GET, HEAD")),
+            Own::new(),
+        );
+    }
+    if !is_for_one_host(&parts) {
+        return status(400);
+    }
     let parts = Arc::new(parts);
     let (there, asks) = (site.clone(), parts.clone());
     // To try a password takes a while.
@@ -221,7 +233,9 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
     let most = if parts.uri.path() == "/oozie/upload" { LARGEST_UPLOAD } else { LARGEST_BODY };
     let body = match tokio::time::timeout(BODY, to_bytes(body, most)).await {
         Ok(Ok(body)) => body.to_vec(),
-        Ok(Err(_)) => return status(413),
+        Ok(Err(error)) if is_too_long(&error) => return status(413),
+        // It does not have the form that its head says, or the client went away.
+        Ok(Err(_)) => return status(400),
         Err(_) => return status(408),
     };
     let site = site.clone();
@@ -230,6 +244,34 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
         routed(&site, &parts, request)
     });
     (done.await.unwrap_or_else(|_| status(500).0), own)
+}
+
+/// Whether a request names one host: by HTTP/1.1 it has to name one, and one in its first line would be another than what is looked
+/// at afterwards.
+fn is_for_one_host(parts: &Parts) -> bool {
+    let mut hosts = parts.headers.get_all(header::HOST).iter();
+    let (host, another) = (hosts.next(), hosts.next());
+    let of_line = parts.uri.authority().map(|authority| authority.as_str());
+    match host {
+        Some(host) => {
+            let named = host.to_str().ok();
+            let is_same = |line: &str| named.is_some_and(|named| named.eq_ignore_ascii_case(line));
+            another.is_none() && named.is_some() && of_line.is_none_or(is_same)
+        }
+        None => parts.version < Version::HTTP_11 && of_line.is_none(),
+    }
+}
+
+/// Whether a body was not read to its end for it is too long.
+fn is_too_long(error: &axum::Error) -> bool {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = at {
+        if error.is::<LengthLimitError>() {
+            return true;
+        }
+        at = error.source();
+    }
+    false
 }
 
 /// What a request says, its body left out.

@@ -50,6 +50,7 @@ mod fuzz_seeds;
 mod graph;
 mod holders;
 mod hostile_jobs;
+mod hostile_requests;
 mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;

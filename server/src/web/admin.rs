@@ -118,7 +118,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
 fn libraries(shared: &Shared, request: &Request) -> Result<Value, Fault> {
     let wanted = request.parameter("lib").filter(|pattern| !pattern.is_empty());
     let pattern = wanted.map(|pattern| Regex::new(&format!("^(?:{pattern})$"))).transpose();
-    let pattern = pattern.map_err(|error| Fault::internal(format!("lib: {error}")))?;
+    let pattern = pattern.map_err(|_| Fault::value("lib", wanted.unwrap_or_default()))?;
     let mut parts = Vec::new();
     for (name, files) in shared.backend.share_library()?.unwrap_or_default() {
         match &pattern {

@@ -358,7 +358,9 @@ fn picture(
         }
         "svg" => {
             let svg = shared.backend.picture(id.job, with_kills)?;
-            Ok(Answer::of("image/svg+xml", svg))
+            // Opened by itself it is a document, which has its style and nothing else.
+            let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+            Ok(Answer::of("image/svg+xml", svg).with("content-security-policy", policy))
         }
         "dot" => {
             let record = workflow_record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;

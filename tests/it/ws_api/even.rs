@@ -152,9 +152,20 @@ impl Even {
     fn now(&self, text: &str) -> String {
         let now = second_of_day(&Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC));
         let is_now = |second: i64| second % 3600 != 0 || (self.began - 60..=now).contains(&second);
-        let text = DATE.replace_all(text, |found: &Captures<'_>| match moment(found) {
-            Some((date, second)) if date == self.today && is_now(second) => "<now>".to_owned(),
-            _ => found[0].to_owned(),
+        // In a zone ahead of UTC, or behind, it may be another day already, or still.
+        let is_today = |date: Date, after: &str| {
+            let elsewhere = [" IST", " JST", " EST"].iter().any(|zone| after.starts_with(zone));
+            let days = self.today.until(date).expect("days").get_days();
+            days == 0 || (elsewhere && days.abs() == 1)
+        };
+        let text = DATE.replace_all(text, |found: &Captures<'_>| {
+            let after = found.get(0).map_or("", |all| &text[all.end()..]);
+            match moment(found) {
+                Some((date, second)) if is_today(date, after) && is_now(second) => {
+                    "<now>".to_owned()
+                }
+                _ => found[0].to_owned(),
+            }
         });
         text.into_owned()
     }
