@@ -265,8 +265,16 @@ fn texts_without_a_file_and_without_a_workspace() {
     let own: Vec<String> = said(&found).into_iter().map(|said| said.3).collect();
     assert_eq!(own, rules(report["findings"].as_array().expect("a list")));
     assert!(!own.is_empty());
-    editor.replace(&untitled, 2, FINE);
-    assert_eq!(editor.findings(&untitled, 2), []);
+    // What a finding offers is offered here as well.
+    editor.replace(&untitled, 2, &LOST.replace("nowhere", "edn"));
+    let found = editor.findings(&untitled, 2);
+    let (document, range) = (json!({"uri": untitled}), found[0].range);
+    let asked = json!({"textDocument": document, "range": range, "context": {"diagnostics": []}});
+    let actions = editor.ask("textDocument/codeAction", asked).expect("an answer");
+    let mut titles = actions.as_array().into_iter().flatten().map(|action| &action["title"]);
+    assert!(titles.any(|title| title == "Rename to `end`"), "{actions:#?}");
+    editor.replace(&untitled, 3, FINE);
+    assert_eq!(editor.findings(&untitled, 3), []);
     // A file of no workspace is as `ankus check FILE` has it.
     let (_other, lone) = folder_with(&[("workflow.xml", LOST), ("job.properties", "a=1\n")]);
     let file = lone.join("workflow.xml");

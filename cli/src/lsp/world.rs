@@ -471,14 +471,24 @@ impl World {
         }
     }
 
-    /// Checks a text that is no file, as one on the standard input.
+    /// Checks a text that is no file.
     fn check_alone(&self, document: &Arc<Document>) {
-        let Some(kind) = document.kind() else { return self.send(document, Vec::new()) };
-        let project = Project::open(Invocation { goes_on: true, ..self.invocation.clone() });
-        let own = match project {
-            Ok(project) => project.own_settings().settings,
+        let stop = self.stop();
+        let found = match self.report_alone(document, &stop) {
+            Ok(report) => report.map(|report| self.told(document, &report)).unwrap_or_default(),
             Err(why) => return self.complain(&format!("{why:#}")),
         };
+        if stop() {
+            return self.now(Job::Open(document.uri.as_str().to_owned()), false);
+        }
+        self.send(document, found);
+    }
+
+    /// What is found in a text that is no file, as in one on the standard input; `None` for what is none of Oozie's.
+    fn report_alone(&self, document: &Document, stop: &Stop) -> miette::Result<Option<Report>> {
+        let Some(kind) = document.kind() else { return Ok(None) };
+        let project = Project::open(Invocation { goes_on: true, ..self.invocation.clone() })?;
+        let own = project.own_settings().settings;
         let settings = self.preferences().over(&own).map_or(own, Arc::new);
         let input = Input {
             settings: &settings,
@@ -486,17 +496,18 @@ impl World {
             now: Some(settings.now.unwrap_or_else(ankus_project::today)),
             ..Input::of(&document.source, kind)
         };
-        let stop = self.stop();
-        let outcome = limits::stoppable(Arc::clone(&stop), || limits::check_text(&input));
-        if stop() {
-            return self.now(Job::Open(document.uri.as_str().to_owned()), false);
-        }
+        let outcome = limits::stoppable(Arc::clone(stop), || limits::check_text(&input));
         let mut report = Report::default();
         report.take(Part::new(&input, outcome));
         report.finish();
-        let one = |finding| findings::diagnostic(finding, &report, &document.uri, &self.client.can);
-        let found = report.findings.iter().map(one).collect();
-        self.send(document, found);
+        Ok(Some(report))
+    }
+
+    /// The findings of a report as the client has them.
+    fn told(&self, document: &Document, report: &Report) -> Vec<Diagnostic> {
+        let can = &self.client.can;
+        let one = |finding| findings::diagnostic(finding, report, &document.uri, can);
+        report.findings.iter().map(one).collect()
     }
 
     /// Says when some text has changed from now on.
@@ -687,13 +698,20 @@ impl World {
 
     /// What was found in an open text, as the check has it and as the client does.
     pub(super) fn findings_in(&self, document: &Document) -> (Vec<Found>, Vec<Diagnostic>) {
-        let root = document.path.as_ref().and_then(|path| self.root_of(path));
-        let report = root.and_then(|root| root.report(&document.source.path, Some(document)));
+        let report = match &document.path {
+            Some(path) => {
+                let root = self.root_of(path);
+                root.and_then(|root| root.report(&document.source.path, Some(document)))
+            }
+            None => {
+                let stop = self.stop();
+                let report = self.report_alone(document, &stop).ok().flatten();
+                report.filter(|_| !stop())
+            }
+        };
         let Some(report) = report else { return Default::default() };
-        let can = &self.client.can;
-        let one = |finding| findings::diagnostic(finding, &report, &document.uri, can);
-        let told = report.findings.iter().map(one).collect();
-        (report.findings.iter().map(|finding| finding.diagnostic.clone()).collect(), told)
+        let found = report.findings.iter().map(|finding| finding.diagnostic.clone()).collect();
+        (found, self.told(document, &report))
     }
 
     /// What is reported of all files, by their URIs.
