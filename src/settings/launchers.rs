@@ -12,8 +12,8 @@ use toml::de::DeValue;
 
 /// The name of the launcher of this machine.
 pub const LOCAL: &str = "local";
-/// The type whose programs run on this machine alone: they go to another host by themselves.
-pub const LOCAL_ALONE: [&str; 1] = ["ssh"];
+/// The types whose programs run on this machine alone: they go to another host by themselves, or bring here what lies elsewhere.
+pub const LOCAL_ALONE: [&str; 2] = ["git", "ssh"];
 
 /// A place for programs beside this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -238,6 +238,8 @@ fn what_a_launcher_cannot_be_told_is_refused() {
             "no launcher is named `egde`",
         ),
         (edge.to_owned() + "[launchers.ssh]\nlauncher = \"edge\"\n", "cannot carry ssh actions"),
+        // The clone would stay there.
+        (edge.to_owned() + "[launchers.git]\nlauncher = \"edge\"\n", "cannot carry git actions"),
         (edge.to_owned() + "image = \"x\"\n", "unknown key `image`"),
         ("[launchers.edge]\nkind = \"ssh\"\n".to_owned(), "the launcher `edge` has no `host`"),
         ("[launchers.edge]\nkind = \"tape\"\n".to_owned(), "kind"),
