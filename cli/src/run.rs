@@ -163,7 +163,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
         store::say_idle(&settings, shell);
-        for note in unheeded(&submit, &files, &settings)? {
+        // Nothing is started, but what a run would do without depends on where its programs would run.
+        let working = shell.working_project().and_then(|project| project.settings(path));
+        let working = working.map_or_else(|_| settings.clone(), |loaded| loaded.settings);
+        for note in unheeded(&submit, &files, &working)? {
             shell.say(note.text);
         }
         for (name, value) in &submit.properties {

@@ -85,6 +85,7 @@ mod sink;
 mod site;
 mod site_functions;
 mod slips;
+mod staged;
 mod stores;
 mod storms;
 mod strangers;

@@ -111,6 +111,14 @@ const HIVES: &[&str] = &["hive", "hive2"];
 const NO_LAUNCHER: &str =
     "the program runs as a process of its host, not in a container of a launcher";
 const LIVY: &str = "Livy starts the program, with options and variables of its own";
+const CONTAINER_MEMORY: &str = "memory of the container";
+const CONTAINER_CORES: &str = "virtual cores of the container";
+const CONTAINER_QUEUE: &str =
+    "the queue of the application; counts for the limits of queues as well";
+const CONTAINER_PRIORITY: &str = "the priority of the application";
+const POD_MEMORY: &str = "the limit of the pod's memory";
+const POD_CORES: &str = "the limit of the pod's processors";
+const OVERRIDE: &str = "`false` leaves the older names of map-reduce out";
 const NO_ACL: &str = "there is no launcher's job that others could see or change";
 
 /// The elements.
@@ -284,22 +292,34 @@ pub const ELEMENTS: &[Row] = &[
 /// What becomes of settings of `<launcher>` where places know of such things, in place of the rows for all. The properties
 /// `oozie.launcher.*` of the same names fare alike.
 const OF_PLACES: &[(Where, &str, Effect)] = &[
-    (Where::Yarn, "memory.mb", Carried("memory of the container")),
-    (Where::Yarn, "vcores", Carried("virtual cores of the container")),
-    (
-        Where::Yarn,
-        "queue",
-        Carried("the queue of the application; counts for the limits of queues as well"),
-    ),
-    (Where::Yarn, "priority", Carried("the priority of the application")),
-    (Where::Kubernetes, "memory.mb", Carried("the limit of the pod's memory")),
-    (Where::Kubernetes, "vcores", Carried("the limit of the pod's processors")),
+    (Where::Yarn, "memory.mb", Carried(CONTAINER_MEMORY)),
+    (Where::Yarn, "yarn.app.mapreduce.am.resource.mb", Carried(CONTAINER_MEMORY)),
+    (Where::Yarn, "mapreduce.map.memory.mb", Carried(CONTAINER_MEMORY)),
+    (Where::Yarn, "mapred.job.map.memory.mb", Carried(CONTAINER_MEMORY)),
+    (Where::Yarn, "vcores", Carried(CONTAINER_CORES)),
+    (Where::Yarn, "yarn.app.mapreduce.am.resource.cpu-vcores", Carried(CONTAINER_CORES)),
+    (Where::Yarn, "mapreduce.map.cpu.vcores", Carried(CONTAINER_CORES)),
+    (Where::Yarn, "queue", Carried(CONTAINER_QUEUE)),
+    (Where::Yarn, "mapreduce.job.queuename", Carried(CONTAINER_QUEUE)),
+    (Where::Yarn, "mapred.job.queue.name", Carried(CONTAINER_QUEUE)),
+    (Where::Yarn, "priority", Carried(CONTAINER_PRIORITY)),
+    (Where::Yarn, "mapreduce.job.priority", Carried(CONTAINER_PRIORITY)),
+    (Where::Yarn, "mapred.job.priority", Carried(CONTAINER_PRIORITY)),
+    (Where::Yarn, "override", Carried(OVERRIDE)),
+    (Where::Kubernetes, "memory.mb", Carried(POD_MEMORY)),
+    (Where::Kubernetes, "yarn.app.mapreduce.am.resource.mb", Carried(POD_MEMORY)),
+    (Where::Kubernetes, "mapreduce.map.memory.mb", Carried(POD_MEMORY)),
+    (Where::Kubernetes, "mapred.job.map.memory.mb", Carried(POD_MEMORY)),
+    (Where::Kubernetes, "vcores", Carried(POD_CORES)),
+    (Where::Kubernetes, "yarn.app.mapreduce.am.resource.cpu-vcores", Carried(POD_CORES)),
+    (Where::Kubernetes, "mapreduce.map.cpu.vcores", Carried(POD_CORES)),
     (
         Where::Kubernetes,
         "queue",
         Carried("counts for the limits of queues (`[launchers]`); a pod has none"),
     ),
     (Where::Kubernetes, "priority", Without("a pod has no priority that could be named so")),
+    (Where::Kubernetes, "override", Carried(OVERRIDE)),
     (Where::Livy, "java-opts", Without(LIVY)),
     (Where::Livy, "javaopts", Without(LIVY)),
     (Where::Livy, "env", Without(LIVY)),
@@ -444,9 +464,6 @@ pub fn element(kind: &str, name: &str, at: Where) -> Option<Effect> {
     {
         return Some(*effect);
     }
-    if kind == "spark" && name == "archive" && at != Where::Here {
-        return Some(Refused("only a program of this machine finds it unpacked and packed"));
-    }
     find(ELEMENTS, kind, name)
 }
 
@@ -564,8 +581,7 @@ pub fn page() -> String {
     }
     out.push_str(
         "\n## At other places\n\n\
-         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these. \
-         `<archive>` of a spark action is refused there, but for `livy`.\n\n\
+         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these.\n\n\
          | `<launcher>` | ssh | yarn | kubernetes | livy |\n| --- | --- | --- | --- | --- |\n",
     );
     for name in
@@ -574,6 +590,22 @@ pub fn page() -> String {
         let _ = write!(out, "| `{name}` |");
         for at in &Where::ALL[1..] {
             let effect = element("spark", &format!("launcher/{name}"), *at);
+            let _ = write!(out, " {} |", effect.map(told).unwrap_or_default());
+        }
+        out.push('\n');
+    }
+    let elements = ["memory.mb", "vcores", "queue", "priority", "java-opts", "env"];
+    let mut names: Vec<&str> = OF_PLACES.iter().map(|row| row.1).collect();
+    let mut seen: std::collections::BTreeSet<&str> = elements.into();
+    names.retain(|name| seen.insert(name));
+    out.push_str(
+        "\n| property | ssh | yarn | kubernetes | livy |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for name in names {
+        let property_name = format!("oozie.launcher.{name}");
+        let _ = write!(out, "| `{property_name}` |");
+        for at in &Where::ALL[1..] {
+            let effect = property("spark", &property_name, *at);
             let _ = write!(out, " {} |", effect.map(told).unwrap_or_default());
         }
         out.push('\n');

@@ -63,8 +63,8 @@ pub struct Request<'a, 'input> {
     pub configuration_file: &'a str,
     /// Path of the same as Java properties.
     pub properties_file: &'a str,
-    /// Finds the jar of Hadoop's streaming.
-    pub streaming_jar: &'a dyn Fn() -> Option<String>,
+    /// Finds the jar of Hadoop's streaming, or says where to name one.
+    pub streaming_jar: &'a dyn Fn() -> Result<String, String>,
     /// Path of the file that a `java` action writes its captured output to.
     pub output_file: &'a str,
     /// Paths of this machine for what elements name, by the names of the elements.
@@ -244,11 +244,8 @@ impl Parts<'_, '_, '_> {
                 .collect::<Vec<_>>()
         };
         if let Some(streaming) = group("streaming") {
-            let jar = (self.request.streaming_jar)().ok_or_else(|| {
-                let message = "there is no hadoop-streaming.jar in the action's folder, below HADOOP_HOME or beside the \
-                               program `hadoop`; name one in ankus.toml: [tools] hadoop-streaming = \"/path/to.jar\"";
-                Refusal::new(Class::Error, "JA018", message)
-            })?;
+            let jar = (self.request.streaming_jar)()
+                .map_err(|message| Refusal::new(Class::Error, "JA018", message))?;
             let mut generic = vec!["jar".to_owned(), jar];
             generic.extend(["-conf".to_owned(), self.request.configuration_file.to_owned()]);
             let mut specific = Vec::new();
@@ -717,7 +714,7 @@ mod tests {
             user: "ann",
             configuration_file: "action.xml",
             properties_file: "action.properties",
-            streaming_jar: &|| Some("/h/streaming.jar".to_owned()),
+            streaming_jar: &|| Ok("/h/streaming.jar".to_owned()),
             output_file: "out",
             places: &BTreeMap::new(),
             jars: &["a.jar".to_owned()],

@@ -10,6 +10,19 @@ use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::{Class, Run};
 use std::path::Path;
 
+/// What `<launcher>` says, by the names of properties without their `oozie.launcher.`: the server's own, then those of
+/// map-reduce, which a launcher takes over. (`reference` of the language, 5.3.)
+const MEMORY: [&str; 4] = [
+    "memory.mb",
+    "yarn.app.mapreduce.am.resource.mb",
+    "mapreduce.map.memory.mb",
+    "mapred.job.map.memory.mb",
+];
+const VCORES: [&str; 3] =
+    ["vcores", "yarn.app.mapreduce.am.resource.cpu-vcores", "mapreduce.map.cpu.vcores"];
+const QUEUE: [&str; 3] = ["queue", "mapreduce.job.queuename", "mapred.job.queue.name"];
+const PRIORITY: [&str; 3] = ["priority", "mapreduce.job.priority", "mapred.job.priority"];
+
 /// Which of the kinds of places one is.
 pub(super) fn kind_of(place: &Place) -> Where {
     match place.system {
@@ -53,22 +66,28 @@ impl Workplace<'_, '_> {
         if !place.system.has_resources() {
             return Ok(Resources::default());
         }
-        let text = |name: &str| {
-            let found = request.configuration.get(&format!("oozie.launcher.{name}"));
-            found.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+        let own = "oozie.launcher.override";
+        let overrides = request.configuration.get(own).is_none_or(|value| value.trim() != "false");
+        // The first that is there counts; older names only where the launcher takes them over.
+        let text = |names: &[&'static str]| {
+            let names = &names[..if overrides { names.len() } else { 1 }];
+            names.iter().find_map(|name| {
+                let value = request.configuration.get(&format!("oozie.launcher.{name}"))?.trim();
+                (!value.is_empty()).then(|| (*name, value.to_owned()))
+            })
         };
-        let number = |name: &str| match text(name) {
+        let number = |names: &[&'static str]| match text(names) {
             None => Ok(None),
-            Some(value) => value.parse().map(Some).map_err(|_| {
+            Some((name, value)) => value.parse().map(Some).map_err(|_| {
                 let message = format!("oozie.launcher.{name} is not a number: `{value}`");
                 refusal(Class::Error, "JA018", message)
             }),
         };
         Ok(Resources {
-            memory_mb: number("memory.mb")?,
-            vcores: number("vcores")?,
-            queue: text("queue"),
-            priority: number("priority")?,
+            memory_mb: number(&MEMORY)?,
+            vcores: number(&VCORES)?,
+            queue: text(&QUEUE).map(|(_, queue)| queue),
+            priority: number(&PRIORITY)?,
         })
     }
 
@@ -91,9 +110,6 @@ impl Workplace<'_, '_> {
         let takes_files = matches!(place.system, System::Livy(_));
         if command.is_job && takes_files {
             return Err(cannot("a map-reduce job"));
-        }
-        if kind == "spark" && !takes_files && !request.shipped.archives.is_empty() {
-            return Err(cannot("the <archive> of a spark action"));
         }
         let brought = work.join(&command.tool);
         let program = match place.tools.get(&command.tool) {

@@ -344,7 +344,7 @@ impl Workplace<'_, '_> {
     }
 
     /// Where the jar of Hadoop's streaming is: named in the settings, brought by the action, or part of the installation.
-    fn streaming_jar(&self, work: &Path) -> Option<String> {
+    fn streaming_jar(&self, work: &Path) -> Result<String, String> {
         let is_it = |name: &str| {
             name.starts_with("hadoop-streaming")
                 && name.ends_with(".jar")
@@ -353,12 +353,19 @@ impl Workplace<'_, '_> {
         let place = self.needs.places.get("map-reduce");
         let tools = place.map_or(self.needs.tools, |place| &place.tools);
         if let Some(given) = tools.get("hadoop-streaming") {
-            return Some(given.clone());
+            return Ok(given.clone());
         }
         let mut folders = vec![work.to_owned()];
-        if place.is_some() {
+        if let Some(place) = place {
             // What this machine has of Hadoop is not there.
-            return newest_jar(&folders, is_it).map(|path| self.text(&path));
+            let brought = newest_jar(&folders, is_it).map(|path| self.text(&path));
+            return brought.ok_or_else(|| {
+                let name = &place.name;
+                format!(
+                    "there is no hadoop-streaming.jar in the action's folder, and nothing says where the launcher `{name}` has one: \
+                     [launchers.{name}] tools = {{ hadoop-streaming = \"/path/to.jar\" }}"
+                )
+            });
         }
         let homes = ["HADOOP_MAPRED_HOME", "HADOOP_HOME", "HADOOP_COMMON_HOME"];
         folders.extend(homes.iter().filter_map(|name| self.variable(name)).map(PathBuf::from));
@@ -368,7 +375,11 @@ impl Workplace<'_, '_> {
         {
             folders.extend(program.ancestors().nth(2).map(Path::to_owned));
         }
-        newest_jar(&folders, is_it).map(|path| self.text(&path))
+        newest_jar(&folders, is_it).map(|path| self.text(&path)).ok_or_else(|| {
+            "there is no hadoop-streaming.jar in the action's folder, below HADOOP_HOME or beside the program `hadoop`; name \
+             one in ankus.toml: [tools] hadoop-streaming = \"/path/to.jar\""
+                .to_owned()
+        })
     }
 
     /// Who the programs are in a cluster that believes them: whom the environment names, else the user of the job.
@@ -651,12 +662,29 @@ impl Workplace<'_, '_> {
             .map_err(|error| own(&error, &target))
     }
 
+    /// Where the program finds an archive as it was, beside the unpacked one. To another place it goes with the attempt.
+    fn beside(&self, source: PathBuf) -> Result<PathBuf, Refusal> {
+        let copies = self.folder.join(COPIES);
+        if !self.needs.places.contains_key(self.element.tag_name().name())
+            || source.starts_with(&copies)
+        {
+            return Ok(source);
+        }
+        let number = fs::read_dir(&copies).map_or(0, Iterator::count).to_string();
+        let folder = copies.join(number);
+        private::folder(&folder).map_err(|error| own(&error, &folder))?;
+        let copy = folder.join(source.file_name().unwrap_or_default());
+        // What goes along follows links.
+        let link = std::os::unix::fs::symlink(&source, &copy);
+        link.map(|()| copy.clone()).map_err(|error| own(&error, &copy))
+    }
+
     fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<PathBuf, Refusal> {
         let source = self.locate(uri)?;
         let target = within(work, name)?;
         private::folder(&target).map_err(|error| own(&error, &target))?;
         match archive::unpack(&source, uri.name(), &target, archive::QUOTA) {
-            Some(Ok(())) => Ok(source),
+            Some(Ok(())) => self.beside(source),
             // What is wrong with an archive stays wrong; a full disk does not.
             Some(Err(error)) => match error.kind() {
                 io::ErrorKind::StorageFull => Err(own(&error, &target)),

@@ -1,0 +1,158 @@
+//! Files that are brought for actions: where they go, and when they go away.
+
+use crate::elsewhere::serve;
+use crate::run::{BINARY, ankus, application, text};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+
+/// A workflow of one action, which ends well or is told of by the kill node.
+fn workflow(action: &str) -> String {
+    format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>{action}<ok to='e'/>\
+         <error to='k'/></action><kill name='k'><message>${{wf:errorCode('a')}}: ${{wf:errorMessage('a')}}</message></kill>\
+         <end name='e'/></workflow-app>"
+    )
+}
+
+/// Runs `app` with the programs in `bin`.
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = ankus(folder, &["run", "app"]);
+    command.args(arguments).env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display()));
+    command.output().expect("it runs")
+}
+
+/// A cluster of YARN in which every program fails at once: its address, and what is submitted to it.
+fn cluster() -> (String, Arc<Mutex<Vec<serde_json::Value>>>) {
+    let bodies = Arc::new(Mutex::new(Vec::new()));
+    let kept = bodies.clone();
+    let web = serve(move |request, body| {
+        if request.starts_with("POST /ws/v1/cluster/apps/new-application") {
+            return (
+                "200 OK",
+                "{\"application-id\":\"application_1700000000000_0001\"}".to_owned(),
+            );
+        }
+        if request.starts_with("POST ") {
+            kept.lock().expect("a list").push(serde_json::from_str(body).expect("JSON"));
+            return ("202 Accepted", String::new());
+        }
+        let app = "{\"id\":\"application_1700000000000_0001\",\"state\":\"FINISHED\",\"finalStatus\":\"FAILED\",\
+            \"diagnostics\":\"ankus exit 4 stdout 0 - stderr 0 - .\"}";
+        match request.contains("/apps?") {
+            true => ("200 OK", "{\"apps\":null}".to_owned()),
+            false => ("200 OK", format!("{{\"app\":{app}}}")),
+        }
+    });
+    (web, bodies)
+}
+
+fn own(web: &str, kind: &str) -> String {
+    format!(
+        "[launchers.cluster]\nkind = \"yarn\"\nweb = \"{web}\"\n[launchers.{kind}]\nlauncher = \"cluster\"\n"
+    )
+}
+
+#[test]
+fn older_names_of_the_launcher_reach_a_cluster() {
+    let (web, bodies) = cluster();
+    let older = [
+        ("oozie.launcher.mapreduce.map.memory.mb", "3000"),
+        ("oozie.launcher.yarn.app.mapreduce.am.resource.cpu-vcores", "3"),
+        ("oozie.launcher.mapred.job.queue.name", "etl"),
+        ("oozie.launcher.mapreduce.job.priority", "7"),
+    ];
+    let properties = older.map(|(name, value)| {
+        format!("<property><name>{name}</name><value>{value}</value></property>")
+    });
+    for (more, expected) in [
+        ("", (3000, 3, Some("etl"), Some(7))),
+        (
+            "<property><name>oozie.launcher.vcores</name><value>2</value></property>",
+            (3000, 2, Some("etl"), Some(7)),
+        ),
+        (
+            "<property><name>oozie.launcher.override</name><value>false</value></property>",
+            (1024, 1, None, None),
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let action = format!(
+            "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node>\
+             <configuration>{}{more}</configuration><exec>ls</exec></shell>",
+            properties.concat()
+        );
+        let files = [("app/workflow.xml", workflow(&action)), ("own.toml", own(&web, "shell"))];
+        application(folder.path(), &files.each_ref().map(|(name, text)| (*name, text.as_str())));
+        let output = run(folder.path(), &["--config", "own.toml"]);
+        let body = bodies.lock().expect("a list").pop().expect("a submission");
+        let (memory, vcores, queue, priority) = expected;
+        assert_eq!(body["resource"]["memory"], memory, "{}", text(&output));
+        assert_eq!(body["resource"]["vCores"], vcores, "{more}");
+        assert_eq!(body["queue"].as_str(), queue, "{more}");
+        assert_eq!(body["priority"].as_i64(), priority, "{more}");
+    }
+}
+
+#[test]
+fn archives_go_along_to_another_place() {
+    let (web, bodies) = cluster();
+    let clients = "<resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node>";
+    for (kind, action) in [
+        ("map-reduce", format!("<map-reduce>{clients}<archive>z.zip#z</archive></map-reduce>")),
+        (
+            "spark",
+            format!(
+                "<spark xmlns='uri:oozie:spark-action:1.0'>{clients}<master>yarn</master><name>n</name>\
+                 <jar>hdfs://nn/j.jar</jar><archive>z.zip#z</archive></spark>"
+            ),
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = own(&web, kind);
+        application(folder.path(), &[("app/workflow.xml", &workflow(&action)), ("own.toml", &own)]);
+        let mut zip =
+            zip::ZipWriter::new(fs::File::create(folder.path().join("app/z.zip")).expect("a file"));
+        zip.start_file("in.txt", zip::write::SimpleFileOptions::default()).expect("an entry");
+        zip.finish().expect("an archive");
+        let output = run(folder.path(), &["--config", "own.toml"]);
+        let body = bodies.lock().expect("a list").pop().expect("a submission");
+        let entries = body["am-container-spec"]["environment"]["entry"].as_array().expect("a list");
+        let bundle = entries.iter().find(|entry| entry["key"] == "ANKUS_BUNDLE").expect("files");
+        let there = folder.path().join("there");
+        fs::create_dir(&there).expect("a folder");
+        fs::write(there.join("bundle"), bundle["value"].as_str().expect("text")).expect("a file");
+        let unpacked = Command::new("sh")
+            .args(["-c", "base64 -d bundle | tar -xzf -"])
+            .current_dir(&there)
+            .output()
+            .expect("it runs");
+        assert!(unpacked.status.success(), "{}", text(&unpacked));
+        assert!(there.join("copies/0/z.zip").is_file(), "{kind}: {}", text(&output));
+        assert!(there.join("work/z/in.txt").is_file(), "{kind}: {}", text(&output));
+        let told = match kind {
+            "spark" => fs::read_to_string(there.join("run.sh")).expect("a script"),
+            _ => fs::read_to_string(there.join("action.xml")).expect("a configuration"),
+        };
+        let named = ["@ANKUS_ATTEMPT@/copies/0/z.zip#z", "\"$ANKUS_ATTEMPT\"'/copies/0/z.zip#z'"];
+        assert!(named.iter().any(|name| told.contains(name)), "{kind}: {told}");
+    }
+}
+
+#[test]
+fn a_dry_run_knows_where_programs_would_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>\
+        <launcher><memory.mb>512</memory.mb><java-opts>-X</java-opts></launcher>\
+        <exec>ls</exec></shell>";
+    let own = "[launchers.cluster]\nkind = \"yarn\"\nweb = \"http://127.0.0.1:1\"\n[launchers.shell]\nlauncher = \"cluster\"\n";
+    application(folder.path(), &[("app/workflow.xml", &workflow(action)), ("own.toml", own)]);
+    for (more, has_effect) in [(&[][..], false), (&["--config", "own.toml"][..], true)] {
+        let mut command = Command::new(BINARY);
+        command.args(["run", "app", "--dry-run"]).args(more).current_dir(folder.path());
+        let said = text(&command.output().expect("it runs"));
+        assert!(said.contains("java-opts has no effect"), "{said}");
+        assert_eq!(!said.contains("memory.mb has no effect"), has_effect, "{said}");
+    }
+}
