@@ -94,7 +94,8 @@ fn what_the_element_says_goes_with_the_job() {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path());
     hadoop(folder.path(), "SUCCEEDED", "");
-    command(folder.path(), "127.0.0.1:1", &["-D", "oozie.libpath=hdfs://nn:8020/libs"])
+    let keep = "oozie.action.keep.action.dir=true";
+    command(folder.path(), "127.0.0.1:1", &["-D", "oozie.libpath=hdfs://nn:8020/libs", "-D", keep])
         .output()
         .expect("it runs");
     let work = folder.path().join("store/jobs/w/count-0-1/work");

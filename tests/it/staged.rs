@@ -3,6 +3,7 @@
 use crate::elsewhere::serve;
 use crate::run::{BINARY, ankus, application, text};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
@@ -16,11 +17,82 @@ fn workflow(action: &str) -> String {
     )
 }
 
+fn script(folder: &Path, name: &str, lines: &str) {
+    application(folder, &[(name, &format!("#!/bin/sh\n{lines}\n"))]);
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).expect("a program");
+}
+
 /// Runs `app` with the programs in `bin`.
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = ankus(folder, &["run", "app"]);
     command.args(arguments).env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display()));
     command.output().expect("it runs")
+}
+
+#[test]
+fn staged_files_go_when_the_action_has_ended_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\
+        <exec>go.sh</exec><argument>${code}</argument><file>go.sh</file></shell>";
+    application(
+        folder.path(),
+        &[("app/workflow.xml", &workflow(action)), ("app/lib/large.jar", "large")],
+    );
+    script(folder.path(), "app/go.sh", "ls; echo more > more; exit $1");
+    for (id, code, keep, stays) in [
+        ("well", "0", "false", false),
+        ("kept", "0", "true", true),
+        // Somebody may want to see what it saw.
+        ("failed", "3", "false", true),
+    ] {
+        let (code, keep) = (format!("code={code}"), format!("oozie.action.keep.action.dir={keep}"));
+        let output = run(folder.path(), &["--id", id, "-D", &code, "-D", &keep]);
+        let attempt = folder.path().join(".ankus/jobs").join(id).join("a-0-1");
+        let listed = fs::read_to_string(attempt.join("stdout")).expect("what it said");
+        assert_eq!(listed, "go.sh\nlarge.jar\n", "{}", text(&output));
+        assert_eq!(attempt.join("work").exists(), stays, "{id}: {}", text(&output));
+        assert!(attempt.join("action.xml").exists(), "{id}");
+    }
+}
+
+#[test]
+fn staged_files_go_when_the_action_is_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\
+        <exec>go.sh</exec><file>go.sh</file></shell>";
+    application(folder.path(), &[("app/workflow.xml", &workflow(action))]);
+    script(folder.path(), "app/go.sh", "echo > $ANKUS_FILE_ROOT/started; sleep 60");
+    let mut running = ankus(folder.path(), &["run", "app", "--id", "x"]).spawn().expect("it runs");
+    let store = folder.path().join(".ankus");
+    crate::elsewhere::wait("a start", || store.join("root/started").exists());
+    assert!(store.join("jobs/x/a-0-1/work/go.sh").exists());
+    let kill = ankus(folder.path(), &["job", "kill", "x"]).output().expect("it runs");
+    assert!(kill.status.success(), "{}", text(&kill));
+    running.wait().expect("it ends");
+    crate::elsewhere::wait("clear", || !store.join("jobs/x/a-0-1/work").exists());
+}
+
+#[test]
+fn the_copy_of_a_key_goes_however_the_action_ends() {
+    let action = "<git xmlns='uri:oozie:git-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\
+        <git-uri>ssh://h/r</git-uri><key-path>key</key-path><destination-uri>hdfs://nn/one</destination-uri></git>";
+    for code in [0, 128] {
+        let folder = tempfile::tempdir().expect("a folder");
+        application(
+            folder.path(),
+            &[("app/workflow.xml", &workflow(action)), ("app/key", "secret")],
+        );
+        let key = folder.path().join("app/key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a key");
+        let lines = format!("cat $(echo $GIT_SSH_COMMAND | cut -d' ' -f3) > seen; exit {code}");
+        script(folder.path(), "bin/git", &lines);
+        let keep = "oozie.action.keep.action.dir=true";
+        let output = run(folder.path(), &["--id", "x", "-D", keep]);
+        let attempt = folder.path().join(".ankus/jobs/x/a-0-1");
+        let seen = fs::read_to_string(attempt.join("work/seen")).expect("the key");
+        assert_eq!(seen, "secret", "{}", text(&output));
+        assert!(!attempt.join("git-key").exists());
+    }
 }
 
 /// A cluster of YARN in which every program fails at once: its address, and what is submitted to it.

@@ -30,12 +30,14 @@ use ankus_lang::machine::Class;
 use ankus_lang::machine::Run;
 use ankus_procedure::private;
 
+mod clearing;
 mod elsewhere;
 mod libraries;
 mod outcome;
 mod places;
 mod settings;
 
+pub(crate) use clearing::{clear, forget_key};
 pub(crate) use libraries::INHERITED;
 pub(crate) use outcome::job_ids;
 pub use outcome::outcome;
@@ -61,6 +63,14 @@ const CLIENTS: &str = "hadoop-conf";
 const PROPERTIES: &str = "action.properties";
 /// The folder for that file where a sandbox lets a program write only there.
 const OWN: &str = "output";
+/// The folder in which the program starts.
+const WORK: &str = "work";
+/// The copy of a private key.
+const KEY: &str = "git-key";
+/// An empty file, where the job wants the files of its actions to stay.
+const KEEP: &str = "keep";
+/// The property of a job that says so.
+const KEEPS: &str = "oozie.action.keep.action.dir";
 /// The folder for what clusters have, beside the folder of work.
 const COPIES: &str = "copies";
 /// A file of properties is at most so large.
@@ -176,7 +186,7 @@ impl Workplace<'_, '_> {
     }
 
     fn prepare_anew(&self) -> Result<Worked, Refusal> {
-        let work = self.folder.join("work");
+        let work = self.folder.join(WORK);
         // No program has seen it yet: what is there was left half done when we were killed.
         for folder in [&work, &self.folder.join(COPIES)] {
             match fs::remove_dir_all(folder) {
@@ -185,6 +195,10 @@ impl Workplace<'_, '_> {
             }?;
         }
         private::folder(&work).map_err(|error| own(&error, &work))?;
+        if self.run.conf.get(KEEPS).is_some_and(|value| value.trim().eq_ignore_ascii_case("true")) {
+            let keep = self.folder.join(KEEP);
+            private::write(&keep, "").map_err(|error| own(&error, &keep))?;
+        }
         self.prepare_element()?;
         let application = self.application();
         let mut configuration = defaults_of(self.needs.defaults, self.element);

@@ -1,6 +1,6 @@
 //! What elements name by URIs and their programs need as paths of this machine, or of the cluster.
 
-use super::{Workplace, child, child_text, own, read_up_to, refusal, unreadable};
+use super::{KEY, Workplace, child, child_text, own, read_up_to, refusal, unreadable};
 use crate::actions::command::Refusal;
 use crate::host::files::{FileUri, Files};
 use ankus_lang::machine::Class;
@@ -92,7 +92,7 @@ impl Workplace<'_, '_> {
         let bytes = read_up_to(&source, LARGEST_KEY).map_err(|error| {
             refusal(Class::Error, "GIT011", format!("cannot read the key {uri}: {error}"))
         })?;
-        let copy = self.folder.join("git-key");
+        let copy = self.folder.join(KEY);
         private::write(&copy, bytes).map_err(|error| own(&error, &copy))?;
         Ok(self.text(&copy))
     }

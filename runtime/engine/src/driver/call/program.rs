@@ -5,7 +5,7 @@ use super::{
 };
 use crate::actions::cluster;
 use crate::actions::workplace::{Worked, Workplace};
-use crate::actions::workplace::{deliver, outcome};
+use crate::actions::workplace::{clear, deliver, forget_key, outcome};
 use crate::driver::Needs;
 use crate::host::elsewhere::Address;
 use crate::host::process::{State, Urgency, is_passing};
@@ -167,6 +167,12 @@ impl Call {
                     Ok(()) => outcome(&folder, &kind, capture, limit, state),
                     Err(refusal) => Answer::Error(refusal.class, refusal.code, refusal.message),
                 };
+                match &answer {
+                    Answer::Finished(finished) if is_done && finished.error.code.is_none() => {
+                        clear(&folder);
+                    }
+                    _ => forget_key(&folder),
+                }
                 if again.is_none() && !is_lost && !leaves {
                     return Ok(self.done(context, Phase::Check, answer));
                 }
@@ -236,6 +242,7 @@ impl Call {
         self.asked = None;
         match then {
             Then::Again(pause) if !self.saved.is_stopped => {
+                clear(&folder);
                 self.saved.again += 1;
                 self.saved.folder = again(&folder, self.saved.again);
                 self.saved.stage = Stage::Again;
@@ -245,7 +252,10 @@ impl Call {
                 context.set_result(event);
                 Step::Done
             }
-            _ => Step::Done,
+            _ => {
+                clear(&folder);
+                Step::Done
+            }
         }
     }
 
