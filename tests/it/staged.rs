@@ -92,7 +92,71 @@ fn the_copy_of_a_key_goes_however_the_action_ends() {
         let seen = fs::read_to_string(attempt.join("work/seen")).expect("the key");
         assert_eq!(seen, "secret", "{}", text(&output));
         assert!(!attempt.join("git-key").exists());
+        if code != 0 {
+            // A server tries this code again.
+            assert!(text(&output).contains("JA018: the git action's program"), "{}", text(&output));
+        }
     }
+}
+
+#[test]
+fn ssh_is_tried_again_while_it_does_not_reach_the_machine() {
+    let action = "<ssh xmlns='uri:oozie:ssh-action:0.2'><host>u@h</host><command>c</command><capture-output/></ssh>";
+    let site = "<configuration><property><name>oozie.action.retry.interval</name><value>1</value></property></configuration>";
+    for (lost, code, words, calls) in
+        [(2, 0, "SUCCEEDED", 3), (9, 1, "COULD_NOT_RESOLVE_HOST: ", 4)]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = [("app/workflow.xml", workflow(action)), ("site.xml", site.to_owned())];
+        application(folder.path(), &files.each_ref().map(|(name, text)| (*name, text.as_str())));
+        let calls_file = folder.path().join("calls");
+        let lines = format!(
+            "echo >> {0}; [ $(wc -l < {0}) -gt {lost} ] && echo k=v && exit 0\n\
+             echo 'ssh: Could not resolve hostname h: Name or service not known' >&2; exit 255",
+            calls_file.display()
+        );
+        script(folder.path(), "bin/ssh", &lines);
+        let output = run(folder.path(), &["--site", "site.xml"]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+        assert!(text(&output).contains(words), "{}", text(&output));
+        let called = fs::read_to_string(calls_file).expect("calls").lines().count();
+        assert_eq!(called, calls, "{}", text(&output));
+    }
+}
+
+#[test]
+fn a_script_that_is_nowhere_is_told_before_the_tool_starts() {
+    let clients = "<resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>";
+    for (file, code, words) in
+        [("", 1, "JA008: File does not exist"), ("<file>other.pig#s.pig</file>", 0, "SUCCEEDED")]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let action = format!("<pig>{clients}<script>scripts/s.pig</script>{file}</pig>");
+        application(
+            folder.path(),
+            &[("app/workflow.xml", &workflow(&action)), ("app/other.pig", "")],
+        );
+        script(folder.path(), "bin/pig", "exit 0");
+        let output = run(folder.path(), &[]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+        assert!(text(&output).contains(words), "{}", text(&output));
+    }
+}
+
+#[test]
+fn the_program_of_pipes_is_one_of_this_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<map-reduce><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node><pipes>\
+        <program>bin/count#count</program></pipes></map-reduce>";
+    application(
+        folder.path(),
+        &[("app/workflow.xml", &workflow(action)), ("app/bin/count", "a program")],
+    );
+    let lines = "while [ \"$1\" != -program ]; do shift; done; path=${2%#count}; cat ${path#file://} > $ANKUS_FILE_ROOT/seen";
+    script(folder.path(), "bin/hadoop", lines);
+    let output = run(folder.path(), &[]);
+    let seen = fs::read_to_string(folder.path().join(".ankus/root/seen"));
+    assert_eq!(seen.ok().as_deref(), Some("a program"), "{}", text(&output));
 }
 
 /// A cluster of YARN in which every program fails at once: its address, and what is submitted to it.

@@ -209,7 +209,10 @@ pub const ELEMENTS: &[Row] = &[
     of(
         &["map-reduce"],
         "pipes/program",
-        Carried("`-program`; a relative path lies below the application"),
+        Carried(
+            "`-program`; a relative path lies below the application. That of an application on this machine is named as a local file, \
+             which only a cluster of one machine finds",
+        ),
     ),
     of(
         &["map-reduce"],

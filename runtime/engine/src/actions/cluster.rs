@@ -169,7 +169,7 @@ fn add(configuration: &mut BTreeMap<String, String>, key: &str, value: String) {
 }
 
 /// A path in a URI.
-fn encoded(path: &Path) -> String {
+pub(super) fn encoded(path: &Path) -> String {
     let mut out = String::new();
     for byte in path.to_string_lossy().bytes() {
         match byte {

@@ -39,8 +39,8 @@ mod settings;
 
 pub(crate) use clearing::{clear, forget_key};
 pub(crate) use libraries::INHERITED;
-pub(crate) use outcome::job_ids;
 pub use outcome::outcome;
+pub(crate) use outcome::{is_unreached, job_ids};
 pub(crate) use places::deliver;
 use settings::defaults_of;
 pub use settings::{configuration_of, merged, queue_of, settings_of_fs};
@@ -624,7 +624,9 @@ impl Workplace<'_, '_> {
         for name in ["script", "jar"] {
             if let Some(path) = child_text(self.element, name).filter(|path| !path.is_empty()) {
                 let uri = self.resolve(&path);
-                if self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?.is_some() {
+                let is_there = self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?;
+                // A script is one of the cluster's, or was brought by this name; a jar may be one of the tool's own machine.
+                if is_there.is_some() || (name == "script" && !work.join(uri.name()).exists()) {
                     self.bring(&uri, work, uri.name())?;
                     shipped.programs.push(uri.name().to_owned());
                 }

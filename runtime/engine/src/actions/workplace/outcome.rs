@@ -48,23 +48,10 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     match (exit.code, exit.signal) {
         (Some(0), _) => {}
         (Some(code), _) => {
-            let (name, text) = match kind {
-                // The launcher of a shell action always ends with 1.
-                "shell" => ("1".to_owned(), code.to_string()),
-                "distcp" => ("JA018".to_owned(), code.to_string()),
-                // What a main class throws ends its launcher without a code.
-                "java" if code == 1 && thrown(&folder.join("stderr")) => {
-                    ("JA018".to_owned(), code.to_string())
-                }
-                // Nobody knows the job, or it did not succeed.
-                "map-reduce" if code == 2 => ("JA017".to_owned(), code.to_string()),
-                "map-reduce" => ("JA018".to_owned(), code.to_string()),
-                "ssh" => ("E1111".to_owned(), code.to_string()),
-                _ => (code.to_string(), code.to_string()),
-            };
+            let name = code_of(kind, code, &folder.join("stderr"));
             return failed(
                 &name,
-                format!("the {kind} action's program ended with exit code {text}{}", log()),
+                format!("the {kind} action's program ended with exit code {code}{}", log()),
             );
         }
         (None, signal) => {
@@ -128,6 +115,52 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     let stats = stats.and_then(submission::read_counters);
     let output = Output { child_ids, data, stats };
     Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
+}
+
+/// The error code of an action whose program ended with an exit code other than 0.
+fn code_of(kind: &str, code: i32, stderr: &Path) -> String {
+    match kind {
+        // The launcher of a shell action always ends with 1.
+        "shell" => "1".to_owned(),
+        // Their launchers end by an exception, which has no code of its own.
+        "distcp" | "git" => "JA018".to_owned(),
+        // What a main class throws ends its launcher without a code.
+        "java" | "spark" if code == 1 && thrown(stderr) => "JA018".to_owned(),
+        // Nobody knows the job, or it did not succeed.
+        "map-reduce" if code == 2 => "JA017".to_owned(),
+        "map-reduce" => "JA018".to_owned(),
+        "ssh" => unconnected(code, stderr).unwrap_or("E1111").to_owned(),
+        // What is left of an exit with -1.
+        "java" | "pig" | "hive" | "hive2" | "sqoop" if code == 255 => "JA019".to_owned(),
+        _ => code.to_string(),
+    }
+}
+
+/// Why `ssh` never reached the other machine, or was not let in, as a server has it: nothing was run there.
+fn unconnected(code: i32, stderr: &Path) -> Option<&'static str> {
+    if code != 255 {
+        return None;
+    }
+    let text = read_up_to(stderr, SCANNED).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().find_map(|line| match line {
+        _ if line.starts_with("ssh: Could not resolve hostname") => Some("COULD_NOT_RESOLVE_HOST"),
+        _ if line.starts_with("ssh: connect to host ") => match line.contains("timed out") {
+            true => Some("COULD_NOT_CONNECT"),
+            false => Some("UNKNOWN_ERROR"),
+        },
+        _ if line.contains("timed out during banner exchange") => Some("COULD_NOT_CONNECT"),
+        _ if line.contains('@') && line.contains(": Permission denied (") => Some("AUTH_FAILED"),
+        _ if line.starts_with("Host key verification failed") => Some("UNKNOWN_ERROR"),
+        _ => None,
+    })
+}
+
+/// Whether the machine of an ssh action could not be reached: nothing was begun there, and a server would try it again.
+pub(crate) fn is_unreached(kind: &str, folder: &Path, state: &State) -> bool {
+    let State::Ended(exit) = state else { return false };
+    let why = exit.code.and_then(|code| unconnected(code, &folder.join("stderr")));
+    kind == "ssh" && matches!(why, Some("COULD_NOT_RESOLVE_HOST" | "COULD_NOT_CONNECT"))
 }
 
 /// Ids of cluster jobs in the output of a tool, in order, each once.
@@ -200,6 +233,50 @@ fn last_line(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exit_codes_are_those_of_the_launchers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let stderr = folder.path().join("stderr");
+        let thrown = "Exception in thread \"main\" X\n\tat Y\n";
+        let refused = "ssh: connect to host h port 22: Connection refused\n";
+        let denied = "[a note]\nann@h: Permission denied (publickey).\n";
+        for (kind, code, said, expected) in [
+            ("java", 3, "", "3"),
+            ("java", 1, thrown, "JA018"),
+            ("java", 255, "", "JA019"),
+            ("spark", 1, thrown, "JA018"),
+            ("spark", 1, "", "1"),
+            ("spark", 255, "", "255"),
+            ("sqoop", 1, thrown, "1"),
+            ("hive", 255, "", "JA019"),
+            ("git", 128, "fatal: not found", "JA018"),
+            ("shell", 255, "", "1"),
+            ("distcp", 255, "", "JA018"),
+            ("copy-table", 255, "", "255"),
+            ("ssh", 1, "", "E1111"),
+            ("ssh", 255, "the command itself", "E1111"),
+            ("ssh", 1, refused, "E1111"),
+            ("ssh", 255, refused, "UNKNOWN_ERROR"),
+            (
+                "ssh",
+                255,
+                "ssh: connect to host h port 22: Connection timed out",
+                "COULD_NOT_CONNECT",
+            ),
+            (
+                "ssh",
+                255,
+                "ssh: Could not resolve hostname h: Name or service not known",
+                "COULD_NOT_RESOLVE_HOST",
+            ),
+            ("ssh", 255, denied, "AUTH_FAILED"),
+            ("ssh", 255, "cat: /x: Permission denied", "E1111"),
+        ] {
+            fs::write(&stderr, said).expect("a file");
+            assert_eq!(code_of(kind, code, &stderr), expected, "{kind} {code} {said}");
+        }
+    }
 
     #[test]
     fn the_last_line_is_one_that_says_why() {

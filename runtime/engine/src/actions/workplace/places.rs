@@ -1,6 +1,7 @@
 //! What elements name by URIs and their programs need as paths of this machine, or of the cluster.
 
-use super::{KEY, Workplace, child, child_text, own, read_up_to, refusal, unreadable};
+use super::{KEY, WORK, Workplace, child, child_text, own, read_up_to, refusal, unreadable};
+use crate::actions::cluster;
 use crate::actions::command::Refusal;
 use crate::host::files::{FileUri, Files};
 use ankus_lang::machine::Class;
@@ -44,7 +45,18 @@ impl Workplace<'_, '_> {
                     };
                     let is_relative = !path.starts_with('/') && !path.contains("://");
                     if is_relative {
-                        places.insert("program", format!("{}{link}", self.resolve(path)));
+                        let uri = self.resolve(path);
+                        let program = match self.files.place(&uri) {
+                            None => uri.to_string(),
+                            // An application of this machine is not in the cluster.
+                            Some(_) => {
+                                let work = self.folder.join(WORK);
+                                self.bring(&uri, &work, uri.name())?;
+                                let brought = work.join(uri.name());
+                                format!("file://{}", cluster::encoded(&brought))
+                            }
+                        };
+                        places.insert("program", format!("{program}{link}"));
                     }
                 }
             }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::actions::cluster;
 use crate::actions::workplace::{Worked, Workplace};
-use crate::actions::workplace::{clear, deliver, forget_key, outcome};
+use crate::actions::workplace::{clear, deliver, forget_key, is_unreached, outcome};
 use crate::driver::Needs;
 use crate::host::elsewhere::Address;
 use crate::host::process::{State, Urgency, is_passing};
@@ -139,10 +139,12 @@ impl Call {
         };
         let may_again = self.equipped()?.needs.starts_again;
         let is_patient = self.saved.again < MOST_AGAIN;
+        let is_unreached = is_patient && is_unreached(&kind, &folder, &state);
         let again = match &state {
             State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
             State::Ended(exit) if exit.with_all && exit.code != Some(0) => Some(AGAIN_MS),
             State::Ended(exit) if exit.passing => Some(ROOM_MS),
+            _ if is_unreached => Some(self.retry_interval_ms()?),
             _ => None,
         };
         let is_lost = state == State::Lost;
@@ -155,7 +157,7 @@ impl Call {
             _ => true,
         };
         let leaves = may_leave && cluster::trace(&folder).is_some();
-        let then = match again.filter(|_| may_again) {
+        let then = match again.filter(|_| may_again || is_unreached) {
             Some(pause) => Then::Again(pause),
             None => {
                 let is_done = matches!(&state, State::Ended(exit) if exit.code == Some(0));
@@ -183,6 +185,14 @@ impl Call {
         // first: whoever takes this up after a crash would find a program that somebody stopped, and not know why.
         self.saved.stage = Stage::Stopping { folder, then };
         Ok(Step::More)
+    }
+
+    /// After how many milliseconds a server tries again what could not be started.
+    fn retry_interval_ms(&self) -> Result<u64, Failure> {
+        let equipped = self.equipped()?;
+        let seconds = equipped.needs.server.get("oozie.action.retry.interval");
+        let seconds = seconds.and_then(|text| text.trim().parse::<u64>().ok());
+        Ok(seconds.filter(|seconds| *seconds > 0).unwrap_or(10).saturating_mul(1_000))
     }
 
     /// Sees to it that everything ends that runs in a folder, and does then what follows.
