@@ -161,6 +161,11 @@ fn the_program_of_pipes_is_one_of_this_machine() {
 
 /// A cluster of YARN in which every program fails at once: its address, and what is submitted to it.
 fn cluster() -> (String, Arc<Mutex<Vec<serde_json::Value>>>) {
+    cluster_that_says("ankus exit 4 stdout 0 - stderr 0 - .".to_owned())
+}
+
+/// One in which every program ends at once, and leaves behind what these diagnostics say.
+fn cluster_that_says(said: String) -> (String, Arc<Mutex<Vec<serde_json::Value>>>) {
     let bodies = Arc::new(Mutex::new(Vec::new()));
     let kept = bodies.clone();
     let web = serve(move |request, body| {
@@ -174,8 +179,8 @@ fn cluster() -> (String, Arc<Mutex<Vec<serde_json::Value>>>) {
             kept.lock().expect("a list").push(serde_json::from_str(body).expect("JSON"));
             return ("202 Accepted", String::new());
         }
-        let app = "{\"id\":\"application_1700000000000_0001\",\"state\":\"FINISHED\",\"finalStatus\":\"FAILED\",\
-            \"diagnostics\":\"ankus exit 4 stdout 0 - stderr 0 - .\"}";
+        let app = serde_json::json!({"id": "application_1700000000000_0001", "state": "FINISHED",
+            "finalStatus": "FAILED", "diagnostics": said});
         match request.contains("/apps?") {
             true => ("200 OK", "{\"apps\":null}".to_owned()),
             false => ("200 OK", format!("{{\"app\":{app}}}")),
@@ -228,6 +233,35 @@ fn older_names_of_the_launcher_reach_a_cluster() {
         assert_eq!(body["resource"]["vCores"], vcores, "{more}");
         assert_eq!(body["queue"].as_str(), queue, "{more}");
         assert_eq!(body["priority"].as_i64(), priority, "{more}");
+    }
+}
+
+#[test]
+fn a_part_of_captured_output_is_not_taken_for_the_whole() {
+    // `a=1` and a line that is cut off.
+    for (size, limit, code, words) in [
+        (6, "100000", 0, "SUCCEEDED"),
+        (
+            20_000,
+            "100000",
+            1,
+            "its captured output has 20000 bytes, and the place where it ran brings back fewer",
+        ),
+        (20_000, "5", 1, "larger than 5 bytes"),
+    ] {
+        let (web, _) =
+            cluster_that_says(format!("ankus exit 0 stdout {size} YT0xCmI9 stderr 0 - ."));
+        let folder = tempfile::tempdir().expect("a folder");
+        let action = format!(
+            "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>\
+             <configuration><property><name>oozie.action.max.output.data</name><value>{limit}</value></property></configuration>\
+             <exec>ls</exec><capture-output/></shell>"
+        );
+        let files = [("app/workflow.xml", workflow(&action)), ("own.toml", own(&web, "shell"))];
+        application(folder.path(), &files.each_ref().map(|(name, text)| (*name, text.as_str())));
+        let output = run(folder.path(), &["--config", "own.toml"]);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+        assert!(text(&output).contains(words), "{}", text(&output));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{LARGEST_CONFIGURATION, LAST, OUTPUT, OWN, SCANNED, STATS, read_up_to};
 use crate::actions::command::Capture;
 use crate::actions::submission;
+use crate::host::elsewhere::size_of_part;
 use crate::host::process::{Bound, State};
 use ankus_lang::action_types::action_type;
 use ankus_lang::configuration;
@@ -80,6 +81,15 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
             Some(if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) })
         }
     };
+    let name = path.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    if let Some(size) = size_of_part(folder, &name).filter(|size| path.is_some() && *size <= limit)
+    {
+        let message = format!(
+            "its captured output has {size} bytes, and the place where it ran brings back fewer: write less, or choose another \
+             in [launchers.{kind}] launcher"
+        );
+        return failed("JA018", message);
+    }
     let data = match path.map(|path| read_up_to(&path, limit + 1)) {
         None => None,
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,

@@ -34,6 +34,7 @@ use bundle::Bundle;
 pub use kubernetes::Kubernetes;
 pub use livy::Livy;
 use post::Post;
+pub(crate) use receive::size_of_part;
 pub use ssh::Ssh;
 pub use staging::Staging;
 pub use yarn::Yarn;

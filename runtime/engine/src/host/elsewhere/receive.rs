@@ -18,6 +18,15 @@ pub(super) struct Part {
     pub(super) bytes: Vec<u8>,
 }
 
+/// The ending of the file that says how large one is of which only a part came back.
+const SIZE: &str = ".size";
+
+/// How large a file of a job is, where only a part of it came back.
+pub(crate) fn size_of_part(folder: &Path, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(folder.join(format!("{name}{SIZE}"))).ok()?;
+    text.trim().parse().ok()
+}
+
 /// Writes it; a note says what is missing, before it where it is an end.
 pub(super) fn put(
     folder: &Path,
@@ -28,6 +37,10 @@ pub(super) fn put(
 ) -> io::Result<()> {
     if !NAMES.contains(&part.name.as_str()) {
         return Err(io::Error::other("what came back is not to be understood"));
+    }
+    if part.size > part.bytes.len() as u64 {
+        // Whoever reads properties in it is not to take the part for the whole.
+        private::write(&folder.join(format!("{}{SIZE}", part.name)), part.size.to_string())?;
     }
     let mut file = private::create(&folder.join(&part.name))?;
     if part.name == "stderr" {
