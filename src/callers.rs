@@ -12,10 +12,15 @@ use crate::syntax::xml::{Element, Tree};
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use memchr::memmem;
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
+
+mod kinds;
+mod launched;
+
+use kinds::{KEYS, Kind, NAMES, ROOTS, meant};
 
 /// How many starts of one definition are kept.
 const MOST_CALLERS: usize = 64;
@@ -25,16 +30,6 @@ const DEPTH: usize = 8;
 /// something is not known.
 const MOST_FOLLOWED: usize = 4_000_000;
 const MOST_MERGED: usize = 4_000_000;
-
-/// The names of definitions in their folders.
-const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
-
-/// The properties that name an application, and what it is called in its folder.
-const KEYS: [(&str, &str); 3] = [
-    ("oozie.wf.application.path", NAMES[0]),
-    ("oozie.coord.application.path", NAMES[1]),
-    ("oozie.bundle.application.path", NAMES[2]),
-];
 
 /// One place in which a definition is started.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,15 +45,6 @@ struct Call {
     hands_on: bool,
     name_node: bool,
     resource_manager: bool,
-}
-
-/// A file that starts definitions; the order is that in which those nobody starts are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Properties,
-    Bundle,
-    Coordinator,
-    Workflow,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +71,8 @@ pub struct Index {
     keeping: HashSet<String>,
     /// The folders of those whose definitions have all of their scripts beside them but one.
     missing_one: HashSet<String>,
+    /// The names that scripts give the jobs they start, by the same folders.
+    launched: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Paths of files by their names.
@@ -102,6 +90,8 @@ pub struct Gathering {
     scripts: Vec<String>,
     /// Scripts that definitions name beside themselves, with the definition.
     named: Vec<(String, String)>,
+    /// Names that scripts give a job they start, with the script.
+    launched: Vec<(String, String)>,
 }
 
 /// How many scripts of one definition are looked for.
@@ -177,8 +167,12 @@ impl Gathering {
         text: &str,
         tree: impl FnOnce() -> &'t Tree,
     ) -> bool {
-        let roots = ["workflow-app", "coordinator-app", "bundle-app"];
-        if !roots.iter().any(|root| memmem::find(text.as_bytes(), root.as_bytes()).is_some()) {
+        let has = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+        let tree = LazyCell::new(tree);
+        // A root with a slip in its name is that of a definition all the same.
+        let is_nearly =
+            || has("uri:oozie:") && tree.root().is_some_and(|root| meant(root.name()).is_some());
+        if !ROOTS.iter().any(|(root, ..)| has(root)) && !is_nearly() {
             return false;
         }
         self.definitions.insert(path.to_owned());
@@ -194,17 +188,13 @@ impl Gathering {
         if memmem::find(text.as_bytes(), b"app-path").is_none() {
             return true;
         }
-        let Some(root) = tree().root() else { return true };
-        let kind = match root.name() {
-            "coordinator-app" => Kind::Coordinator,
-            "bundle-app" => Kind::Bundle,
-            _ => Kind::Workflow,
-        };
+        let Some(root) = tree.root() else { return true };
+        let (name, kind) = meant(root.name()).unwrap_or((root.name(), Kind::Workflow));
         if let Kind::Coordinator | Kind::Bundle = kind {
             let name = if kind == Kind::Coordinator { NAMES[1] } else { NAMES[2] };
             self.others.insert(path.to_owned(), name);
         }
-        let calls: Vec<Call> = match root.name() {
+        let calls: Vec<Call> = match name {
             "coordinator-app" => {
                 let all = root.descendants().filter(|element| element.name() == "workflow");
                 all.filter_map(|element| call(element, NAMES[0], true)).collect()
@@ -245,6 +235,7 @@ impl Gathering {
         self.starters.extend(other.starters.iter().cloned());
         self.scripts.extend(other.scripts.iter().cloned());
         self.named.extend(other.named.iter().cloned());
+        self.launched.extend(other.launched.iter().cloned());
     }
 
     /// Whether nothing was gathered.
@@ -253,9 +244,15 @@ impl Gathering {
     }
 
     /// Follows every call.
-    pub fn index(self) -> Index {
+    pub fn index(mut self) -> Index {
+        let common = common(&self.definitions, &self.starters);
+        let mut index = Index { common, ..Index::default() };
+        for (script, name) in &self.launched {
+            let of_top = index.launched.entry(top(script, common).unwrap_or_default().to_owned());
+            of_top.or_default().insert(name.clone());
+        }
+        self.give_launched(&index);
         let followed = Followed::new(&self.definitions, &self.starters);
-        let mut index = Index { common: followed.common, ..Index::default() };
         // To a definition above all folders, all of them belong.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
         for script in &self.scripts {
@@ -540,6 +537,17 @@ fn top(path: &str, common: usize) -> Option<&str> {
     folder_of(path).split('/').filter(|_| path.contains('/')).nth(common)
 }
 
+/// How many folders all definitions and what starts them have in common.
+fn common(definitions: &BTreeSet<String>, starters: &[Starter]) -> usize {
+    let all = || definitions.iter().chain(starters.iter().map(|starter| &starter.path));
+    let first: Vec<&str> =
+        all().next().map(|path| folder_of(path).split('/').collect()).unwrap_or_default();
+    all().fold(first.len(), |common, path| {
+        let folders = folder_of(path).split('/');
+        first[..common].iter().zip(folders).take_while(|(one, other)| *one == other).count()
+    })
+}
+
 /// Parts of a path that are compared from its end; no tree is deeper where it matters.
 const MOST_PARTS: usize = 64;
 
@@ -581,13 +589,7 @@ struct Followed<'d> {
 
 impl<'d> Followed<'d> {
     fn new(definitions: &'d BTreeSet<String>, starters: &[Starter]) -> Followed<'d> {
-        let all = || definitions.iter().chain(starters.iter().map(|starter| &starter.path));
-        let first: Vec<&str> =
-            all().next().map(|path| folder_of(path).split('/').collect()).unwrap_or_default();
-        let common = all().fold(first.len(), |common, path| {
-            let folders = folder_of(path).split('/');
-            first[..common].iter().zip(folders).take_while(|(one, other)| *one == other).count()
-        });
+        let common = common(definitions, starters);
         let mut followed = Followed {
             paths: definitions.iter().map(String::as_str).collect(),
             ends: Ends::default(),

@@ -82,16 +82,18 @@ impl Starts {
     }
 }
 
-/// Takes one file, whose text is asked for if it matters.
+/// Takes one file, whose text is asked for if it matters, and whether as that of XML.
 fn gather(gathering: &mut Gathering, path: &str, text: impl FnOnce(bool) -> Option<String>) {
-    let is_properties = path.ends_with(".properties");
-    if !is_properties && !path.ends_with(".xml") {
+    let is_xml = path.ends_with(".xml");
+    let is_shell = path.ends_with(".sh") || path.ends_with(".bash");
+    if !is_xml && !is_shell && !path.ends_with(".properties") {
         return gathering.file(path);
     }
-    let Some(text) = text(is_properties) else { return };
-    match is_properties {
-        true => gathering.properties(path, &text),
-        false => gathering.xml(path, &text),
+    let Some(text) = text(is_xml) else { return };
+    match (is_xml, is_shell) {
+        (true, _) => gathering.xml(path, &text),
+        (_, true) => gathering.shell(path, &text),
+        _ => gathering.properties(path, &text),
     }
 }
 
@@ -120,18 +122,18 @@ impl Project {
         let files = self.files_beyond(folder, &tree, false, most, &mut HashSet::new());
         let of_file = |file: &TreeFile| {
             let (path, mut gathered, mut ours) = (shown(&file.path), Gathering::default(), None);
-            gather(&mut gathered, &path, |is_properties| {
+            gather(&mut gathered, &path, |is_xml| {
                 let text = match looks.unsaved(&file.path) {
                     Some(unsaved) => String::clone(&unsaved.source.text),
                     None => {
                         let bytes = tree.read(&file.path, LARGEST).ok()?;
-                        match is_properties {
-                            true => text_of(&bytes),
-                            false => source::decode(&bytes).ok()?.0,
+                        match is_xml {
+                            true => source::decode(&bytes).ok()?.0,
+                            false => text_of(&bytes),
                         }
                     }
                 };
-                if is_properties || recognize(&text).is_some() {
+                if path.ends_with(".properties") || is_xml && recognize(&text).is_some() {
                     ours = Some(text.clone());
                 }
                 Some(text)
@@ -237,6 +239,7 @@ impl Project {
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.misses_one_script = index.misses_one_script(&own);
         loaded.submission.scripts = Some(named.cloned().collect());
+        loaded.submission.launched = index.launched_near(&own);
         // The one file of properties that starts it, through whatever else, is what it is submitted with.
         let is_file = |path: &&str| path.ends_with(".properties");
         let mut firsts: Vec<&str> = loaded

@@ -90,7 +90,11 @@ fn by_start(text: &str) -> Option<FileKind> {
         // A root with a slip in its name, in the namespace of definitions.
         _ => {
             let tag = rest.split('>').next().unwrap_or_default();
-            let is_of = |family: &str| tag.contains(&format!("=\"uri:oozie:{family}:"));
+            let is_of = |family: &str| {
+                ['"', '\'']
+                    .iter()
+                    .any(|quote| tag.contains(&format!("={quote}uri:oozie:{family}:")))
+            };
             let kinds = [
                 ("workflow", FileKind::Workflow),
                 ("coordinator", FileKind::Coordinator),
@@ -118,6 +122,7 @@ mod tests {
         check("<project><workflow-app/></project>", None);
         check("workflow-app", None);
         check("<workflow-ap xmlns=\"uri:oozie:workflow:0.5\">", Some(FileKind::Workflow));
+        check("<worklow-app xmlns='uri:oozie:workflow:0.5'>", Some(FileKind::Workflow));
         check("<!-- never ends", None);
         check("<!-- never ends ->\n<bundle-app>\n</bundle-app>\n", Some(FileKind::Bundle));
         check("x <workflow-app name='x'></workflow-app>", Some(FileKind::Workflow));

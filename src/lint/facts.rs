@@ -620,8 +620,12 @@ impl<'f> Said<'f> {
 
     /// The one property that a text refers to, with whatever it is given.
     pub(super) fn at(facts: &'f Facts<'_>, text: &Decoded<'_>) -> Option<Said<'f>> {
-        let plain = text.text.trim();
-        let name = plain.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))?.trim();
+        Said::by(facts, &text.text)
+    }
+
+    /// The one property that a part of a text refers to.
+    pub(super) fn by(facts: &'f Facts<'_>, text: &str) -> Option<Said<'f>> {
+        let name = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))?.trim();
         let bound = facts.submission.values.get(name)?;
         Some(Said { value: bound.value.trim(), name: Some(name.to_owned()), bound: Some(bound) })
     }
@@ -722,6 +726,7 @@ pub(super) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
     let declared = known.declared.get_or_init(|| declared(facts));
     declared.contains(name)
         || facts.submission.get(name).is_some()
+        || facts.submission.launched.contains(name)
         || BUILT_IN.contains(&name)
         || is_of_site(facts, name)
         || name.starts_with("oozie.")
@@ -761,7 +766,7 @@ impl<'f> Start<'f> {
     pub(super) fn gives(&self, name: &str) -> bool {
         match self.caller {
             Some(caller) => caller.values.contains_key(name),
-            None => self.submission.get(name).is_some(),
+            None => self.submission.get(name).is_some() || self.submission.launched.contains(name),
         }
     }
 

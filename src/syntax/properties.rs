@@ -387,6 +387,8 @@ pub struct Submission {
     pub keeps_scripts: bool,
     /// Whether of all scripts of the definitions of the tree one is missing.
     pub misses_one_script: bool,
+    /// Names that scripts of the tree give the jobs they start: with some value.
+    pub launched: std::collections::BTreeSet<String>,
 }
 
 impl Submission {

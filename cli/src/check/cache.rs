@@ -146,7 +146,8 @@ impl Cache {
             starts.sort();
             let keeps =
                 (callers.keeps_scripts(&found.shown), callers.misses_one_script(&found.shown));
-            let near = (callers.has_strays(), callers.scripts_near(&found.shown), keeps);
+            let launched = callers.launched_near(&found.shown);
+            let near = (callers.has_strays(), callers.scripts_near(&found.shown), keeps, launched);
             hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts, near))
         });
         let (kind, walked) = (found.kind.name(), found.is_walked);

@@ -317,7 +317,8 @@ impl Root {
         let Some(index) = self.project.callers() else { return 0 };
         let started: Vec<_> = index.started_by(shown).collect();
         let keeps = (index.keeps_scripts(shown), index.misses_one_script(shown));
-        let near = (index.has_strays(), index.scripts_near(shown), keeps);
+        let launched = index.launched_near(shown);
+        let near = (index.has_strays(), index.scripts_near(shown), keeps, launched);
         hashed(&(index.of(shown), index.lost(shown), started, near))
     }
 

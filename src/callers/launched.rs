@@ -1,0 +1,55 @@
+//! What scripts give the jobs that they start.
+
+use super::{Gathering, Index, Kind, top};
+use memchr::memmem;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How many properties of one script are kept.
+const MOST_LAUNCHED: usize = 256;
+impl Gathering {
+    /// Takes a script for a shell, which may start jobs and give them properties: `oozie job … -Dname=value`.
+    pub fn shell(&mut self, path: &str, text: &str) {
+        self.file(path);
+        if memmem::find(text.as_bytes(), b"oozie").is_none() {
+            return;
+        }
+        let options = text.match_indices("-D").filter(|(at, _)| {
+            let before = text[..*at].bytes().next_back();
+            before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))
+        });
+        for (at, option) in options.take(MOST_LAUNCHED) {
+            let rest = text[at + option.len()..].trim_start_matches(' ');
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+            let end = rest.find(|c: char| !plain(c)).unwrap_or(rest.len());
+            if end > 0 && rest[end..].starts_with('=') {
+                self.launched.push((path.to_owned(), rest[..end].to_owned()));
+            }
+        }
+    }
+
+    /// Has properties know what scripts near them add to them: that there is a value, and not which.
+    pub(super) fn give_launched(&mut self, index: &Index) {
+        if index.launched.is_empty() {
+            return;
+        }
+        for starter in self.starters.iter_mut().filter(|s| s.kind == Kind::Properties) {
+            let names = index.launched_near(&starter.path);
+            for call in &mut starter.calls {
+                let values = Arc::make_mut(&mut call.values);
+                for name in names.iter().filter(|name| !name.starts_with("oozie.")) {
+                    values.entry(name.clone()).or_insert_with(|| format!("${{{name}}}"));
+                }
+            }
+        }
+    }
+}
+
+impl Index {
+    /// The names that scripts anywhere near a file give the jobs they start.
+    pub fn launched_near(&self, path: &str) -> BTreeSet<String> {
+        let top = top(path, self.common).filter(|top| !top.is_empty());
+        let tops = [Some(""), top].into_iter().flatten();
+        tops.filter_map(|top| self.launched.get(top)).flatten().cloned().collect()
+    }
+}
