@@ -67,6 +67,18 @@ pub fn coordinator(facts: &Facts<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
         };
         let is_told = found.iter().find(explains).or(out.iter().find(explains)).is_some();
         out.extend(refusal::explain(facts.written, facts.around, refused, is_told));
+        // The server stops at the first fault; each of them has to be mended.
+        for other in refusal::others(facts, refused) {
+            let found = refusal::explain(facts.written, facts.around, &other, true);
+            let is_new = |found: &Diagnostic| {
+                !out.iter().any(|known| {
+                    std::ptr::eq(known.kind, found.kind)
+                        && known.span == found.span
+                        && known.file == found.file
+                })
+            };
+            out.extend(found.filter(is_new));
+        }
     }
     out
 }

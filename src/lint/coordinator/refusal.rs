@@ -1,9 +1,10 @@
 //! A refusal of the server, reported at the right place.
 
-use ankus_lang::time::{Cron, CronError};
+use ankus_lang::coordinator::Execution;
+use ankus_lang::time::{Cron, CronError, Zone};
 
 use super::kinds as k;
-use super::{Around, at_origin, finding, in_words, no_date, time};
+use super::{Around, Facts, at_origin, finding, in_words, no_date, time};
 use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -176,6 +177,59 @@ pub(super) fn explain(
         Some(place) => at_origin(around, place, "read here", found),
         None => found,
     })
+}
+
+/// What the server would refuse as well, were the fault that it stops at not there: values that are known.
+pub(super) fn others(facts: &Facts<'_>, first: &Refused) -> Vec<Refused> {
+    let written = facts.written;
+    let mut found = Vec::new();
+    let mut add = |code, about: String, subject: &[&str]| {
+        if about != first.about {
+            let subject = subject.iter().map(|&name| name.to_owned()).collect();
+            found.push(Refused { code: Some(code), inner: Vec::new(), subject, about });
+        }
+    };
+    let is_zone = |text: &str| Zone::from_id(text.trim()).is_ok();
+    if let Some(text) = written.timezone.as_ref().and_then(|zone| facts.value(zone))
+        && !is_zone(text)
+    {
+        add("E1003", "timezone".to_owned(), &[text]);
+    }
+    for dataset in &written.datasets {
+        let Some(name) = &dataset.name else { continue };
+        let zone = dataset.timezone.as_ref().and_then(|zone| facts.value(zone));
+        if let Some(text) = zone.filter(|text| !is_zone(text)) {
+            add("E1003", format!("dataset {}/@timezone", name.as_str()), &[text]);
+        }
+    }
+    let order = written.controls.iter().find(|(name, _)| name == "execution");
+    if let Some(text) = order.and_then(|(_, order)| facts.value(order))
+        && Execution::from_name(text.trim()).is_none()
+    {
+        add("E1003", "execution".to_owned(), &["execution", text]);
+    }
+    if let Some(text) = written.frequency.as_ref().and_then(|frequency| facts.value(frequency))
+        && text.trim().contains(' ')
+        && !text.contains(['$', '{'])
+        && Cron::parse(text.trim()).is_err()
+    {
+        add("E1003", "frequency".to_owned(), &[text]);
+    }
+    // In the form that a server stores, which its schemas refuse, datasets lie in the events.
+    if !written.datasets.is_empty() && written.includes.is_empty() {
+        let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
+        for (kind, events) in [("data-in", &written.inputs), ("data-out", &written.outputs)] {
+            for event in events {
+                let wanted = event.dataset.as_ref().and_then(Scalar::known);
+                let Some((name, wanted)) = event.name.as_ref().zip(wanted) else { continue };
+                if names().all(|known| known.known().is_some_and(|known| known != wanted)) {
+                    let about = format!("{kind} {}/@dataset", name.as_str());
+                    add("E0803", about, &["undefined-dataset", wanted]);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Gives each of several expressions with commas between them an element of its own.
