@@ -42,6 +42,7 @@ kinds! {
     FIXED_DAYS_FOR_A_MONTH "fixed-days-for-a-month" Time Info [] GUESS, "28, 30 or 31 days are not a month";
     CALENDAR_FREQUENCY_IN_UTC "calendar-frequency-in-utc" Time Info [] None, "days or months in UTC do not follow daylight saving time";
     SUB_DAILY_FREQUENCY_IN_DST_ZONE "sub-daily-frequency-in-dst-zone" Time Info [] None, "a frequency under a day gets no correction where clocks change";
+    CRON_EACH_MINUTE "cron-each-minute" Time Warning [] None, "a cron expression that acts at each minute of one hour";
     CRON_FIELD_COUNT "cron-field-count" Time Error ["E1003"] None, "cron has five fields here, separated by single blanks";
     CRON_UNPARSABLE "cron-unparsable" Time Error ["E1003"] None, "a field of a cron expression is not understood";
     CRON_DOUBLED_STAR "cron-doubled-star" Time Warning [] GUESS, "`**` does not count as any day";

@@ -157,15 +157,24 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
             false => found.help("names say which day is meant"),
         });
     }
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let each_minute = fields[0] == "*" && fields[1].split(',').all(is_number);
+    if each_minute {
+        let message = format!("`*` acts at each of the 60 minutes of hour {}", fields[1]);
+        let found = finding(&k::CRON_EACH_MINUTE, place(CronField::Minute), message);
+        out.push(found.help("once in that hour, on the hour, is `0`"));
+    }
     let restricted = |field: &str| !matches!(field, "*" | "?");
     if restricted(day) && restricted(weekday) {
         let message = "it acts on days that either field names, not only on those of both";
         out.push(finding(&k::CRON_DAY_AND_WEEKDAY, place(CronField::DayOfWeek), message));
     }
     let hour = fields[1];
+    // In which hour is the second question.
     if let Some(zone) = zone
         && !is_same_clock(zone, &Zone::utc())
         && hour != "*"
+        && !each_minute
     {
         let message =
             format!("cron is evaluated in the server's zone: `{}` moves nothing", zone.id());
