@@ -129,6 +129,15 @@ pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
     !name.eq_ignore_ascii_case(other) && weight(name, other, texts) < weight(other, name, texts)
 }
 
+/// Whether a text has a name on its own, and not only as a part of others.
+pub(crate) fn has_name(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    })
+}
+
 /// Whether two names differ in words that are long enough to hold a slip: `a` and `b` are two names of one kind.
 pub(crate) fn differ_in_a_word(name: &str, other: &str) -> bool {
     let (own, others) = (words(name), words(other));

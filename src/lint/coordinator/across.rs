@@ -287,12 +287,17 @@ pub(super) fn workflow(
                 continue;
             }
             // A name that it asks for by declaring it is none that it has got wrong.
+            // A workflow that has the name elsewhere knows how it is written.
             let is_ours = |near: &str| match own.contains(&format!(">{near}<")) {
                 true => declares.contains(name) || !slips::is_slip(name, near, [own, &found.text]),
                 false => slips::is_slip(near, name, [own, &found.text]),
             };
             let near = near.filter(|near| !(declares.contains(name) && is_read(near)));
-            if near.is_some_and(|near| is_read(near) || !is_ours(near)) {
+            // Of two names that only begin alike the one is not the other.
+            let near = near
+                .filter(|near| within(near, name, if name.len() < 12 { 2 } else { 3 }).is_some());
+            let knows = |near: &str| near.len() > 3 && slips::has_name(&found.text, near);
+            if near.is_some_and(|near| is_read(near) || knows(near) || !is_ours(near)) {
                 continue;
             }
             let slip = near.and_then(|near| named.get(near).copied());

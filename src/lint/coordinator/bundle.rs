@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::kinds as k;
-use super::{Around, finding, in_words};
+use super::{Around, at_origin, finding, in_words};
 use crate::diag::{Diagnostic, Level};
 use crate::ir::coordinator::Bundle;
 use crate::reference::coordinator::Refused;
@@ -51,10 +51,9 @@ pub fn bundle(
     {
         let given = refused.subject.join(", ");
         let message = format!("{} is not a valid date here", in_words(Some(kick_off), &given));
-        out.push(
-            finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
-                .help("the form is `2020-01-31T23:59Z`"),
-        );
+        let found = finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
+            .help("the form is `2020-01-31T23:59Z`");
+        out.push(at_origin(around, kick_off, "read here", found));
         return out;
     }
     let code = refused.code.unwrap_or_default();

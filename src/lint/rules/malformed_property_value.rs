@@ -45,8 +45,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
         for property in facts.block(configuration) {
             let Some(value) = property.value.as_ref().map(|value| value.trim()) else { continue };
-            if let Some(why) = problem(&property.name.text, &value.text) {
-                out.push(finding(value.span(), &property.name.text, why));
+            let Some(said) = Said::of(facts, &value) else { continue };
+            if let Some(why) = problem(&property.name.text, said.value) {
+                let found = finding(value.span(), &property.name.text, why);
+                out.push(said.place(facts, found, "it is used here"));
             }
         }
     }
@@ -94,13 +96,13 @@ fn is_master(text: &str) -> bool {
         })
 }
 
-fn finding(span: Span, name: &str, why: &str) -> Diagnostic {
+pub(super) fn finding(span: Span, name: &str, why: &str) -> Diagnostic {
     let message = format!("the value of `{name}` is {why}");
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
 /// Why a property cannot have a value.
-fn problem(name: &str, value: &str) -> Option<&'static str> {
+pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     if value.is_empty() || value.contains("${") {
         return None;
     }

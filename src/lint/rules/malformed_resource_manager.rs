@@ -125,6 +125,14 @@ fn host_of_url(value: &str) -> Option<&str> {
     Some(rest.strip_suffix('/').unwrap_or(rest))
 }
 
+/// Whether a host ends with a port that nothing sets apart from it: `rm.example.com8032`.
+pub(super) fn joined_port(host: &str, ports: &[&str]) -> bool {
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let name = ports.iter().find_map(|port| last.strip_suffix(port)).unwrap_or_default();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_name && (last.len() < host.len() || name == "localhost")
+}
+
 /// Why no client can connect to an address. A name alone may be the logical name of a cluster with several managers.
 fn problem(value: &str) -> Option<&'static str> {
     const PORT: &str = "the port is not a number below 65536";
@@ -159,7 +167,10 @@ fn problem(value: &str) -> Option<&'static str> {
             "it contains a stray character"
         });
     }
-    let port = value.rsplit_once(':').map(|(_, port)| port)?;
+    let Some((_, port)) = value.rsplit_once(':') else {
+        let joined = joined_port(value, &["8021", "8032", "8050", "8088", "9001"]);
+        return joined.then_some("a `:` is missing before the port");
+    };
     if WEB_PORTS.contains(&port) {
         return Some("this is the port of its web pages");
     }

@@ -73,6 +73,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .filter_map(|element| {
             let text = element.text().trimmed();
             let path = text.text.split('#').next().unwrap_or_default();
+            // A path that one property holds is looked for as one that is written out.
+            let path = said(facts, path).unwrap_or(path);
             let inside =
                 !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
             let found = facts.beside(path).filter(|_| inside)?;
@@ -113,18 +115,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .iter()
         .any(|c| c.is_properties && files::folder_of(&c.path) == own)
         || facts.property_files().iter().any(|(source, _)| files::folder_of(&source.path) == own);
-    let has_scripts = submitted
-        || named.iter().any(|(_, _, presence)| *presence == Presence::Present)
-        || kept(&[".sh", ".q", ".hql", ".sql", ".pig", ".py"]);
-    let has_jars = kept(&[".jar"]);
-    let others: Vec<String> = {
-        let mut seen: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        named.iter().for_each(|(_, found, _)| *seen.entry(found.as_str()).or_default() += 1);
-        seen.into_iter()
-            .filter(|(_, times)| *times > 1)
-            .map(|(found, _)| found.to_owned())
-            .collect()
-    };
     // Of an application with one script that one was lost; where several are missing they are all brought by a build.
     let endings = [".sh", ".q", ".hql", ".hive", ".sql", ".pig"];
     let is_script = |path: &str| endings.iter().any(|end| path.ends_with(end));
@@ -136,6 +126,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .map(|(_, found, _)| found.as_str())
         .collect();
     let lost_one = missing.len() == 1 && files::name_of(facts.path) == "workflow.xml";
+    let has_scripts = submitted && missing.len() < 2
+        || named.iter().any(|(_, _, presence)| *presence == Presence::Present)
+        || kept(&[".sh", ".q", ".hql", ".sql", ".pig", ".py"]);
+    let has_jars = kept(&[".jar"]);
+    let others: Vec<String> = {
+        let mut seen: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+        named.iter().for_each(|(_, found, _)| *seen.entry(found.as_str()).or_default() += 1);
+        seen.into_iter()
+            .filter(|(_, times)| *times > 1)
+            .map(|(found, _)| found.to_owned())
+            .collect()
+    };
+    let absent: std::collections::BTreeSet<&str> = named
+        .iter()
+        .filter(|(_, found, presence)| *presence == Presence::Absent && is_script(found))
+        .map(|(_, found, _)| found.as_str())
+        .collect();
+    let one_lost = absent.len() == 1 && submitted;
     // One file that is not there is one fault, however many actions name it.
     let mut told: HashMap<String, usize> = HashMap::new();
     for (text, found, presence) in &named {
@@ -253,7 +261,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let is_open = text.text.contains("${");
         // What is named with a whole path may be brought there from anywhere; a slip is one all the same.
         let expected = match is_open {
-            true => near.is_some() || same_folder && script,
+            true => near.is_some() || script && (same_folder || one_lost),
             false => near.is_some() || moved.is_some() || wanted_here || lost,
         };
         if !expected {
@@ -286,6 +294,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         });
     }
+}
+
+/// The value of the one property that a path is, where it is known.
+fn said<'f>(facts: &'f Facts<'_>, path: &str) -> Option<&'f str> {
+    let name = path.strip_prefix("${")?.strip_suffix('}')?.trim();
+    let value = facts.submission.get(name)?.trim();
+    (!value.is_empty()).then_some(value)
 }
 
 /// Settings of a cluster that are named with a whole path and a slip: nobody can look there.
@@ -412,8 +427,9 @@ fn open_finding(
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
     };
-    match Said::at(facts, text) {
-        // The property has the slip where it has the name.
+    // The property has the slip where it has the name; what comes behind a `#` is the name on the machine.
+    let path = text.text.split('#').next().unwrap_or_default();
+    match Said::by(facts, path) {
         Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, "it is used here"),
         _ => finding,
     }

@@ -1,5 +1,6 @@
 //! Options of Spark with a slip.
 
+use super::malformed_property_value;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::masked;
 use crate::lint::{Facts, Rule};
@@ -73,6 +74,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(Diagnostic::new(&RULE.kind, span, message).likely());
                 of_option = false;
                 continue;
+            }
+            if ["--conf", "-c"].contains(&option)
+                && let Some((name, value)) = text.text[range.clone()].split_once('=')
+                && let Some(why) = malformed_property_value::problem(name, value)
+            {
+                let span = text.source(range.start + name.len() + 1..range.end);
+                out.push(malformed_property_value::finding(span, name, why));
             }
             let name = word.split('=').next().unwrap_or_default();
             let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));

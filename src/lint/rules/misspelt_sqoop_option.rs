@@ -295,10 +295,16 @@ fn misspelt_tool(name: &str) -> Option<&'static str> {
     near.filter(|(_, tool)| tool.len() > 4).min().map(|(_, tool)| tool)
 }
 
-/// What Sqoop reads itself: from a tool whose options are known up to a `--`. The words behind it are for another program.
+/// What Sqoop reads itself: from a tool whose options are known up to a `--`. The words behind it are for another program;
+/// those behind the first one of a job are for the tool that it runs.
 fn options(words: Vec<(String, Span)>) -> Vec<(String, Span)> {
     let is_known = words.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
-    words.into_iter().take_while(|(word, _)| is_known && word != "--").collect()
+    let mut ends = 1 + usize::from(words.first().is_some_and(|(tool, _)| tool == "job"));
+    let own = words.into_iter().take_while(|(word, _)| {
+        ends -= usize::from(word == "--");
+        is_known && ends > 0
+    });
+    own.filter(|(word, _)| word != "--").collect()
 }
 
 /// The words of a Sqoop action with their places, the tool first.

@@ -1,9 +1,10 @@
 //! Parameters without a value.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::starts;
+use crate::diag::{Diagnostic, Group, Kind, Level, within};
+use crate::lint::facts::{Property, Start, starts};
+use crate::lint::slips::{differ_in_a_word, is_slip};
 use crate::lint::{Facts, Rule};
-use crate::syntax::properties::Origin;
+use crate::syntax::properties::{self, Origin};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -18,6 +19,36 @@ pub(super) static RULE: Rule = Rule {
     },
     check,
 };
+
+/// A property of those that start the definition under a name that nobody reads and that is nearly a declared one.
+fn misnamed(
+    facts: &Facts<'_>,
+    start: &Start<'_>,
+    name: &str,
+    declared: &[Property<'_>],
+) -> Option<Diagnostic> {
+    let source = facts.files.text(start.path?)?;
+    let entries = properties::parse(&source.text).entries;
+    let most = if name.len() < 8 { 1 } else { 2 };
+    let is_read = |other: &str| {
+        let reference = format!("${{{other}}}");
+        declared.iter().any(|known| known.name.text == other)
+            || facts.reads.iter().any(|read| read.name == other)
+            || facts.files.texts().any(|text| text.text.contains(&reference))
+    };
+    let entry = entries.iter().find(|entry| {
+        let near = within(&entry.name, name, most).is_some_and(|distance| distance > 0);
+        name.len() > 4
+            && near
+            && differ_in_a_word(&entry.name, name)
+            && is_slip(&entry.name, name, [&source.text, facts.tree.text()])
+            && !is_read(&entry.name)
+    })?;
+    let message =
+        format!("nothing reads `{}`, and `{name}` is asked for and not given", entry.name);
+    let found = Diagnostic::new(&RULE.kind, entry.name_span, message).likely();
+    Some(found.help(format!("did you mean `{name}`?")).in_file(source.path.clone()))
+}
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // A section in a version that ignores it asks for nothing.
@@ -35,6 +66,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // What a coordinator or parent fails to pass is told of there.
         let Some(first) = lacking.find(|start| start.is_properties) else { continue };
         if name.is_empty() || default {
+            continue;
+        }
+        if let Some(slip) = misnamed(facts, first, name, &parameters) {
+            out.push(slip.note_in(facts.path, parameter.name.span(), "it is declared here"));
             continue;
         }
         let message = format!("`{name}` has no default, and the properties do not give it");

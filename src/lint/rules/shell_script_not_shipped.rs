@@ -141,6 +141,51 @@ fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
     Some(format!("{}{one}", &program[..program.len().checked_sub(wanted.len())?]))
 }
 
+/// Programs of a machine whose first argument is the script that they run.
+const INTERPRETERS: [&str; 8] = ["bash", "ksh", "perl", "python", "Rscript", "ruby", "sh", "zsh"];
+
+/// The script that an interpreter is to run, where nothing brings it.
+fn interpreted(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
+    // Behind an option nobody knows which word it is.
+    let Some(first) = action.texts(&["argument"]).next() else { return };
+    let script = first.text.trim();
+    let is_name = SCRIPTS.iter().any(|end| script.len() > end.len() && script.ends_with(end))
+        && !script.starts_with('-')
+        && !is_open(script)
+        && !script.contains(['/', ' ', '\n']);
+    let links = links(action);
+    if !is_name || links.iter().any(|link| link == script) {
+        return;
+    }
+    let lib = facts.beside(&format!("lib/{script}"));
+    if lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present) {
+        return;
+    }
+    let renamed = action.texts(&["file"]).find_map(|file| {
+        let (path, link) = file.text.split_once('#')?;
+        (name_of(path.trim()) == script).then(|| link.trim().to_owned())
+    });
+    // Under an open name it may be brought as well.
+    if renamed.is_none() && links.iter().any(|link| is_open(link)) {
+        return;
+    }
+    let same_ending = |link: &&String| link.rsplit('.').next() == script.rsplit('.').next();
+    let near = renamed.or_else(|| {
+        let mut scripts = links.iter().filter(same_ending);
+        scripts.next().filter(|_| scripts.next().is_none()).cloned()
+    });
+    // An archive may hold it; one that is brought under another name was not looked for there.
+    if near.is_none() && action.each("archive").next().is_some() {
+        return;
+    }
+    let message = format!("no `file` brings `{script}` to the machine where it should run");
+    let finding = Diagnostic::new(&RULE.kind, first.span(), message).likely();
+    out.push(match near {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help(format!("add `<file>{script}</file>`")),
+    });
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         let Some(text) = action.text("exec") else { continue };
@@ -151,6 +196,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 format!("no `file` brings `{program}` to the machine where it should run");
             let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
             out.push(finding.help(format!("did you mean `{near}`?")));
+            continue;
+        }
+        // One of a version as well: `python3.6`.
+        let plain = name_of(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if INTERPRETERS.contains(&plain) {
+            interpreted(facts, action, out);
             continue;
         }
         if !script || is_open(program) || program.starts_with('/') || program.contains([' ', '\n'])

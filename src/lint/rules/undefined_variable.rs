@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, has_default, is_given, starts};
 use crate::lint::reads::{self, How, Read};
-use crate::lint::slips::{differ_in_a_word, is_slip};
+use crate::lint::slips::{differ_in_a_word, has_name, is_slip};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties;
@@ -453,6 +453,10 @@ fn judge<'f>(
 fn is_theirs(facts: &Facts<'_>, start: &Start<'_>, theirs: &str, ours: &str) -> bool {
     let text = start.path.and_then(|path| facts.files.text(path)).map_or("", |source| &source.text);
     let texts = [text, facts.tree.text()];
+    // Who has the name elsewhere knows how it is written.
+    if theirs.len() > 3 && has_name(facts.tree.text(), theirs) {
+        return false;
+    }
     // What it only hands on has been named elsewhere.
     match text.contains(&format!(">{theirs}<")) {
         true => !is_slip(ours, theirs, texts),
@@ -513,7 +517,9 @@ fn misnamed<'f>(
             let times = || facts.reads.iter().filter(|other| other.name == name).count();
             let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
                 || entry.name.eq_ignore_ascii_case(name) && times() > 1;
-            if elsewhere || !theirs || is_given(facts, name) {
+            // What configurations near by have is no matter where those who start it are known.
+            let known = facts.submission.callers.is_empty() && is_given(facts, name);
+            if elsewhere || !theirs || known {
                 continue;
             }
             told.insert((source.path.clone(), name.to_owned()));

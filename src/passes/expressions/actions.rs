@@ -475,10 +475,30 @@ fn printed(command: &str) -> Option<&str> {
     (!rest.contains('>')).then_some(rest)
 }
 
+/// Whether what a command prints goes into a file or to the errors.
+fn goes_elsewhere(command: &str) -> bool {
+    let (mut quote, mut before) = (None, b' ');
+    for (at, byte) in command.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) if open == byte && before != b'\\' => quote = None,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'>') if before != b'2' => {
+                let target = command[at + 1..].trim_start_matches('>').trim_start();
+                return !target.is_empty() && !target.starts_with("&1");
+            }
+            _ => {}
+        }
+        before = byte;
+    }
+    false
+}
+
 /// The keys of the lines that a text prints; nothing where a line is no `key=value`.
 fn keys_of_output(text: &str) -> Option<Vec<String>> {
     let text = text.trim_matches(['"', '\'']);
-    let lines = text.split("\\n").filter(|line| !line.is_empty());
+    // A message is no pair, and nobody asks for its first word.
+    let is_message = |line: &&str| !line.contains(['=', '$', '`']);
+    let lines = text.split("\\n").filter(|line| !line.is_empty() && !is_message(line));
     lines
         .map(|line| {
             let (key, _) = line.split_once('=')?;
@@ -507,7 +527,7 @@ fn is_silent(command: &str) -> bool {
         "readonly", "break", "continue", "mkdir", "rm", "cp", "mv", "touch", "chmod",
     ];
     let is_lost = command.contains(">/dev/null") || command.contains("> /dev/null");
-    let is_error = ["echo", "printf"].contains(&word) && command.contains(">&2");
+    let is_error = ["echo", "printf"].contains(&word) && goes_elsewhere(command);
     builtins.contains(&word)
         || is_error
         || is_lost && !command.contains("2>/dev/null") && !command.contains("2> /dev/null")
@@ -539,6 +559,9 @@ mod tests {
         assert_eq!(keys("echo \"a=$(wc -l < in; date)\""), some("a"));
         assert_eq!(keys("echo 'a=1;b'; echo wrong >&2"), some("a"));
         assert_eq!(keys("x=\"$(date) now\"; echo a=$x"), some("a"));
+        assert_eq!(keys("echo b=2 > out.txt; echo a=1"), some("a"));
+        assert_eq!(keys("echo 'it works'; echo \"b=$x\" >>out.txt; echo a=1"), some("a"));
+        assert_eq!(keys("echo $line; echo a=1"), None);
         assert_eq!(keys("echo a=1 | tr a b"), None);
         assert_eq!(keys("echo a=1; ./other"), None);
         assert_eq!(keys("x=1 ./other; echo a=1"), None);
