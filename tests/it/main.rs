@@ -69,6 +69,7 @@ mod mistakes;
 mod oozie_client;
 mod operators;
 mod panel;
+mod quiet;
 mod remote;
 mod replay;
 mod restarts;

@@ -5,7 +5,7 @@ use super::{Apart, IsOn, NEAR, is};
 use crate::diag::{Diagnostic, Group, within};
 use crate::schema;
 use crate::source::Span;
-use crate::syntax::xml::{self, Element, Tree};
+use crate::syntax::xml::{self, Element, NodeKind, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// What a coordinator names that may stand in what is broken.
@@ -72,6 +72,14 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let of_schema = |finding: &Diagnostic| {
         schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind))
     };
+    // What is named in a text whose end nobody can tell.
+    let endless: Vec<Span> = root
+        .descendants()
+        .filter(|element| places.contains(&element.name_span()))
+        .filter_map(|element| element.children().next())
+        .filter(|child| child.kind() == NodeKind::Text)
+        .map(|child| child.span())
+        .collect();
     let mut of_root: HashSet<Span> = root.elements().map(|child| child.name_span()).collect();
     of_root.insert(root.name_span());
     found.retain(|finding| {
@@ -79,6 +87,11 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
             return true;
         }
         let hit = damaged.around(finding.span).is_some();
+        let is_within =
+            |text: &Span| text.start <= finding.span.start && finding.span.end <= text.end;
+        if finding.kind.group == Group::Names && endless.iter().any(is_within) {
+            return false;
+        }
         let is_root = finding.span == root.name_span();
         let at_root = whole && of_root.contains(&finding.span) || swallows && is_root;
         let needs = NEEDS.contains(&finding.kind.name);
@@ -217,9 +230,27 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
             *first = (*first).min(finding.span);
         }
     }
+    // A file that ends in its middle leaves all elements open that are open there: that is told at its root.
+    let ends_open = tree.root().is_some_and(|root| {
+        let at = |finding: &&Diagnostic| finding.span == root.name_span() && broken(finding);
+        found.iter().find(at).is_some_and(|finding| finding.message.ends_with("is never closed"))
+    });
+    let mut cut: HashSet<Span> = HashSet::new();
+    let mut last = tree.root().filter(|_| ends_open);
+    while let Some(element) = last {
+        last = element.elements().last().filter(|child| child.span().end == element.span().end);
+        cut.extend(last.map(|child| child.name_span()));
+    }
+    let at_end = |finding: &Diagnostic| {
+        finding.message.ends_with("is never closed with `>`")
+            && !text[finding.span.end as usize..].contains('<')
+    };
     found.retain(|finding| {
         if finding.file.is_some() {
             return true;
+        }
+        if ends_open && broken(finding) && (cut.contains(&finding.span) || at_end(finding)) {
+            return false;
         }
         if broken(finding) && finding.message.ends_with("is never closed") {
             return open.get(&line_of(finding.span.start)) == Some(&finding.span);

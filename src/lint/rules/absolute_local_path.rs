@@ -31,8 +31,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if drive || HOMES.iter().any(|home| word.starts_with(home)) {
                 let message =
                     "this path exists on somebody's own machine, and hardly where the action runs";
+                // One machine of somebody is one fault, however many paths of it are named.
+                let mut parts = word.trim_start_matches("file://").split(['/', '\\']);
+                let home = parts.by_ref().take(3).collect::<Vec<_>>().join("/");
                 out.push(
                     Diagnostic::new(&RULE.kind, text.span(), message)
+                        .about(home)
                         .help("put the file into the application and name it in a `file` element"),
                 );
             }

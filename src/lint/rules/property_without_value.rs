@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
+use crate::syntax::properties::Entry;
 use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -19,6 +20,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// How many names without a value make a form of a file, if they are half of it.
+const FORM: usize = 4;
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if facts.property_files().is_empty() {
         return;
@@ -34,6 +38,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 lone(source.slice(e.value_span))
             },
         ));
+        // A file that leaves its clusters open is there to be copied and filled in.
+        let is_empty = |entry: &&Entry| entry.value.is_empty() && !entry.name.is_empty();
+        let empty = entries.iter().filter(is_empty).count();
+        let is_form = empty >= FORM && empty * 2 >= entries.len();
         for entry in entries {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
@@ -64,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && (own.contains(name)
                     || of_definition.contains(name)
                     || PATH_KEYS.contains(&name));
-            if !(bare || cut || hole) || name.is_empty() {
+            if !(bare || cut || hole) || name.is_empty() || hole && is_form {
                 continue;
             }
             // Most often a name with its value at its end; templates have lines of their own kind.

@@ -134,7 +134,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             false => format!("`{}` is text, not the variable `{name}`", &plain[range]),
         };
-        let finding = Diagnostic::new(&RULE.kind, span, message).about(plain).likely();
+        // A slip of the hand that goes through a file is one.
+        let about = if name.is_empty() { "a stray sign" } else { plain };
+        let finding = Diagnostic::new(&RULE.kind, span, message).about(about).likely();
         out.push(match name.is_empty() {
             true => finding.help("remove it"),
             false => finding.help(format!("write `${{{name}}}`")).fix(Fix::guess(

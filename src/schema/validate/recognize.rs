@@ -11,6 +11,9 @@ use crate::syntax::xml::Element;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+/// Action types that distributions of Oozie add in its own namespace.
+const DISTRIBUTED: [&str; 1] = ["uri:oozie:spark3-action:"];
+
 impl<'t> Checker<'t> {
     /// An element that a wildcard takes: it must be declared somewhere.
     pub(super) fn foreign(
@@ -44,7 +47,9 @@ impl<'t> Checker<'t> {
                 ),
             )
             .help("an action type of a site is declared in `ankus.toml`, under `[actions]`");
-            self.report(match child.namespace().starts_with("uri:oozie:") {
+            let namespace = child.namespace();
+            let of_vendor = DISTRIBUTED.iter().any(|known| namespace.starts_with(known));
+            self.report(match namespace.starts_with("uri:oozie:") && !of_vendor {
                 true => finding,
                 false => finding.depends_on("the action types that the site's server has"),
             });

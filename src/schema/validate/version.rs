@@ -1,7 +1,7 @@
 //! Versions of schemas: which one is meant, which one is newer than the target, and which would take the definition.
 
 use super::{Checker, is_value, namespace_span, nearest};
-use crate::diag::{Diagnostic, Edit, Fix, Safety};
+use crate::diag::{Diagnostic, Edit, Fix, Safety, within};
 use crate::schema::kinds::*;
 use crate::schema::model::{State, Symbol};
 use crate::schema::{Content, Schema, TypeRef, families};
@@ -100,18 +100,29 @@ impl<'t> Checker<'t> {
         schema.root(element.name()).map(|_| (schema, false))
     }
 
-    /// The lowest version of a family in which an element of no known namespace has no fault, or else the one in which
-    /// it has the fewest.
+    /// The version of a family in which an element of no known namespace has the fewest faults; of several the one that
+    /// is nearest to what is written.
     pub(super) fn best_version(
         &self,
         element: Element<'t>,
         family: &str,
-        _namespace: Option<&str>,
+        namespace: Option<&str>,
     ) -> Option<(&'t Schema, bool)> {
         let family = families().iter().find(|known| *known.name == *family)?;
         let known = family.schemas().filter(|schema| self.has(schema));
-        let best =
-            known.min_by_key(|schema| self.faults_as(element, element.namespace(), schema))?;
+        let version = |uri: &str| uri.rsplit(':').next().unwrap_or_default().to_owned();
+        let written = namespace.map(version).filter(|text| number(text).is_some());
+        let distance = |schema: &Schema| {
+            let (Some(written), own) = (&written, version(&schema.namespace)) else {
+                return (0, 0);
+            };
+            let letters = within(written, &own, written.len().max(own.len())).unwrap_or(usize::MAX);
+            let apart = number(written).zip(number(&own)).map_or(0, |(a, b)| a.abs_diff(b));
+            (letters, apart)
+        };
+        let best = known.min_by_key(|schema| {
+            (self.faults_as(element, element.namespace(), schema), distance(schema))
+        })?;
         Some((best, self.faults_as(element, element.namespace(), best) == 0))
     }
 
@@ -205,4 +216,11 @@ impl<'t> Checker<'t> {
         });
         tops.map(|top| self.faults_as(top, &from.namespace, to)).sum()
     }
+}
+
+/// A version such as `0.5`, in an order.
+fn number(version: &str) -> Option<usize> {
+    let (major, minor) = version.split_once('.')?;
+    let (major, minor): (usize, usize) = (major.parse().ok()?, minor.parse().ok()?);
+    major.checked_mul(1_000)?.checked_add(minor)
 }

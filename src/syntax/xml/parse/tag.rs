@@ -112,7 +112,9 @@ impl<'a> Parser<'a> {
                 let fix = Fix::safe("Add the quotes", value_span, format!("\"{value}\""));
                 let place = if value.is_empty() { name_span } else { value_span };
                 let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
-                self.report(if value.is_empty() { finding } else { finding.fix(fix) });
+                // What has a quote in its middle is nobody's to guess.
+                let goes_on = matches!(bytes.get(value_end), Some(b'"' | b'\''));
+                self.report(if value.is_empty() || goes_on { finding } else { finding.fix(fix) });
                 self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
                 at = value_end;
                 if bytes.get(at).is_some_and(|byte| matches!(byte, b'"' | b'\''))
