@@ -2,6 +2,7 @@
 
 mod compare;
 mod data;
+mod joined;
 mod prove;
 mod told;
 mod turns;
@@ -12,6 +13,7 @@ use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::bundle::{Member, bundle};
 use ankus::carry::airflow::{self, Coordinated};
+use ankus::carry::joined::Joined;
 use ankus::carry::{
     self, Conversion, Outcome, Output, Target, argo, databricks, prefect, report, step_functions,
 };
@@ -421,7 +423,13 @@ fn convert(
             by_path.insert(absolute(&workflow.found.path), unit.name.clone());
         }
     }
-    conversions.extend(units.iter().map(|unit| carried(unit, target, &by_path, cut_over)));
+    let joined = joined::of(&units, target, &by_path);
+    conversions.extend(
+        units
+            .iter()
+            .zip(&joined)
+            .map(|(unit, joined)| carried(unit, target, &by_path, (cut_over, joined))),
+    );
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     Ok((conversions, units))
 }
@@ -502,7 +510,7 @@ fn carried(
     unit: &Unit,
     target: Target,
     by_path: &BTreeMap<PathBuf, String>,
-    cut_over: Option<Instant>,
+    (cut_over, joined): (Option<Instant>, &Joined),
 ) -> Conversion {
     let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
     let workflow = unit.workflow.as_ref().map(analysis);
@@ -551,6 +559,7 @@ fn carried(
         started: &started,
         migration: &settings.migration,
         cut_over,
+        joined,
     })
 }
 

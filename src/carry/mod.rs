@@ -11,6 +11,7 @@ mod commands;
 pub mod databricks;
 pub mod idioms;
 mod instances;
+pub mod joined;
 pub mod ledger;
 mod missing;
 pub mod model;
@@ -161,6 +162,12 @@ impl Conversion {
                 && !allowed.iter().any(|name| name == "*" || *name == entry.construct)
         })
     }
+}
+
+/// The path of a URI.
+fn path_of(uri: &str) -> &str {
+    let Some((_, rest)) = uri.split_once("://") else { return uri };
+    rest.find('/').map_or("", |at| &rest[at..])
 }
 
 /// A value with references to other properties resolved, as a submission does.

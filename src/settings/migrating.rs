@@ -22,10 +22,11 @@ const TOOLS: &[&str] = &["bash", "ssh", "kubernetes"];
 const QUERIES: &[&str] = &["bash", "hive", "ssh", "kubernetes"];
 
 /// Connections of Airflow by what they lead to, with their usual names.
-pub const CONNECTIONS: [(&str, &str); 7] = [
+pub const CONNECTIONS: [(&str, &str); 8] = [
     ("hive", "hive_cli_default"),
     ("kubernetes", "kubernetes_default"),
     ("livy", "livy_default"),
+    ("metastore", "metastore_default"),
     ("smtp", "smtp_default"),
     ("spark", "spark_default"),
     ("ssh", "ssh_default"),
@@ -43,11 +44,21 @@ const VALUES: [(&str, &str); 6] = [
 ];
 
 /// Words for shapes that another engine has something better for, the usual one first.
-const IDIOMS: [(&str, &[&str], &str); 3] = [
+const IDIOMS: [(&str, &[&str], &str); 5] = [
+    (
+        "done-flag",
+        &["write", "completion"],
+        "Airflow: what an action becomes that only writes the done-flag of an output: itself, or a task without work that others wait for.",
+    ),
     (
         "failure-mail",
         &["task", "notice"],
         "Airflow: what a mail becomes that tells of a failure and leads to a kill node alone.",
+    ),
+    (
+        "joined",
+        &["folder", "task"],
+        "Airflow: what waiting for what another coordinator writes at the same time becomes: a sensor for the folder, or for the task.",
     ),
     (
         "own-output",
@@ -62,10 +73,14 @@ const IDIOMS: [(&str, &[&str], &str); 3] = [
 ];
 
 /// Tables by type of action or kind of connection.
-const TABLES: [(&str, &str); 3] = [
+const TABLES: [(&str, &str); 4] = [
     ("connections", "Connections of Airflow by what they lead to."),
     ("images", "Images of containers by type of action, and `hadoop` and `python` for all others."),
     ("pools", "Pools of Airflow by type of action, and `default` for all others."),
+    (
+        "tables",
+        "Airflow: tables of Hive, `database.table`, by the folder that their partitions lie below.",
+    ),
 ];
 
 /// `[migration]`.
@@ -81,6 +96,8 @@ pub struct Migration {
     pub pools: BTreeMap<String, String>,
     /// Images, by type of action.
     pub images: BTreeMap<String, String>,
+    /// Tables of Hive, by the folder that their partitions lie below.
+    pub tables: BTreeMap<String, String>,
     /// Single values by their keys: clusters, roles, addresses.
     pub values: BTreeMap<String, String>,
 }
@@ -122,6 +139,7 @@ impl Migration {
             (&mut self.connections, &base.connections),
             (&mut self.pools, &base.pools),
             (&mut self.images, &base.images),
+            (&mut self.tables, &base.tables),
             (&mut self.values, &base.values),
         ] {
             for (name, value) in base {
@@ -137,9 +155,12 @@ impl Migration {
         let plain = self.operators.iter().chain(&self.values);
         let mut lines: Vec<(String, &str)> = to.collect();
         lines.extend(plain.map(|(key, value)| (key.clone(), value.as_str())));
-        for (table, map) in
-            [("connections", &self.connections), ("images", &self.images), ("pools", &self.pools)]
-        {
+        for (table, map) in [
+            ("connections", &self.connections),
+            ("images", &self.images),
+            ("pools", &self.pools),
+            ("tables", &self.tables),
+        ] {
             let entry = |(key, value)| (format!("{table}.{key}"), String::as_str(value));
             lines.extend(map.iter().map(entry));
         }
@@ -182,6 +203,7 @@ impl Reader<'_> {
                 "connections" => read.connections = reader.names(key, value),
                 "images" => read.images = reader.names(key, value),
                 "pools" => read.pools = reader.names(key, value),
+                "tables" => read.tables = reader.tables(key, value),
                 _ => {
                     let text = reader.filled(key, value);
                     read.values.extend(text.map(|text| (key.to_owned(), text)));
@@ -197,6 +219,25 @@ impl Reader<'_> {
         let known = keys(name);
         self.table(name, value, &known, |reader, key, value| {
             read.extend(reader.filled(key, value).map(|text| (key.to_owned(), text)));
+        });
+        read
+    }
+
+    /// Tables of Hive by folders.
+    fn tables(&mut self, name: &str, value: Value<'_>) -> BTreeMap<String, String> {
+        let mut read = self.string_map(name, value);
+        read.retain(|folder, table| {
+            let is_name = |name: &str| {
+                !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            };
+            let is_table = table.split_once('.').is_some_and(|(a, b)| is_name(a) && is_name(b));
+            let message = match (folder.starts_with('/') && folder.len() > 1, is_table) {
+                (true, true) => return true,
+                (false, _) => format!("`{folder}` is no path of a folder"),
+                (_, false) => format!("`{table}` is no `database.table`"),
+            };
+            self.problem(span_of(value), message, None);
+            false
         });
         read
     }
@@ -229,6 +270,16 @@ pub(super) fn schema(text: &dyn Fn(&str) -> Json) -> Json {
         all.insert(name.to_owned(), entry);
     }
     for (name, words) in TABLES {
+        if name == "tables" {
+            let table = json!({
+                "type": "object",
+                "description": words,
+                "patternProperties": {"^/.": {"type": "string", "pattern": r"^\w+\.\w+$"}},
+                "additionalProperties": false,
+            });
+            all.insert(name.to_owned(), table);
+            continue;
+        }
         let known = keys(name).into_iter();
         let properties: serde_json::Map<String, Json> =
             known.map(|key| (key.to_owned(), json!({"type": "string", "minLength": 1}))).collect();

@@ -20,6 +20,7 @@ mod convert_actions;
 mod convert_argo;
 mod convert_databricks;
 mod convert_expressions;
+mod convert_joined;
 mod convert_logic;
 mod convert_missing;
 mod convert_prefect;

@@ -3,9 +3,10 @@
 use super::expression::{Part, Text};
 use super::python::{Value, identifier, quoted};
 use super::schedule::{pendulum, period, timetable, written, zone_of};
-use super::{Coordinated, Dag, Printer, dag_id};
+use super::{Coordinated, Dag, Printer, Version, dag_id};
+use crate::carry::joined::Writer;
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, idioms, instances, missing};
+use crate::carry::{claims, idioms, instances, missing, path_of};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -183,6 +184,8 @@ impl<'a> Printer<'a> {
         self.claim_data(coordinator, definition);
         missing::claim(&mut self.ledger, coordinator, definition, files);
         let logic = self.logic(coordinator, definition);
+        let wanted = self.given.migration.values.get("joined").map(String::as_str);
+        let wants_tasks = wanted == Some("task") && logic.is_none();
         let mut datasets = BTreeSet::new();
         let mut gates = Vec::new();
         let events = definition.inputs.iter().map(|event| (event, true));
@@ -191,7 +194,13 @@ impl<'a> Printer<'a> {
             let window = self.window(event, definition);
             let name = identifier(&event.dataset.name).to_uppercase();
             if datasets.insert(name.clone()) {
-                let Some(dataset) = dataset(event, definition, files) else { continue };
+                let Some(mut dataset) = dataset(event, definition, files) else { continue };
+                if let (Some((folder, table)), Value::Call(_, given)) =
+                    (self.table_of(coordinator, event), &mut dataset)
+                {
+                    given.push(("table".to_owned(), Value::text(table)));
+                    given.push(("folder".to_owned(), Value::text(folder)));
+                }
                 dag.before.push(format!("{name} = {}", dataset.print(0)));
             }
             let own = identifier(&event.name);
@@ -218,7 +227,11 @@ impl<'a> Printer<'a> {
             if !is_input || logic.is_some() || self.follows_the_run_before(event, definition, dag) {
                 continue;
             }
-            gates.push(self.sensor(&task, &code, definition, dag));
+            let gate = match self.given.joined.inputs.get(&event.name).filter(|_| wants_tasks) {
+                Some(writer) => self.task_sensor(&task, event, writer, definition, dag),
+                None => self.sensor(&task, &code, definition, dag),
+            };
+            gates.push(gate);
         }
         if let Some((value, names)) = logic {
             let value = value.print(0);
@@ -233,6 +246,44 @@ impl<'a> Printer<'a> {
         if !gates.is_empty() {
             dag.gates = gates;
         }
+    }
+
+    /// The table whose partitions are the instances of an event, and the folder that these lie below, where a site wants them.
+    fn table_of(
+        &mut self,
+        coordinator: &Coordinator,
+        event: &DataEvent,
+    ) -> Option<(&'a str, &'a str)> {
+        let place = path_of(&event.dataset.uri_template);
+        let migration = self.given.migration;
+        let mut tables = migration.tables.iter().filter_map(|(folder, table)| {
+            let folder = folder.trim_end_matches('/');
+            let rest = place.strip_prefix(folder)?.strip_prefix('/')?;
+            Some((folder, table.as_str(), rest))
+        });
+        let (folder, table, rest) = tables.next_back()?;
+        let is_partition = rest.trim_end_matches('/').split('/').all(|part| {
+            part.split_once('=').is_some_and(|(key, value)| !key.is_empty() && !value.is_empty())
+        });
+        let named = |one: &&crate::ir::coordinator::Dataset| {
+            one.name.as_ref().is_some_and(|name| name.as_str() == event.dataset.name)
+        };
+        let dataset = coordinator.datasets.iter().find(named);
+        let span = dataset.and_then(|one| one.uri_template.as_ref()).map(Scalar::span);
+        if let Some(span) = span {
+            match is_partition {
+                true => {
+                    let reason = "the partition of the table is looked for, and no folder or flag";
+                    self.ledger.claim(span, Outcome::Approximate, reason, "");
+                }
+                false => {
+                    let reason =
+                        "folders are looked for, which are no `key=value` as those of a table are";
+                    self.ledger.claim(span, Outcome::Exact, reason, "");
+                }
+            }
+        }
+        is_partition.then_some((folder, table))
     }
 
     /// Whether an input is what the run before writes, and a site wants runs to follow one another instead of waiting for it.
@@ -297,31 +348,47 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// A sensor that waits for the run of another coordinator for the same time; its name.
+    fn task_sensor(
+        &mut self,
+        task: &str,
+        event: &DataEvent,
+        writer: &Writer,
+        definition: &Definition,
+        dag: &mut Dag,
+    ) -> String {
+        if let Some(element) = self.element_of(event) {
+            let reason = format!(
+                "it waits for the run of `{}` for the same time to succeed, whatever that wrote",
+                writer.name
+            );
+            self.ledger.claim(element.name_span(), Outcome::Approximate, &reason, "");
+        }
+        let place = match self.version {
+            Version::Two => "airflow.sensors.external_task",
+            Version::Three => "airflow.providers.standard.sensors.external_task",
+        };
+        let class = self.import(place, "ExternalTaskSensor");
+        let mut given = vec![("external_dag_id".to_owned(), Value::text(&writer.name))];
+        if let Some(action) = &writer.action {
+            given.push(("external_task_id".to_owned(), Value::text(dag_id(action))));
+        }
+        put_sensor(task, &class, (given, Vec::new()), definition, dag)
+    }
+
     /// A sensor that waits for data; its name.
     fn sensor(&self, task: &str, code: &str, definition: &Definition, dag: &mut Dag) -> String {
-        let minutes = definition.controls.timeout;
-        let timeout = match minutes {
-            // Airflow knows no sensor that waits forever.
-            ..0 => "dt.timedelta(days=3650)".to_owned(),
-            minutes => format!("dt.timedelta(minutes={minutes})"),
-        };
-        let mut given = vec![
-            ("task_id".to_owned(), Value::text(task)),
-            ("data".to_owned(), Value::code(code)),
-            ("mode".to_owned(), Value::text("reschedule")),
-            ("poke_interval".to_owned(), Value::code("60")),
-            ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
-        ];
+        let given = vec![("data".to_owned(), Value::code(code))];
+        let mut more = Vec::new();
         let connection = self.given.migration.connection("webhdfs");
         if connection != "webhdfs_default" {
-            given.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
+            more.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
         }
-        let call = Value::Call("oozie.DataSensor".to_owned(), given).print(4);
-        dag.tasks.push(format!("    {task} = {call}\n"));
-        for gate in &dag.gates {
-            dag.edges.push(super::python::edge(std::slice::from_ref(gate), task, 4));
+        let connection = self.given.migration.connection("metastore");
+        if connection != "metastore_default" && !self.given.migration.tables.is_empty() {
+            more.push(("metastore_conn_id".to_owned(), Value::text(connection)));
         }
-        task.to_owned()
+        put_sensor(task, "oozie.DataSensor", (given, more), definition, dag)
     }
 
     /// What of the datasets and events is carried, before anything is found out that is not.
@@ -454,6 +521,39 @@ impl<'a> Printer<'a> {
             dag.edges.push(super::python::edge(&dag.gates, "workflow", 4));
         }
     }
+}
+
+/// Arguments by name.
+type Arguments = Vec<(String, Value)>;
+
+/// Adds a sensor, with what is its own before and behind what all have; its name.
+fn put_sensor(
+    task: &str,
+    class: &str,
+    (before, behind): (Arguments, Arguments),
+    definition: &Definition,
+    dag: &mut Dag,
+) -> String {
+    let minutes = definition.controls.timeout;
+    let timeout = match minutes {
+        // Airflow knows no sensor that waits forever.
+        ..0 => "dt.timedelta(days=3650)".to_owned(),
+        minutes => format!("dt.timedelta(minutes={minutes})"),
+    };
+    let mut given = vec![("task_id".to_owned(), Value::text(task))];
+    given.extend(before);
+    given.extend([
+        ("mode".to_owned(), Value::text("reschedule")),
+        ("poke_interval".to_owned(), Value::code("60")),
+        ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
+    ]);
+    given.extend(behind);
+    let call = Value::Call(class.to_owned(), given).print(4);
+    dag.tasks.push(format!("    {task} = {call}\n"));
+    for gate in &dag.gates {
+        dag.edges.push(super::python::edge(std::slice::from_ref(gate), task, 4));
+    }
+    task.to_owned()
 }
 
 /// A dataset as the helpers take it.

@@ -208,6 +208,9 @@ impl Printer<'_> {
                 let Some(action) = &workflow.node(*id).action else {
                     return (self.standard("empty", "EmptyOperator"), Vec::new());
                 };
+                if self.stands_for_a_flag(workflow, *id, task.runs) {
+                    return (self.standard("empty", "EmptyOperator"), Vec::new());
+                }
                 let mut whole = Action::clone(action);
                 whole.body = action.body.as_ref().map(|body| self.shared(workflow, body));
                 let (class, mut given) = self.operator(&whole);
@@ -242,6 +245,36 @@ impl Printer<'_> {
                 (self.python_operator("BranchPythonOperator"), given)
             }
         }
+    }
+
+    /// Whether an action only marks an output as done, and a site wants a task without work for it.
+    fn stands_for_a_flag(&mut self, workflow: &Workflow, id: NodeId, runs: Runs) -> bool {
+        let node = workflow.node(id);
+        let wanted = self.given.migration.values.get("done-flag").map(String::as_str);
+        let mark = self.given.joined.marks.get(&*node.name.text);
+        let (Some("completion"), Some(is_looked_for)) = (wanted, mark) else { return false };
+        let Some(body) = node.action.as_ref().and_then(|action| action.body.as_ref()) else {
+            return false;
+        };
+        // Airflow passes over what an empty task would check before it runs.
+        let is_plain = matches!(runs, Runs::AfterAll | Runs::AfterAny);
+        if *is_looked_for || !is_plain {
+            let reason = match is_plain {
+                true => "the flag is written: a coordinator that is converted as well looks for it",
+                false => "the flag is written: the action is entered where another one failed",
+            };
+            self.ledger.claim(body.tag, Outcome::Exact, reason, "");
+            return false;
+        }
+        let element = self.tree.element(node.element);
+        let mut parts = element.into_iter().flat_map(|element| element.elements());
+        if let Some(own) = parts.find(|part| part.name_span() == body.tag) {
+            let reason =
+                format!("nothing is written: the task `{}` stands for the flag", node.name.text);
+            let remedy = "let whoever else waits for the flag wait for the task";
+            self.ledger.whole(own.span(), Outcome::Approximate, &reason, remedy);
+        }
+        true
     }
 
     fn id_of(&self, workflow: &Workflow, id: NodeId) -> String {

@@ -14,6 +14,7 @@ mod operators;
 pub mod python;
 pub mod schedule;
 
+use super::joined::Joined;
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::{Conversion, Output, claims, resolve};
@@ -114,6 +115,8 @@ pub struct Given<'a> {
     pub migration: &'a Migration,
     /// From when on Airflow runs it, and not the server any more.
     pub cut_over: Option<Instant>,
+    /// What its coordinator has in common with others.
+    pub joined: &'a Joined,
 }
 
 /// The name of a DAG: letters, digits, `_`, `-` and `.` alone.

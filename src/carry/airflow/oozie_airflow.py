@@ -147,14 +147,22 @@ class DataSensor(BaseSensorOperator):
         *,
         data: Data | Logic,
         webhdfs_conn_id: str = "webhdfs_default",
+        metastore_conn_id: str = "metastore_default",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.data = data
         self.webhdfs_conn_id = webhdfs_conn_id
+        self.metastore_conn_id = metastore_conn_id
 
     def exists(self, uri: str) -> bool:
-        """Whether there is a file or a folder."""
+        """Whether there is a file or a folder, or a partition: `hive://database.table/key=value`."""
+        if uri.startswith("hive://"):
+            from airflow.providers.apache.hive.hooks.hive import HiveMetastoreHook
+
+            table, _, partition = uri[len("hive://") :].partition("/")
+            hook = HiveMetastoreHook(metastore_conn_id=self.metastore_conn_id)
+            return hook.check_for_named_partition(*table.split("."), partition)
         from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
 
         hook = WebHDFSHook(webhdfs_conn_id=self.webhdfs_conn_id)
@@ -212,11 +220,18 @@ def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
     return {task_id: str(instances[task_id].state) for task_id in task_ids}
 
 
+UNHANDLED = {
+    "BranchPythonOperator",
+    "DataSensor",
+    "ExternalTaskSensor",
+    "ShortCircuitOperator",
+}
+
+
 def is_unhandled(task: Any) -> bool:
     """Whether nothing comes after a task where it fails: it waits for data, or chooses."""
     names = {kind.__name__ for kind in type(task).__mro__}
-    chooses = names & {"BranchPythonOperator", "ShortCircuitOperator"}
-    return isinstance(task, DataSensor) or bool(chooses)
+    return bool(names & UNHANDLED)
 
 
 def is_broken(context: Any) -> bool:

@@ -29,9 +29,13 @@ class Dataset:
         timezone: str = "UTC",
         end_of: str | None = None,
         done_flag: str = "_SUCCESS",
+        table: str = "",
+        folder: str = "",
     ) -> None:
         self.template, self.every, self.unit = uri, every, unit
         self.timezone, self.done_flag = timezone, done_flag
+        # A table of Hive whose partitions lie below a folder, where those are looked for.
+        self.table, self.folder = table, folder
         self.initial = el.parse_time(initial)
         if end_of:
             moved = el.add_time(self.initial, end_of, 1, timezone)
@@ -61,7 +65,10 @@ class Dataset:
         return re.sub(r"\$\{(\w+)\}", lambda m: parts.get(m[1], m[0]), self.template)
 
     def is_done(self, uri: str, exists: Callable[[str], bool]) -> bool:
-        """Whether an instance is complete, as `exists` sees its folder or the flag in it."""
+        """Whether an instance is complete, as `exists` sees its folder or the flag in it, or the partition of its table."""
+        if self.table:
+            partition = el.path_of(uri)[len(self.folder) :].strip("/")
+            return exists(f"hive://{self.table}/{partition}")
         return exists(f"{uri.rstrip('/')}/{self.done_flag}" if self.done_flag else uri)
 
 
