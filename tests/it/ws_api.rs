@@ -52,8 +52,8 @@ elements = ["start?", "check?", "end?", "kill?", "data?", "echo*"]
 
 /// Seconds between two of the passes that make actions of coordinators, and of those over their states: 300 and 60 on the recorded server,
 /// which waited for them between its exchanges.
-const MAKING: u64 = 8;
-const STATES: u64 = 20;
+pub(crate) const MAKING: u64 = 8;
+pub(crate) const STATES: u64 = 20;
 
 const SITE: &str = "<configuration><property><name>oozie.service.HadoopAccessorService.supported.filesystems</name><value>*</value></property><property><name>oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext</name><value>11</value></property><property><name>oozie.service.ProxyUserService.proxyuser.root.hosts</name><value>*</value></property><property><name>oozie.service.ProxyUserService.proxyuser.root.groups</name><value>*</value></property>PASSES</configuration>";
 

@@ -154,7 +154,8 @@ impl Even {
         let is_now = |second: i64| second % 3600 != 0 || (self.began - 60..=now).contains(&second);
         // In a zone ahead of UTC, or behind, it may be another day already, or still.
         let is_today = |date: Date, after: &str| {
-            let elsewhere = [" IST", " JST", " EST"].iter().any(|zone| after.starts_with(zone));
+            let elsewhere =
+                [" IST", " JST", " EST", " +02:30"].iter().any(|zone| after.starts_with(zone));
             let days = self.today.until(date).expect("days").get_days();
             days == 0 || (elsewhere && days.abs() == 1)
         };
