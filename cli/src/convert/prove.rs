@@ -385,7 +385,12 @@ fn scenario(
             ankus_lang::configuration::write_property(name, value, &mut output);
         }
         let result = if node.status == "ERROR" { "error" } else { "ok" };
-        tasks.insert(dag_id(&node.name), json!({"result": result, "output": output}));
+        let mut task = json!({"result": result, "output": output});
+        // Our simulator may have reasons of its own, such as a sub-workflow that is not there.
+        if let Some(message) = node.message.as_ref().filter(|_| result == "error") {
+            task["message"] = json!(message);
+        }
+        tasks.insert(dag_id(&node.name), task);
     }
     let files: BTreeMap<String, usize> = played
         .seen

@@ -82,7 +82,7 @@ class Stubbed(oozie.Run):
     def _do(self) -> None:
         told = Scene.scenario["tasks"].get(Scene.own.node, {})
         if told.get("result", "ok") != "ok":
-            raise oozie.ActionFailed("as the scenario says")
+            raise oozie.ActionFailed(told.get("message", "as the scenario says"))
         self.data[Scene.own.node] = el.properties(told.get("output", ""))
 
     def command(self, *_: Any, **__: Any) -> None:

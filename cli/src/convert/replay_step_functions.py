@@ -118,10 +118,11 @@ class Stubbed(state_task_service.StateTaskService):
         arguments = self._eval_parameters(env=env)
         if self.name.startswith(WAITS):
             self._look(env, arguments["Step"]["HadoopJarStep"]["Args"])
-        elif Scene.scenario["tasks"].get(name, {}).get("result", "ok") != "ok":
+        elif (told := Scene.scenario["tasks"].get(name, {})).get("result", "ok") != "ok":
             # What runs beside it has begun by then.
             time.sleep(0.2)
-            self._fail(env, Error.StatesTaskFailed, "as the scenario says")
+            cause = told.get("message", "as the scenario says")
+            self._fail(env, Error.StatesTaskFailed, cause)
         Scene.states[name] = "success"
         env.stack.append({})
 
