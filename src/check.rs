@@ -33,6 +33,7 @@ use ankus_lang::time::Instant;
 use rating::{Rated, rate};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+use suppression::Suppression;
 
 pub use coordinator::{
     NamedApplication, Submitted, application_paths, refused_path, resolved, submit_bundle,
@@ -407,101 +408,120 @@ fn file_report(input: &Input<'_>) -> FileReport {
 }
 
 fn judge(input: &Input<'_>) -> Outcome {
-    let mut file = file_report(input);
-    if let Some(not_text) = input.not_text {
-        let message = format!("this is not text: {}", not_text.reason);
-        let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
-            .help("save it as UTF-8, which is what the server reads");
-        let Rated { findings, overridden, held_back } = rate(input, vec![found]);
-        let secrets = Vec::new();
-        return Outcome {
-            file,
-            findings,
-            suppressed: 0,
-            overridden,
-            held_back,
-            secrets,
-            checked: None,
-            analysis: None,
-        };
-    }
-    let ratings = input.settings.ratings(input.settings_path);
-    let without_tree = without_tree(input);
-    let is_off = |kind: &Kind| {
-        let without = without_tree.as_ref().map_or(Rating::Off, |ratings| ratings.rating(kind));
-        ratings.rating(kind) == Rating::Off && without == Rating::Off
+    let mut outcome = Outcome {
+        file: file_report(input),
+        findings: Vec::new(),
+        suppressed: 0,
+        overridden: 0,
+        held_back: 0,
+        secrets: Vec::new(),
+        checked: None,
+        analysis: None,
     };
     let mut found = Vec::new();
-    let mut checked = None;
-    let mut kept = None;
-    let mut secrets = Vec::new();
-    let mut suppressions;
-    if input.kind == FileKind::Properties {
-        suppressions = suppression::of_properties(&input.source.text);
-        found.extend(expressions::ask_properties(&input.source.text));
+    if let Some(not_text) = input.not_text {
+        let message = format!("this is not text: {}", not_text.reason);
+        let help = "save it as UTF-8, which is what the server reads";
+        found.push(Diagnostic::new(&NOT_TEXT, Span::default(), message).help(help));
     } else {
-        let asked = (input.kind == FileKind::Workflow).then(|| {
-            let server = workflow::Server::new(input.settings);
-            let verdicts = server.answers(input);
-            (server, verdicts)
-        });
-        let analysis = input.analysis();
-        let tree = analysis.tree();
-        found.extend(analysis.markup().iter().cloned());
-        // The server is a strict judge as well.
-        if asked.as_ref().is_none_or(|(_, verdicts)| !verdicts.valid) {
-            found.extend(tree.judge());
+        let ratings = input.settings.ratings(input.settings_path);
+        let mut suppressions = if input.kind == FileKind::Properties {
+            found.extend(expressions::ask_properties(&input.source.text));
+            suppression::of_properties(&input.source.text)
+        } else {
+            judge_tree(input, &ratings, &mut found, &mut outcome)
+        };
+        outcome.suppressed = silence(input, &mut suppressions, &mut found);
+        if input.kind != FileKind::Properties && !input.settings.is_isolated {
+            judge_suppressions(input, &ratings, &suppressions, &mut found);
         }
-        if let Some(root) = tree.root() {
-            let name = root.attribute("name").map(|name| name.value().text.into_owned());
-            file.name = name.filter(|_| input.kind.is_definition());
-            let namespace = root.namespace();
-            file.schema = (!namespace.is_empty()).then(|| namespace.to_owned());
-        }
-        encoding(input, &mut found);
-        // Before the server is asked, whose refusal may be explained here.
-        {
-            let (path, settings) = (input.source.path.as_str(), input.settings);
-            let facts = Facts::new(&analysis, input.files, input.submission, settings);
-            // What the tree switches off is counted, and so has to be looked for.
-            found.extend(lint::run(&facts, |kind| !is_off(kind)));
-            let clear = lint::in_the_clear(&facts).into_iter();
-            let named = |file: Option<String>| file.unwrap_or_else(|| path.to_owned());
-            secrets.extend(clear.map(|(file, span)| (named(file), span)));
-        }
-        if let Some((server, verdicts)) = &asked {
-            let asked = workflow::ask(input, &analysis, (server, verdicts), &mut found);
-            file.nodes = Some(asked.nodes);
-            file.reference = Some(asked.reference);
-            checked = asked.accepted.then(|| proof(input, &analysis));
-        } else if input.kind.is_definition() {
-            let asked = coordinator::ask(input, &analysis, &mut found);
-            file.reference = Some(asked.reference);
-            checked = asked.accepted.then(|| proof(input, &analysis));
-        } else if input.kind == FileKind::Datasets {
-            found.extend(expressions::ask(input, tree, None));
-        }
-        if found.iter().any(|finding| std::ptr::eq(finding.kind, &xml::NESTED_TOO_DEEP)) {
-            one_sentence(&file, &mut found);
-        } else if found
-            .iter()
-            .any(|finding| std::ptr::eq(finding.kind, &schema::kinds::EMPTY_DEFINITION))
-        {
-            // What is no definition at all has no further faults.
-            found.retain(|finding| std::ptr::eq(finding.kind, &schema::kinds::EMPTY_DEFINITION));
-        }
-        if !input.settings.with_followers {
-            let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
-            causes::of_markup(tree, &is_on, &mut found);
-            causes::in_elements(tree, &is_on, &mut found);
-            causes::of_values(input.files, &is_on, &mut found);
-            followers::silence(tree, &is_on, &mut found);
-        }
-        fixture::soften(input, tree, &mut found);
-        suppressions = suppression::of_tree(tree);
-        kept = Some(Arc::clone(&analysis));
     }
-    // Properties are judged together with the definition that uses them, and so are their comments.
+    let Rated { findings, overridden, held_back } = rate(input, found);
+    Outcome { findings, overridden, held_back, ..outcome }
+}
+
+/// Finds what is wrong with a text of XML, asks the server of definitions, and leaves of several findings with one cause
+/// that of the cause. The suppressions in the text are still to be applied.
+fn judge_tree(
+    input: &Input<'_>,
+    ratings: &Ratings<'_>,
+    found: &mut Vec<Diagnostic>,
+    outcome: &mut Outcome,
+) -> Vec<Suppression> {
+    let asked = (input.kind == FileKind::Workflow).then(|| {
+        let server = workflow::Server::new(input.settings);
+        let verdicts = server.answers(input);
+        (server, verdicts)
+    });
+    let analysis = input.analysis();
+    let tree = analysis.tree();
+    found.extend(analysis.markup().iter().cloned());
+    // The server is a strict judge as well.
+    if asked.as_ref().is_none_or(|(_, verdicts)| !verdicts.valid) {
+        found.extend(tree.judge());
+    }
+    let file = &mut outcome.file;
+    if let Some(root) = tree.root() {
+        let name = root.attribute("name").map(|name| name.value().text.into_owned());
+        file.name = name.filter(|_| input.kind.is_definition());
+        let namespace = root.namespace();
+        file.schema = (!namespace.is_empty()).then(|| namespace.to_owned());
+    }
+    encoding(input, found);
+    // Before the server is asked, whose refusal may be explained here.
+    {
+        let without_tree = without_tree(input);
+        let is_off = |kind: &Kind| {
+            let without = without_tree.as_ref().map_or(Rating::Off, |ratings| ratings.rating(kind));
+            ratings.rating(kind) == Rating::Off && without == Rating::Off
+        };
+        let facts = Facts::new(&analysis, input.files, input.submission, input.settings);
+        // What the tree switches off is counted, and so has to be looked for.
+        found.extend(lint::run(&facts, |kind| !is_off(kind)));
+        let clear = lint::in_the_clear(&facts).into_iter();
+        let named = |file: Option<String>| file.unwrap_or_else(|| input.source.path.clone());
+        outcome.secrets.extend(clear.map(|(file, span)| (named(file), span)));
+    }
+    if let Some((server, verdicts)) = &asked {
+        let asked = workflow::ask(input, &analysis, (server, verdicts), found);
+        file.nodes = Some(asked.nodes);
+        file.reference = Some(asked.reference);
+        outcome.checked = asked.accepted.then(|| proof(input, &analysis));
+    } else if input.kind.is_definition() {
+        let asked = coordinator::ask(input, &analysis, found);
+        file.reference = Some(asked.reference);
+        outcome.checked = asked.accepted.then(|| proof(input, &analysis));
+    } else if input.kind == FileKind::Datasets {
+        found.extend(expressions::ask(input, tree, None));
+    }
+    let is_empty =
+        |finding: &Diagnostic| std::ptr::eq(finding.kind, &schema::kinds::EMPTY_DEFINITION);
+    if found.iter().any(|finding| std::ptr::eq(finding.kind, &xml::NESTED_TOO_DEEP)) {
+        one_sentence(file, found);
+    } else if found.iter().any(is_empty) {
+        // What is no definition at all has no further faults.
+        found.retain(is_empty);
+    }
+    if !input.settings.with_followers {
+        let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
+        causes::of_markup(tree, &is_on, found);
+        causes::in_elements(tree, &is_on, found);
+        causes::of_values(input.files, &is_on, found);
+        followers::silence(tree, &is_on, found);
+    }
+    fixture::soften(input, tree, found);
+    let suppressions = suppression::of_tree(tree);
+    outcome.analysis = Some(analysis);
+    suppressions
+}
+
+/// Takes out what comments suppress, and returns how many findings that were. Properties are judged together with the
+/// definition that uses them, and so are their comments.
+fn silence(
+    input: &Input<'_>,
+    suppressions: &mut [Suppression],
+    found: &mut Vec<Diagnostic>,
+) -> usize {
     let mut by_file: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
     for (at, finding) in found.iter().enumerate().filter(|_| !input.settings.is_isolated) {
         by_file.entry(finding.file.as_deref()).or_default().push(at);
@@ -509,40 +529,45 @@ fn judge(input: &Input<'_>) -> Outcome {
     let mut silenced = vec![false; found.len()];
     for (file, of) in by_file {
         let Some(file) = file else {
-            suppression::silence(&mut suppressions, &found, &of, &mut silenced);
+            suppression::silence(suppressions, found, &of, &mut silenced);
             continue;
         };
         let source = input.files.text(file).filter(|_| file.ends_with(".properties"));
         if let Some(source) = source {
             let mut beside = suppression::of_properties(&source.text);
-            suppression::silence(&mut beside, &found, &of, &mut silenced);
+            suppression::silence(&mut beside, found, &of, &mut silenced);
         }
     }
     let suppressed = silenced.iter().filter(|silenced| **silenced).count();
     let mut silenced = silenced.into_iter();
     found.retain(|_| !silenced.next().unwrap_or_default());
-    if input.kind != FileKind::Properties && !suppressions.is_empty() && !input.settings.is_isolated
-    {
-        let kinds = kinds();
-        let patience = Patience::default();
-        let idle = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
-            // Whoever runs a part of the rules learns nothing about comments for the others.
-            Some(kind) => {
-                (ratings.rating(kind) != Rating::Off).then_some(suppression::Idle::Unused)
-            }
-            None if Group::ALL.iter().any(|group| group.name() == name) => {
-                Some(suppression::Idle::Group)
-            }
-            None => Some(suppression::Idle::Unknown(
-                patience.nearest(name, kinds.iter().map(|kind| kind.name)),
-            )),
-        };
-        let text = &input.source.text;
-        found.extend(suppressions.iter().flat_map(|each| each.unused(text, &idle)));
+    suppressed
+}
+
+/// Finds the suppressions that suppress nothing.
+fn judge_suppressions(
+    input: &Input<'_>,
+    ratings: &Ratings<'_>,
+    suppressions: &[Suppression],
+    found: &mut Vec<Diagnostic>,
+) {
+    if suppressions.is_empty() {
+        return;
     }
-    let Rated { findings, overridden, held_back } = rate(input, found);
-    let analysis = kept;
-    Outcome { file, findings, suppressed, overridden, held_back, secrets, checked, analysis }
+    let kinds = kinds();
+    let patience = Patience::default();
+    let idle = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
+        // Whoever runs a part of the rules learns nothing about comments for the others.
+        Some(kind) => (ratings.rating(kind) != Rating::Off).then_some(suppression::Idle::Unused),
+        None if Group::ALL.iter().any(|group| group.name() == name) => {
+            Some(suppression::Idle::Group)
+        }
+        None => Some(suppression::Idle::Unknown(
+            patience.nearest(name, kinds.iter().map(|kind| kind.name)),
+        )),
+    };
+    let text = &input.source.text;
+    found.extend(suppressions.iter().flat_map(|each| each.unused(text, &idle)));
 }
 
 /// Of a text that was not read to its end, nothing but that is worth saying, and why a server refuses it.

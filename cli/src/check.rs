@@ -114,6 +114,17 @@ pub(crate) struct Arguments {
     properties: PropertyArguments,
 }
 
+impl Arguments {
+    fn reads_stdin(&self) -> bool {
+        self.paths.iter().any(|path| path.as_os_str() == "-")
+    }
+
+    /// Whether fixes are asked for, or what they would change.
+    fn mends(&self) -> bool {
+        self.fix || self.diff
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// Source excerpts with the findings marked.
@@ -202,69 +213,13 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let project = shell.project()?;
     let given = arguments.properties.given();
     let bounds = Bounds::of(arguments, &project)?;
-    let mut failures = Vec::new();
-    let from_stdin = arguments.paths.iter().any(|path| path.as_os_str() == "-");
-    let mending = arguments.fix || arguments.diff;
-    let mut report = if from_stdin {
-        let name = arguments.stdin_filename.as_deref();
-        let loaded = project.load_stdin(name, &given)?;
-        let mut loaded = laid_out(&project, adjusted(loaded, arguments), None);
-        if arguments.timing {
-            timing::print(&[loaded], shell)?;
-            return Ok(Exit::Success);
-        }
-        if mending {
-            let mended = mend::mended(&project, &loaded, &given, safety(arguments));
-            let shown = loaded.found.shown.clone();
-            let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
-            if arguments.diff {
-                shell.out(ankus::edit::unified_diff(&shown, &loaded.source.text, &text))?;
-                return Ok(Exit::fault_if(text != *loaded.source.text));
-            }
-            // The mended text is the result; what is left to say goes beside it.
-            shell.document(&text)?;
-            mend::set_text(&mut loaded, text);
-        }
-        let mut report = Report::default();
-        let outcome = checked(&loaded);
-        report.add(&loaded.input(), outcome);
-        report
-    } else {
-        let search = project.definitions(&arguments.paths)?;
-        project.look_for_callers(&arguments.paths);
-        failures = search.failures;
-        let (ignored, excluded, links) = (search.ignored, search.excluded, search.linked);
-        if arguments.timing {
-            let load = |found: &Found| project.load(found, &given, None);
-            let loaded = search
-                .found
-                .iter()
-                .map(|found| Ok(laid_out(&project, adjusted(load(found)?, arguments), None)));
-            timing::print(&loaded.collect::<miette::Result<Vec<_>>>()?, shell)?;
-            return Ok(Exit::Success);
-        }
-        if mending {
-            project.forget_read();
-            let work = mend::Work {
-                given: &given,
-                project: &project,
-                allowed: safety(arguments),
-                write: arguments.fix,
-            };
-            let changed = work.mend(
-                &search.found,
-                |loaded| laid_out(&project, adjusted(loaded, arguments), None),
-                shell,
-            )?;
-            if arguments.diff {
-                return Ok(Exit::fault_if(changed > 0));
-            }
-        }
-        let mut report = check_all(&search.found, &project, &given, arguments, &mut failures)?;
-        report.ignored_files = ignored;
-        report.excluded_files = excluded;
-        report.links = links;
-        report
+    let looked = match arguments.reads_stdin() {
+        true => of_stdin(arguments, &project, &given, shell)?,
+        false => of_files(arguments, &project, &given, shell)?,
+    };
+    let (mut report, failures) = match looked {
+        Looked::Report(report, failures) => (*report, failures),
+        Looked::Nothing(exit) => return Ok(exit),
     };
     report.pages.clone_from(&bounds.pages);
     report.finish();
@@ -287,64 +242,162 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     if arguments.level.is_none() && !project.is_isolated() {
         report.overridden += count - report.findings.len();
     }
-
     report.unreadable.clone_from(&failures);
+    print(&report, arguments, &bounds, shell)?;
+    shell.flush()?;
+    if !arguments.quiet {
+        tell_beside(&report, arguments, &project, shell);
+        if arguments.format == Format::Human {
+            sum_up(&report, arguments, &bounds, gone, shell);
+        }
+    }
+    let faulty = report.findings.iter().any(|finding| finding.level >= bounds.deny);
+    ended(&failures, faulty && !arguments.exit_zero)
+}
+
+/// What came of looking.
+enum Looked {
+    /// The findings, and what could not be read.
+    Report(Box<Report>, Vec<String>),
+    /// No report was asked for.
+    Nothing(Exit),
+}
+
+/// Checks the text of the standard input, and mends it if asked to.
+fn of_stdin(
+    arguments: &Arguments,
+    project: &Project,
+    given: &Given,
+    shell: &mut Shell,
+) -> miette::Result<Looked> {
+    let name = arguments.stdin_filename.as_deref();
+    let loaded = project.load_stdin(name, given)?;
+    let mut loaded = laid_out(project, adjusted(loaded, arguments), None);
+    if arguments.timing {
+        timing::print(&[loaded], shell)?;
+        return Ok(Looked::Nothing(Exit::Success));
+    }
+    if arguments.mends() {
+        let mended = mend::mended(project, &loaded, given, safety(arguments));
+        let shown = loaded.found.shown.clone();
+        let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
+        if arguments.diff {
+            shell.out(ankus::edit::unified_diff(&shown, &loaded.source.text, &text))?;
+            return Ok(Looked::Nothing(Exit::fault_if(text != *loaded.source.text)));
+        }
+        // The mended text is the result; what is left to say goes beside it.
+        shell.document(&text)?;
+        mend::set_text(&mut loaded, text);
+    }
+    let mut report = Report::default();
+    let outcome = checked(&loaded);
+    report.add(&loaded.input(), outcome);
+    Ok(Looked::Report(Box::new(report), Vec::new()))
+}
+
+/// Checks all definitions below the named paths, and mends them if asked to.
+fn of_files(
+    arguments: &Arguments,
+    project: &Project,
+    given: &Given,
+    shell: &mut Shell,
+) -> miette::Result<Looked> {
+    let search = project.definitions(&arguments.paths)?;
+    project.look_for_callers(&arguments.paths);
+    let mut failures = search.failures;
+    if arguments.timing {
+        let load = |found: &Found| project.load(found, given, None);
+        let loaded = search
+            .found
+            .iter()
+            .map(|found| Ok(laid_out(project, adjusted(load(found)?, arguments), None)));
+        timing::print(&loaded.collect::<miette::Result<Vec<_>>>()?, shell)?;
+        return Ok(Looked::Nothing(Exit::Success));
+    }
+    if arguments.mends() {
+        project.forget_read();
+        let work = mend::Work { given, project, allowed: safety(arguments), write: arguments.fix };
+        let changed = work.mend(
+            &search.found,
+            |loaded| laid_out(project, adjusted(loaded, arguments), None),
+            shell,
+        )?;
+        if arguments.diff {
+            return Ok(Looked::Nothing(Exit::fault_if(changed > 0)));
+        }
+    }
+    let mut report = check_all(&search.found, project, given, arguments, &mut failures)?;
+    report.ignored_files = search.ignored;
+    report.excluded_files = search.excluded;
+    report.links = search.linked;
+    Ok(Looked::Report(Box::new(report), failures))
+}
+
+/// Writes the report where it is asked for, in its format.
+fn print(
+    report: &Report,
+    arguments: &Arguments,
+    bounds: &Bounds,
+    shell: &mut Shell,
+) -> miette::Result<()> {
     let is_drawn = arguments.format == Format::Human && !arguments.statistics;
     match &arguments.output {
         Some(path) if is_drawn => {
-            write::file(path, render::human::render(&report, None).plain().as_bytes())?;
+            write::file(path, render::human::render(report, None).plain().as_bytes())?;
         }
-        Some(path) => write::file_with(path, |out| rendered(&report, arguments, bounds.deny, out))?,
+        Some(path) => write::file_with(path, |out| rendered(report, arguments, bounds.deny, out))?,
         // The standard output holds the mended definition.
-        None if from_stdin && mending => match is_drawn {
+        None if arguments.reads_stdin() && arguments.mends() => match is_drawn {
             true => {
-                let mut text = render::human::render(&report, shell.talk_width());
+                let mut text = render::human::render(report, shell.talk_width());
                 text.trim_end();
                 shell.tell(text);
             }
             false => {
                 let mut text = Vec::new();
-                rendered(&report, arguments, bounds.deny, &mut text)
+                rendered(report, arguments, bounds.deny, &mut text)
                     .expect("there is room in memory");
                 shell.tell(String::from_utf8_lossy(&text).trim_end());
             }
         },
-        None if is_drawn => shell.out(render::human::render(&report, shell.width()))?,
+        None if is_drawn => shell.out(render::human::render(report, shell.width()))?,
         None => shell.out_with(arguments.format.notation(), |out| {
-            rendered(&report, arguments, bounds.deny, out)
+            rendered(report, arguments, bounds.deny, out)
         })?,
     }
-    shell.flush()?;
-    if !arguments.quiet {
-        project.left_out().iter().for_each(|sentence| shell.say(sentence));
-        // Formats without a place for it: nothing of the tree is silenced unseen.
-        let silenced = render::silenced(&report);
-        if arguments.format.lacks_counts() && !silenced.is_empty() {
-            shell.say(silenced.join("; "));
-        }
+    Ok(())
+}
+
+/// Says beside the report what it has no place for.
+fn tell_beside(report: &Report, arguments: &Arguments, project: &Project, shell: &mut Shell) {
+    project.left_out().iter().for_each(|sentence| shell.say(sentence));
+    // Formats without a place for it: nothing of the tree is silenced unseen.
+    let silenced = render::silenced(report);
+    if arguments.format.lacks_counts() && !silenced.is_empty() {
+        shell.say(silenced.join("; "));
     }
-    if !arguments.quiet && arguments.format == Format::Human {
-        // On a terminal both streams come out together.
-        if !report.findings.is_empty() {
-            shell.tell("");
-        }
-        shell.say(render::summary(&report));
-        told_properties(&report, shell);
-        if let Some((path, _)) = &bounds.baseline
-            && gone > 0
-            && arguments.select.is_empty()
-            && arguments.ignore.is_empty()
-        {
-            let baseline = path.display();
-            shell.say(format!(
-                "{} of the baseline {} gone; `--write-baseline {baseline}` takes them out",
-                count_of(gone as usize, "finding"),
-                if gone == 1 { "is" } else { "are" }
-            ));
-        }
+}
+
+/// Says how much was found, and how many findings of the baseline are `gone`.
+fn sum_up(report: &Report, arguments: &Arguments, bounds: &Bounds, gone: u64, shell: &mut Shell) {
+    // On a terminal both streams come out together.
+    if !report.findings.is_empty() {
+        shell.tell("");
     }
-    let faulty = report.findings.iter().any(|finding| finding.level >= bounds.deny);
-    ended(&failures, faulty && !arguments.exit_zero)
+    shell.say(render::summary(report));
+    told_properties(report, shell);
+    if let Some((path, _)) = &bounds.baseline
+        && gone > 0
+        && arguments.select.is_empty()
+        && arguments.ignore.is_empty()
+    {
+        let baseline = path.display();
+        shell.say(format!(
+            "{} of the baseline {} gone; `--write-baseline {baseline}` takes them out",
+            count_of(gone as usize, "finding"),
+            if gone == 1 { "is" } else { "are" }
+        ));
+    }
 }
 
 /// What could not be read is a failure of its own, whatever else was found.

@@ -4,8 +4,6 @@
 //! root of the tree, links included; a link that leads out of it, or into `.git`, is refused; and only regular files
 //! are opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
 
-use foldhash::HashMap;
-use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{Cursor, Error, ErrorKind, Read, Result, Seek, SeekFrom};
@@ -13,6 +11,15 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::archive::Archive;
+
+#[cfg(not(unix))]
+mod elsewhere;
+mod repositories;
+#[cfg(unix)]
+mod unix;
+
+pub(crate) use repositories::Repositories;
+use repositories::is_repository;
 
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -219,87 +226,6 @@ fn may_be_git(path: &Path) -> bool {
 /// Whether an absolute path is that of a folder, or of something below it.
 pub(crate) fn lies_in(path: &Path, folder: &Path) -> bool {
     below(path, folder).is_some()
-}
-
-/// Which folders are repositories, as far as that was looked up: those above many files are the same few. They are kept
-/// by their bytes, which are hashed faster than their parts.
-#[derive(Debug, Default)]
-pub(crate) struct Repositories {
-    folders: RefCell<HashMap<OsString, bool>>,
-    /// How many bytes of the path of a folder are that of the root of its repository.
-    roots: RefCell<HashMap<OsString, Option<usize>>>,
-    /// Folders without links in their paths.
-    real: RefCell<HashMap<OsString, PathBuf>>,
-}
-
-impl Repositories {
-    fn has(&self, folder: &Path) -> bool {
-        if let Some(known) = self.folders.borrow().get(folder.as_os_str()) {
-            return *known;
-        }
-        let found = is_repository(folder);
-        self.folders.borrow_mut().insert(folder.into(), found);
-        found
-    }
-
-    /// An absolute folder without links in its path, as [`std::fs::canonicalize`] tells it; that looks at every folder above
-    /// again, which are the same few.
-    fn real(&self, folder: &Path) -> Result<PathBuf> {
-        let (Some(above), Some(name), true) = (folder.parent(), folder.file_name(), cfg!(unix))
-        else {
-            return std::fs::canonicalize(folder);
-        };
-        if let Some(known) = self.real.borrow().get(folder.as_os_str()) {
-            return Ok(known.clone());
-        }
-        let mut real = self.real(above)?;
-        real.push(name);
-        if real.symlink_metadata()?.is_symlink() {
-            real = std::fs::canonicalize(&real)?;
-        }
-        self.real.borrow_mut().insert(folder.into(), real.clone());
-        Ok(real)
-    }
-
-    /// As [`repository`]. A folder that is none itself belongs where the one around it does.
-    fn root<'f>(&self, folder: &'f Path) -> Option<&'f Path> {
-        let mut passed = Vec::new();
-        let mut found = None;
-        for above in folder.ancestors() {
-            if let Some(known) = self.roots.borrow().get(above.as_os_str()) {
-                found = *known;
-                break;
-            }
-            passed.push(above.as_os_str());
-            if self.has(above) {
-                found = repository(above, self).map(|root| root.as_os_str().len());
-                break;
-            }
-        }
-        let passed = passed.into_iter().map(|folder| (folder.to_owned(), found));
-        self.roots.borrow_mut().extend(passed);
-        let length = found?;
-        folder.ancestors().find(|above| above.as_os_str().len() == length)
-    }
-}
-
-fn is_repository(folder: &Path) -> bool {
-    folder.join(".git").symlink_metadata().is_ok()
-}
-
-/// The root of the repository that a folder belongs to by its path as it is written. One that is reached through a link
-/// out of another does not count: whoever has the outer one could lead anywhere with it.
-fn repository<'f>(folder: &'f Path, known: &Repositories) -> Option<&'f Path> {
-    let around: Vec<&Path> = folder.ancestors().filter(|above| known.has(above)).collect();
-    let mut found: Option<(&Path, PathBuf)> = None;
-    for inner in around.into_iter().rev() {
-        let Ok(real) = known.real(inner) else { break };
-        if found.as_ref().is_some_and(|(_, outer)| !real.starts_with(outer)) {
-            break;
-        }
-        found = Some((inner, real));
-    }
-    found.map(|(folder, _)| folder)
 }
 
 impl Tree {
@@ -575,195 +501,6 @@ fn kind_of(kind: std::fs::FileType) -> Kind {
         Kind::Folder
     } else {
         Kind::Other
-    }
-}
-
-/// Descriptors of folders and no paths: what is checked is what is opened, whoever moves things meanwhile.
-#[cfg(unix)]
-mod unix {
-    use super::*;
-    use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
-    use rustix::io::Errno;
-    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-
-    /// For a look at what stands there, without opening it.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    const LOOK: OFlags = OFlags::PATH;
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
-
-    /// An absolute path with another one behind it, name by name; its bytes are read faster than its parts.
-    pub(super) fn appended(whole: PathBuf, path: &Path) -> PathBuf {
-        let mut bytes = whole.into_os_string().into_vec();
-        for name in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
-            match name {
-                b"" | b"." => {}
-                b".." => bytes.truncate(bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0)),
-                name => {
-                    // The root alone ends with one.
-                    if bytes != b"/" {
-                        bytes.push(b'/');
-                    }
-                    bytes.extend_from_slice(name);
-                }
-            }
-        }
-        if bytes.is_empty() {
-            bytes.push(b'/');
-        }
-        OsString::from_vec(bytes).into()
-    }
-
-    impl Tree {
-        /// The folder that holds a path, and the name in it; links among the folders are followed within the tree.
-        pub(crate) fn folder_of(&self, path: &Path) -> Result<(OwnedFd, OsString)> {
-            let inside = self.relative(path)?;
-            let name = inside.file_name().ok_or_else(|| Error::from(ErrorKind::IsADirectory))?;
-            let folder = inside.parent().unwrap_or(Path::new(""));
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-            Ok((self.open_inside(folder, flags)?, name.to_owned()))
-        }
-
-        pub(super) fn open_any(&self, path: &Path) -> Result<File> {
-            let inside = self.relative(path)?;
-            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-            Ok(File::from(self.open_inside(&inside, flags)?))
-        }
-
-        pub(super) fn look_at(&self, path: &Path) -> Result<Metadata> {
-            let inside = self.relative(path)?;
-            File::from(self.open_inside(&inside, LOOK)?).metadata()
-        }
-
-        pub(super) fn entries(&self, path: &Path) -> Result<Vec<Listed>> {
-            let inside = self.relative(path)?;
-            let folder = self.open_inside(&inside, OFlags::RDONLY | OFlags::DIRECTORY)?;
-            let mut listed = Vec::new();
-            for entry in Dir::new(folder)? {
-                let entry = entry?;
-                let name = OsStr::from_bytes(entry.file_name().to_bytes());
-                if name == "." || name == ".." {
-                    continue;
-                }
-                let (kind, is_link) = match entry.file_type() {
-                    FileType::RegularFile => (Some(Kind::File), false),
-                    FileType::Directory => (Some(Kind::Folder), false),
-                    FileType::Symlink => (None, true),
-                    // Some file systems do not say.
-                    FileType::Unknown => (self.kind(&path.join(name)), false),
-                    _ => (Some(Kind::Other), false),
-                };
-                listed.push(Listed { name: name.to_owned(), kind, is_link });
-            }
-            Ok(listed)
-        }
-
-        fn open_inside(&self, inside: &Path, flags: OFlags) -> Result<OwnedFd> {
-            let flags = flags | OFlags::CLOEXEC;
-            if self.is_open {
-                let path = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
-                return Ok(openat(&self.folder, path, flags, Mode::empty())?);
-            }
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            {
-                use rustix::fs::{ResolveFlags, openat2};
-                let path = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
-                let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-                match openat2(&self.folder, path, flags, Mode::empty(), within) {
-                    // A link, or a system that does not know the call: step by step.
-                    Err(Errno::LOOP | Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
-                    opened => return Ok(opened?),
-                }
-            }
-            self.step(inside, flags)
-        }
-
-        /// Opens a path name by name, and takes the steps of links itself.
-        fn step(&self, inside: &Path, flags: OFlags) -> Result<OwnedFd> {
-            let names = |path: &Path| -> Vec<OsString> {
-                let names = path.iter().filter(|name| *name != ".").map(OsStr::to_owned);
-                names.collect::<Vec<_>>().into_iter().rev().collect()
-            };
-            let mut passed: Vec<OwnedFd> = Vec::new();
-            let mut ahead = names(inside);
-            let mut links = 0;
-            while let Some(name) = ahead.pop() {
-                if name == ".." {
-                    passed.pop().ok_or_else(|| refused(LINK_LEADS_OUT))?;
-                    continue;
-                }
-                if is_git(&name) {
-                    return Err(refused(IN_GIT));
-                }
-                let here: BorrowedFd<'_> = passed.last().unwrap_or(&self.folder).as_fd();
-                match readlinkat(here, &name, Vec::new()) {
-                    Ok(target) => {
-                        links += 1;
-                        if links > LINKS {
-                            return Err(Errno::LOOP.into());
-                        }
-                        let target = Path::new(OsStr::from_bytes(target.as_bytes()));
-                        if target.has_root() {
-                            let below = target.strip_prefix(&self.root);
-                            let below = below.map_err(|_| refused(LINK_LEADS_OUT))?;
-                            passed.clear();
-                            ahead.extend(names(below));
-                        } else {
-                            ahead.extend(names(target));
-                        }
-                        continue;
-                    }
-                    Err(Errno::INVAL) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                if ahead.is_empty() {
-                    return Ok(openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty())?);
-                }
-                let on = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let next = openat(here, &name, on, Mode::empty())?;
-                passed.push(next);
-            }
-            let here = passed.last().unwrap_or(&self.folder);
-            Ok(openat(here, ".", flags, Mode::empty())?)
-        }
-    }
-}
-
-/// Where there are no descriptors of folders, paths are resolved and compared.
-#[cfg(not(unix))]
-mod elsewhere {
-    use super::*;
-
-    impl Tree {
-        fn real(&self, path: &Path) -> Result<PathBuf> {
-            let real = std::fs::canonicalize(self.root.join(self.relative(path)?))?;
-            let inside = real.strip_prefix(&self.root).map_err(|_| refused(LINK_LEADS_OUT))?;
-            match !self.is_open && inside.iter().any(is_git) {
-                true => Err(refused(IN_GIT)),
-                false => Ok(real),
-            }
-        }
-
-        pub(super) fn open_any(&self, path: &Path) -> Result<File> {
-            File::open(self.real(path)?)
-        }
-
-        pub(super) fn look_at(&self, path: &Path) -> Result<Metadata> {
-            std::fs::metadata(self.real(path)?)
-        }
-
-        pub(super) fn entries(&self, path: &Path) -> Result<Vec<Listed>> {
-            let mut listed = Vec::new();
-            for entry in std::fs::read_dir(self.real(path)?)? {
-                let entry = entry?;
-                let kind = entry.file_type()?;
-                let is_link = kind.is_symlink();
-                let kind = (!is_link).then(|| kind_of(kind));
-                listed.push(Listed { name: entry.file_name(), kind, is_link });
-            }
-            Ok(listed)
-        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod client;
 mod edits;
+mod life;
 mod pictures;
+mod typed;
 
 use crate::cli::ankus;
 use client::{Editor, abilities, uri};
@@ -13,7 +15,6 @@ use lsp_types::{
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A finding as both sides say it: range in lines and units of UTF-16, level, rule, message.
 type Said = ((u32, u32), (u32, u32), u32, String, String);
@@ -476,102 +477,6 @@ fn findings_can_be_asked_for() {
     assert_eq!(editor.shut_down(), Some(0));
 }
 
-#[test]
-fn a_panic_is_an_error_and_the_server_lives_on() {
-    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
-    let mut editor = Editor::open(&folder);
-    if cfg!(debug_assertions) {
-        let error = editor.ask("ankus/panic", json!({})).expect_err("it panics");
-        assert_eq!(error["code"], -32603, "{error}");
-    }
-    let error = editor.ask("ankus/nothing", json!({})).expect_err("there is no such thing");
-    assert_eq!(error["code"], -32601, "{error}");
-    let error =
-        editor.ask("textDocument/diagnostic", json!({"a": 1})).expect_err("it makes no sense");
-    assert_eq!(error["code"], -32602, "{error}");
-    let uri = editor.open_file(&folder.join("workflow.xml"));
-    assert!(!editor.findings(&uri, 1).is_empty());
-    assert_eq!(editor.shut_down(), Some(0));
-}
-
-#[test]
-fn what_nobody_waits_for_is_not_answered() {
-    let (_room, folder) = folder_with(&[]);
-    let mut editor = Editor::start(&folder);
-    let mut can = abilities();
-    can["textDocument"]["diagnostic"] = json!({});
-    editor.initialize(can, &[&folder], Value::Null);
-    // A workflow that takes a while, so that there is time to change one's mind.
-    let mut text = String::from(
-        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n<start to=\"n0\"/>\n",
-    );
-    for index in 0..3_000 {
-        let next = index + 1;
-        text += &format!(
-            "<action name=\"n{index}\"><fs><mkdir path=\"/a/{index}\"/></fs><ok to=\"n{next}\"/><error to=\"n{next}\"/></action>\n"
-        );
-    }
-    text += "<end name=\"n3000\"/></workflow-app>";
-    let uri = uri(&folder.join("workflow.xml"));
-    editor.open_text(&uri, "xml", &text);
-    let params = json!({"textDocument": {"uri": uri}});
-    let asked = editor.begin("textDocument/diagnostic", params.clone());
-    editor.tell("$/cancelRequest", json!({"id": asked}));
-    let error = editor.answer(asked).expect_err("it was cancelled");
-    assert_eq!(error["code"], -32800, "{error}");
-    // Of many versions only the last counts.
-    for version in 2..40 {
-        editor.replace(&uri, version, &text.replace("name=\"w\"", &format!("name=\"w{version}\"")));
-    }
-    editor.replace(&uri, 40, LOST);
-    let answer = editor.ask("textDocument/diagnostic", params).expect("an answer");
-    assert!(answer["items"].to_string().contains("nowhere"), "{answer}");
-    assert_eq!(editor.shut_down(), Some(0));
-}
-
-#[test]
-fn it_ends_with_its_client() {
-    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
-    // With a word.
-    assert_eq!(Editor::open(&folder).shut_down(), Some(0));
-    // Without one.
-    let mut editor = Editor::open(&folder);
-    editor.tell("exit", Value::Null);
-    assert_eq!(editor.wait(), Some(1));
-    // By the end of the input.
-    let mut editor = Editor::open(&folder);
-    drop(editor.input.take());
-    assert_eq!(editor.wait(), Some(1));
-    // Before anything was said.
-    let mut editor = Editor::start(&folder);
-    let error = editor.ask("textDocument/hover", json!({})).expect_err("too early");
-    assert_eq!(error["code"], -32002);
-    drop(editor.input.take());
-    assert_eq!(editor.wait(), Some(1));
-    // After `shutdown` nothing is answered any more.
-    let mut editor = Editor::open(&folder);
-    editor.ask("shutdown", Value::Null).expect("it obeys");
-    let error = editor.ask("textDocument/hover", json!({})).expect_err("too late");
-    assert_eq!(error["code"], -32600);
-    editor.tell("exit", Value::Null);
-    assert_eq!(editor.wait(), Some(0));
-}
-
-#[cfg(unix)]
-#[test]
-fn it_ends_when_the_process_of_its_client_does() {
-    let (_room, folder) = folder_with(&[]);
-    let mut client = Command::new("sleep").arg("600").spawn().expect("there is a sleep");
-    let mut editor = Editor::start(&folder);
-    let params = json!({"processId": client.id(), "capabilities": {}, "rootUri": null});
-    editor.ask("initialize", params).expect("an answer");
-    client.kill().expect("ours");
-    client.wait().expect("ours");
-    // The input stays open all the while.
-    assert_eq!(editor.wait(), Some(1));
-    assert!(editor.input.is_some());
-}
-
 /// The place of the first of some words in a text, and so many letters further.
 fn place_of(text: &str, words: &str, further: usize) -> Value {
     let at = text.find(words).unwrap_or_else(|| panic!("`{words}` is not there"));
@@ -831,81 +736,4 @@ fn the_manual_lists_what_is_there() {
         assert!(page.contains(&format!("| `{method}` | yes |")), "{method}");
     }
     assert_eq!(editor.shut_down(), Some(0));
-}
-
-/// Has a file typed letter by letter where it lies, with questions in between; what is found in the end is what the
-/// command finds.
-fn typed_through(folder: &Path, file: &Path) {
-    let text = std::fs::read_to_string(file).expect("a text");
-    let expected = by_command(folder, &["."]).remove(file).unwrap_or_default();
-    let mut editor = Editor::open(folder);
-    let uri = uri(file);
-    editor.open_text(&uri, "xml", "");
-    let (mut version, mut at, mut before) = (1, Position::default(), ' ');
-    for letter in text.chars() {
-        version += 1;
-        let range = Some(Range { start: at, end: at });
-        let change =
-            TextDocumentContentChangeEvent { range, range_length: None, text: letter.to_string() };
-        editor.change(&uri, version, vec![change]);
-        match letter {
-            // The second half of the end of a line.
-            '\n' if before == '\r' => {}
-            '\n' | '\r' => at = Position { line: at.line + 1, character: 0 },
-            letter => at.character += letter.len_utf16() as u32,
-        }
-        before = letter;
-        if version % 7 == 0 {
-            let params = json!({"textDocument": {"uri": uri}, "position": at});
-            for method in ["textDocument/completion", "textDocument/hover"] {
-                editor.ask(method, params.clone()).unwrap_or_else(|why| panic!("{why}"));
-            }
-        }
-    }
-    assert_eq!(said(&editor.findings(&uri, version)), expected, "{}", file.display());
-    assert!(!editor.told.iter().any(|told| told.to_string().contains("has failed")), "a panic");
-    assert_eq!(editor.shut_down(), Some(0));
-}
-
-/// All files of a folder and of those in it, in order.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    let each = paths.into_iter().flat_map(|path| match path.is_dir() {
-        true => files_below(&path),
-        false => vec![path],
-    });
-    each.collect()
-}
-
-#[test]
-fn a_file_may_be_typed_letter_by_letter() {
-    let (_room, folder) = fixture("err/nightly");
-    typed_through(&folder, &folder.join("workflow.xml"));
-    let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
-    let corpus = corpus.canonicalize().expect("it is there");
-    // `cargo xtask type-through` types more of them, from everywhere.
-    let asked = std::env::var("ANKUS_TYPE_THROUGH").ok().and_then(|number| number.parse().ok());
-    let (folder, most) = match asked {
-        Some(most) => (corpus, most),
-        None => (corpus.join("gbif__occurrence"), 4),
-    };
-    let mut fits = files_below(&folder);
-    fits.retain(|path| {
-        let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let is_definition = ["<workflow-app", "<coordinator-app", "<bundle-app"]
-            .iter()
-            .any(|root| text.contains(root));
-        is_definition && (1_000..4_000).contains(&length)
-    });
-    // Those that are typed stand evenly among all of them.
-    let step = (fits.len() / most).max(1);
-    let chosen: Vec<_> = fits.into_iter().step_by(step).take(most).collect();
-    assert_eq!(chosen.len(), most);
-    for path in &chosen {
-        typed_through(&folder, path);
-    }
-    println!("{most} files typed letter by letter");
 }

@@ -219,7 +219,7 @@ fn told(outcome: Result<(), String>) -> ExitCode {
 fn type_through(files: u64) -> ExitCode {
     let status = Command::new("cargo")
         .args(["test", "-p", "ankus-cli", "--locked", "--test", "it", "--"])
-        .args(["lsp::a_file_may_be_typed_letter_by_letter", "--exact", "--nocapture"])
+        .args(["lsp::typed::a_file_may_be_typed_letter_by_letter", "--exact", "--nocapture"])
         .current_dir(root())
         .env("ANKUS_TYPE_THROUGH", files.to_string())
         .env("ANKUS_REQUIRE_SHARED", "1")

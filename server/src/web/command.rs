@@ -106,188 +106,211 @@ fn absent(id: &Id<'_>, action: &str) -> Fault {
     }
 }
 
+/// The values of `action`.
+const ACTIONS: [&str; 13] = [
+    "start",
+    "suspend",
+    "resume",
+    "kill",
+    "rerun",
+    "change",
+    "ignore",
+    "update",
+    "coord-rerun",
+    "bundle-rerun",
+    "sla-enable",
+    "sla-disable",
+    "sla-change",
+];
+
+/// Those of the first version of the web services.
+const FIRST_ACTIONS: [&str; 5] = ["start", "suspend", "resume", "kill", "rerun"];
+
+/// Refuses a request by what it says alone, whatever job it means: in the order in which the server does. (`reference` of the web
+/// API, 3.1)
+fn is_taken(request: &Request, id: &Id<'_>, action: &str) -> Result<(), Fault> {
+    if !ACTIONS.contains(&action) || (request.version == 0 && !FIRST_ACTIONS.contains(&action)) {
+        return Err(Fault::value("action", action));
+    }
+    let is_of_sla = action.starts_with("sla-");
+    if is_of_sla || matches!(action, "ignore" | "update") {
+        newer(request, 2)?;
+    }
+    if is_of_sla || matches!(action, "rerun" | "coord-rerun" | "bundle-rerun" | "update") {
+        request.is_xml()?;
+    }
+    let unsupported = |what: &str| Err(Fault::new("E0302", format!("Invalid parameter [{what}]")));
+    match (action, id.kind) {
+        ("start", Kind::Coordinator) => Err(absent(id, action)),
+        ("ignore", Kind::Workflow) => unsupported("Workflow Ignore Not supported"),
+        ("ignore", Kind::Bundle) => unsupported("Bundle Ignore Not supported"),
+        ("update", Kind::Workflow | Kind::Bundle) => Err(no_row(COORDINATOR_QUERY)),
+        (_, Kind::Workflow) if is_of_sla => Err(Fault::resource("Not supported for workflow")),
+        _ => Ok(()),
+    }
+}
+
+/// A command of somebody for a job.
+struct Act<'a> {
+    shared: &'a Shared,
+    request: &'a Request,
+    reader: &'a dyn Reader,
+    id: &'a Id<'a>,
+    action: &'a str,
+    by: &'a str,
+}
+
 pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault> {
     let action = request.required("action")?;
     let by = request.user().unwrap_or_default();
     let reader = shared.backend.reader()?;
     may_change(shared, request, &*reader, id.job)?;
-    let known = [
-        "start",
-        "suspend",
-        "resume",
-        "kill",
-        "rerun",
-        "change",
-        "ignore",
-        "update",
-        "coord-rerun",
-        "bundle-rerun",
-        "sla-enable",
-        "sla-disable",
-        "sla-change",
-    ];
-    if !known.contains(&action)
-        || (request.version == 0
-            && !matches!(action, "start" | "suspend" | "resume" | "kill" | "rerun"))
-    {
-        return Err(Fault::value("action", action));
-    }
-    if matches!(action, "ignore" | "update" | "sla-enable" | "sla-disable" | "sla-change") {
-        newer(request, 2)?;
-    }
-    if matches!(
-        action,
-        "rerun"
-            | "coord-rerun"
-            | "bundle-rerun"
-            | "update"
-            | "sla-enable"
-            | "sla-disable"
-            | "sla-change"
-    ) {
-        request.is_xml()?;
-    }
-    match (action, id.kind) {
-        ("start", Kind::Coordinator) => return Err(absent(id, action)),
-        ("ignore", Kind::Workflow) => {
-            return Err(Fault::new("E0302", "Invalid parameter [Workflow Ignore Not supported]"));
-        }
-        ("ignore", Kind::Bundle) => {
-            return Err(Fault::new("E0302", "Invalid parameter [Bundle Ignore Not supported]"));
-        }
-        ("update", Kind::Workflow | Kind::Bundle) => return Err(no_row(COORDINATOR_QUERY)),
-        (sla, Kind::Workflow) if sla.starts_with("sla-") => {
-            return Err(Fault::resource("Not supported for workflow"));
-        }
-        _ => {}
-    }
+    is_taken(request, id, action)?;
     exists(&*reader, id).map_err(|()| absent(id, action))?;
+    let act = Act { shared, request, reader: &*reader, id, action, by };
+    let is_scoped = request.parameter("scope").is_some();
     match (action, id.kind) {
-        ("start", Kind::Workflow) => {
-            let record = workflow_record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
-            match record.job.status {
-                JobStatus::Prep => shared.backend.command(by, id.job, Command::Start)?,
-                JobStatus::Running => {
-                    let why = format!("Workflow already running, workflow [{}]", id.job);
-                    return Err(Fault::new("E0801", why));
-                }
-                // As on a server, nothing comes of it.
-                _ => {}
-            }
-            Ok(Answer::done())
-        }
-        ("start", _) => {
-            let record = bundle::record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
-            // As on a server, nothing comes of it where it has started.
-            if record.job.status == Timed::Prep {
-                let start = BundleEvent::Submitted { start: true, absent: Vec::new() };
-                shared.backend.bundle(by, id.job, start)?;
-            }
-            Ok(Answer::done())
-        }
-        ("kill", Kind::Coordinator) if request.parameter("scope").is_some() => {
-            let (kind, scope) = scope_of(request)?;
-            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
-            let event = Event::KillActions(kind, scope);
-            shared.backend.coordinator(by, id.job, Message::Event(event))?;
-            has_come(&*reader, id.job, &numbers, |status| !status.is_active())?;
-            Ok(Answer::json(&changed(shared, &*reader, id.job, &numbers)?))
-        }
-        ("suspend" | "resume" | "kill", _) => {
-            command(shared, by, id.job, action)?;
-            Ok(Answer::done())
-        }
-        ("change", Kind::Workflow) => Err(no_job(id.job)),
-        ("change", kind) => {
-            let value = request.required("value")?.to_owned();
-            match kind {
-                Kind::Bundle => {
-                    change::bundle(&value)?;
-                    shared.backend.bundle(by, id.job, BundleEvent::Change(value))?;
-                }
-                _ => {
-                    change::coordinator(&value)?;
-                    shared.backend.coordinator(by, id.job, Message::Event(Event::Change(value)))?;
-                }
-            }
-            Ok(Answer::done())
-        }
+        ("start", Kind::Workflow) => act.start_workflow()?,
+        ("start", _) => act.start_bundle()?,
+        ("kill", Kind::Coordinator) if is_scoped => return act.kill_actions(),
+        ("suspend" | "resume" | "kill", _) => command(shared, by, id.job, action)?,
+        ("change", _) => act.change()?,
+        ("ignore", _) if is_scoped => return act.ignore_actions(),
         ("ignore", _) => {
-            if request.parameter("scope").is_none() {
-                may_be_ignored(&*reader, id.job)?;
-                let event = Event::Change("status=IGNORED".to_owned());
-                shared.backend.coordinator(by, id.job, Message::Event(event))?;
-                return Ok(Answer::done());
-            }
-            let (kind, scope) = scope_of(request)?;
-            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
-            let event = Event::IgnoreActions(kind, scope);
-            shared.backend.coordinator(by, id.job, Message::Event(event))?;
-            has_come(&*reader, id.job, &numbers, |status| status == ActionStatus::Ignored)?;
-            Ok(Answer::json(&changed(shared, &*reader, id.job, &numbers)?))
+            may_be_ignored(&*reader, id.job)?;
+            act.tell(Event::Change("status=IGNORED".to_owned()))?;
         }
         ("rerun", Kind::Workflow) => {
             shared.backend.rerun(by, id.job, &request.configuration()?)?;
-            Ok(Answer::done())
         }
-        ("update", Kind::Coordinator) => {
-            let configuration = match request.body.is_empty() {
-                true => BTreeMap::new(),
-                false => request.configuration()?,
-            };
-            let shows_diff = request.parameter("diff") != Some("false");
-            let how = Update { is_dry: request.flag("dryrun"), shows_diff };
-            let diff = shared.backend.update(by, id.job, &configuration, how)?;
-            Ok(Answer::json(&json!({"update": {"diff": diff}})))
-        }
-        ("coord-rerun" | "rerun", Kind::Coordinator) => {
-            let expected = |fault: Fault| match request.parameter("type") {
-                Some("action" | "date") => fault,
-                _ => Fault::new("E1018", "Coord Job Rerun Error: date or action expected."),
-            };
-            let (kind, scope) = scope_of(request).map_err(expected)?;
-            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
-            let options = RerunOptions {
-                refresh: request.flag("refresh"),
-                no_cleanup: request.flag("nocleanup"),
-                failed: request.flag("failed"),
-                configuration: Vec::new(),
-            };
-            let before = coordinator::actions(&*reader, id.job)?;
-            let (kind, scope, numbers) = match kind {
-                // Dates name only what has ended.
-                ScopeKind::Date => {
-                    let has_ended = |number: &i64| has_ended(before[number].run.status);
-                    let ended: Vec<i64> = numbers.into_iter().filter(has_ended).collect();
-                    let scope: Vec<String> = ended.iter().map(i64::to_string).collect();
-                    (ScopeKind::Action, scope.join(","), ended)
-                }
-                kind => (kind, scope, numbers),
-            };
-            if numbers.is_empty() {
-                let why = "Coord Job Rerun Error: part or all actions are not eligible to rerun!";
-                return Err(Fault::new("E1018", why));
-            }
-            let event = Event::Rerun(kind, scope, options);
-            shared.backend.coordinator(by, id.job, Message::Event(event))?;
-            let refreshed = request.flag("refresh");
-            Ok(Answer::json(&rerun(shared, &*reader, id.job, &numbers, &before, refreshed)?))
-        }
+        ("update", Kind::Coordinator) => return act.update(),
+        ("coord-rerun" | "rerun", Kind::Coordinator) => return act.rerun_actions(),
         ("bundle-rerun" | "rerun", Kind::Bundle) => {
             let names = request.parameter("coord-scope").unwrap_or_default().to_owned();
             let dates = request.parameter("date-scope").unwrap_or_default().to_owned();
             shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates))?;
-            Ok(Answer::done())
         }
         ("sla-enable" | "sla-disable", _) => {
             alerts::switch(shared, &*reader, request, id, by, action == "sla-enable")?;
-            Ok(Answer::done())
         }
-        ("sla-change", _) => {
-            alerts::change(shared, &*reader, request, id, by)?;
-            Ok(Answer::done())
+        ("sla-change", _) => alerts::change(shared, &*reader, request, id, by)?,
+        (other, _) => return Err(Fault::value("action", other)),
+    }
+    Ok(Answer::done())
+}
+
+impl Act<'_> {
+    /// Sends something to the coordinator.
+    fn tell(&self, event: Event) -> Result<(), Fault> {
+        self.shared.backend.coordinator(self.by, self.id.job, Message::Event(event))
+    }
+
+    fn start_workflow(&self) -> Result<(), Fault> {
+        let Act { id, action, .. } = self;
+        let record = workflow_record(self.reader, id.job)?.ok_or_else(|| absent(id, action))?;
+        match record.job.status {
+            JobStatus::Prep => self.shared.backend.command(self.by, id.job, Command::Start)?,
+            JobStatus::Running => {
+                let why = format!("Workflow already running, workflow [{}]", id.job);
+                return Err(Fault::new("E0801", why));
+            }
+            // As on a server, nothing comes of it.
+            _ => {}
         }
-        (other, _) => Err(Fault::value("action", other)),
+        Ok(())
+    }
+
+    fn start_bundle(&self) -> Result<(), Fault> {
+        let Act { id, action, .. } = self;
+        let record = bundle::record(self.reader, id.job)?.ok_or_else(|| absent(id, action))?;
+        // As on a server, nothing comes of it where it has started.
+        if record.job.status == Timed::Prep {
+            let start = BundleEvent::Submitted { start: true, absent: Vec::new() };
+            self.shared.backend.bundle(self.by, id.job, start)?;
+        }
+        Ok(())
+    }
+
+    fn change(&self) -> Result<(), Fault> {
+        if self.id.kind == Kind::Workflow {
+            return Err(no_job(self.id.job));
+        }
+        let value = self.request.required("value")?.to_owned();
+        if self.id.kind == Kind::Bundle {
+            change::bundle(&value)?;
+            let change = BundleEvent::Change(value);
+            return self.shared.backend.bundle(self.by, self.id.job, change);
+        }
+        change::coordinator(&value)?;
+        self.tell(Event::Change(value))
+    }
+
+    fn kill_actions(&self) -> Result<Answer, Fault> {
+        self.end_actions(Event::KillActions, |status| !status.is_active())
+    }
+
+    fn ignore_actions(&self) -> Result<Answer, Fault> {
+        self.end_actions(Event::IgnoreActions, |status| status == ActionStatus::Ignored)
+    }
+
+    /// Has the actions of a scope end, and answers with them as soon as they have.
+    fn end_actions(
+        &self,
+        event: fn(ScopeKind, String) -> Event,
+        has_ended: impl Fn(ActionStatus) -> bool,
+    ) -> Result<Answer, Fault> {
+        let Act { shared, reader, id, .. } = self;
+        let (kind, scope) = scope_of(self.request)?;
+        let (numbers, _) = scoped(*reader, id.job, kind, &scope)?;
+        self.tell(event(kind, scope))?;
+        has_come(*reader, id.job, &numbers, has_ended)?;
+        Ok(Answer::json(&changed(shared, *reader, id.job, &numbers)?))
+    }
+
+    fn update(&self) -> Result<Answer, Fault> {
+        let request = self.request;
+        let configuration = match request.body.is_empty() {
+            true => BTreeMap::new(),
+            false => request.configuration()?,
+        };
+        let shows_diff = request.parameter("diff") != Some("false");
+        let how = Update { is_dry: request.flag("dryrun"), shows_diff };
+        let diff = self.shared.backend.update(self.by, self.id.job, &configuration, how)?;
+        Ok(Answer::json(&json!({"update": {"diff": diff}})))
+    }
+
+    fn rerun_actions(&self) -> Result<Answer, Fault> {
+        let Act { shared, request, reader, id, .. } = self;
+        let expected = |fault: Fault| match request.parameter("type") {
+            Some("action" | "date") => fault,
+            _ => Fault::new("E1018", "Coord Job Rerun Error: date or action expected."),
+        };
+        let (kind, scope) = scope_of(request).map_err(expected)?;
+        let (numbers, _) = scoped(*reader, id.job, kind, &scope)?;
+        let refresh = request.flag("refresh");
+        let options = RerunOptions {
+            refresh,
+            no_cleanup: request.flag("nocleanup"),
+            failed: request.flag("failed"),
+            configuration: Vec::new(),
+        };
+        let before = coordinator::actions(*reader, id.job)?;
+        let (kind, scope, numbers) = match kind {
+            // Dates name only what has ended.
+            ScopeKind::Date => {
+                let has_ended = |number: &i64| has_ended(before[number].run.status);
+                let ended: Vec<i64> = numbers.into_iter().filter(has_ended).collect();
+                let scope: Vec<String> = ended.iter().map(i64::to_string).collect();
+                (ScopeKind::Action, scope.join(","), ended)
+            }
+            kind => (kind, scope, numbers),
+        };
+        if numbers.is_empty() {
+            let why = "Coord Job Rerun Error: part or all actions are not eligible to rerun!";
+            return Err(Fault::new("E1018", why));
+        }
+        self.tell(Event::Rerun(kind, scope, options))?;
+        Ok(Answer::json(&rerun(shared, *reader, id.job, &numbers, &before, refresh)?))
     }
 }
 

@@ -1,0 +1,102 @@
+//! How the language server lives and ends: panics, questions that are taken back, clients that leave.
+
+use super::client::{Editor, abilities, uri};
+use super::{LOST, folder_with};
+use serde_json::{Value, json};
+use std::process::Command;
+
+#[test]
+fn a_panic_is_an_error_and_the_server_lives_on() {
+    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
+    let mut editor = Editor::open(&folder);
+    if cfg!(debug_assertions) {
+        let error = editor.ask("ankus/panic", json!({})).expect_err("it panics");
+        assert_eq!(error["code"], -32603, "{error}");
+    }
+    let error = editor.ask("ankus/nothing", json!({})).expect_err("there is no such thing");
+    assert_eq!(error["code"], -32601, "{error}");
+    let error =
+        editor.ask("textDocument/diagnostic", json!({"a": 1})).expect_err("it makes no sense");
+    assert_eq!(error["code"], -32602, "{error}");
+    let uri = editor.open_file(&folder.join("workflow.xml"));
+    assert!(!editor.findings(&uri, 1).is_empty());
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_answered() {
+    let (_room, folder) = folder_with(&[]);
+    let mut editor = Editor::start(&folder);
+    let mut can = abilities();
+    can["textDocument"]["diagnostic"] = json!({});
+    editor.initialize(can, &[&folder], Value::Null);
+    // A workflow that takes a while, so that there is time to change one's mind.
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n<start to=\"n0\"/>\n",
+    );
+    for index in 0..3_000 {
+        let next = index + 1;
+        text += &format!(
+            "<action name=\"n{index}\"><fs><mkdir path=\"/a/{index}\"/></fs><ok to=\"n{next}\"/><error to=\"n{next}\"/></action>\n"
+        );
+    }
+    text += "<end name=\"n3000\"/></workflow-app>";
+    let uri = uri(&folder.join("workflow.xml"));
+    editor.open_text(&uri, "xml", &text);
+    let params = json!({"textDocument": {"uri": uri}});
+    let asked = editor.begin("textDocument/diagnostic", params.clone());
+    editor.tell("$/cancelRequest", json!({"id": asked}));
+    let error = editor.answer(asked).expect_err("it was cancelled");
+    assert_eq!(error["code"], -32800, "{error}");
+    // Of many versions only the last counts.
+    for version in 2..40 {
+        editor.replace(&uri, version, &text.replace("name=\"w\"", &format!("name=\"w{version}\"")));
+    }
+    editor.replace(&uri, 40, LOST);
+    let answer = editor.ask("textDocument/diagnostic", params).expect("an answer");
+    assert!(answer["items"].to_string().contains("nowhere"), "{answer}");
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn it_ends_with_its_client() {
+    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
+    // With a word.
+    assert_eq!(Editor::open(&folder).shut_down(), Some(0));
+    // Without one.
+    let mut editor = Editor::open(&folder);
+    editor.tell("exit", Value::Null);
+    assert_eq!(editor.wait(), Some(1));
+    // By the end of the input.
+    let mut editor = Editor::open(&folder);
+    drop(editor.input.take());
+    assert_eq!(editor.wait(), Some(1));
+    // Before anything was said.
+    let mut editor = Editor::start(&folder);
+    let error = editor.ask("textDocument/hover", json!({})).expect_err("too early");
+    assert_eq!(error["code"], -32002);
+    drop(editor.input.take());
+    assert_eq!(editor.wait(), Some(1));
+    // After `shutdown` nothing is answered any more.
+    let mut editor = Editor::open(&folder);
+    editor.ask("shutdown", Value::Null).expect("it obeys");
+    let error = editor.ask("textDocument/hover", json!({})).expect_err("too late");
+    assert_eq!(error["code"], -32600);
+    editor.tell("exit", Value::Null);
+    assert_eq!(editor.wait(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn it_ends_when_the_process_of_its_client_does() {
+    let (_room, folder) = folder_with(&[]);
+    let mut client = Command::new("sleep").arg("600").spawn().expect("there is a sleep");
+    let mut editor = Editor::start(&folder);
+    let params = json!({"processId": client.id(), "capabilities": {}, "rootUri": null});
+    editor.ask("initialize", params).expect("an answer");
+    client.kill().expect("ours");
+    client.wait().expect("ours");
+    // The input stays open all the while.
+    assert_eq!(editor.wait(), Some(1));
+    assert!(editor.input.is_some());
+}
