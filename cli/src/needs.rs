@@ -2,7 +2,7 @@
 
 use super::{Failure, Shell, store};
 use ankus::passes::expressions::site_function;
-use ankus::settings::site::{Site, names};
+use ankus::settings::site::{FILE_SYSTEMS, Site, names};
 use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_engine::actions::workplace::ActionDefaults;
 use ankus_engine::driver::places::Limits;
@@ -100,10 +100,6 @@ pub(crate) fn needs(
     set(names::RETRY_MAX, settings.server.retry_max.map(|most| most.to_string()));
     set(names::SHARE_LIB, settings.server.share_lib.clone());
     let usual = Needs::default();
-    let schemes = match settings.server.filesystems.as_slice() {
-        [] => usual.schemes,
-        given => given.to_vec(),
-    };
     let launchers = &settings.launchers;
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     Ok(Needs {
@@ -113,7 +109,7 @@ pub(crate) fn needs(
         mounts: Vec::new(),
         tools: settings.tools.clone(),
         server,
-        schemes,
+        schemes: schemes(settings),
         site_types: settings.actions.iter().map(|action| action.name.clone()).collect(),
         action_defaults: site.action_defaults.iter().map(action_defaults).collect(),
         environment: environment(settings),
@@ -186,6 +182,27 @@ pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<Hosts, Failure> 
         hosts.insert("file:".to_owned(), Place::machine(&settings.machine, &base));
     }
     Ok(hosts)
+}
+
+/// The schemes of file systems that jobs may use. A site that names none has those of a server as shipped, and those for which the
+/// settings name a place; without a site, all are allowed.
+pub(crate) fn schemes(settings: &Settings) -> Vec<String> {
+    let server = &settings.server;
+    if !server.filesystems.is_empty() {
+        return server.filesystems.clone();
+    }
+    if server.site.file.is_empty() {
+        return Needs::default().schemes;
+    }
+    let placed = settings.hosts.keys().filter_map(|authority| Some(authority.split_once("://")?.0));
+    let machine = (!settings.machine.is_empty()).then_some("file");
+    let mut schemes: Vec<String> = FILE_SYSTEMS.map(str::to_owned).to_vec();
+    for scheme in placed.chain(machine) {
+        if !schemes.iter().any(|known| known == scheme) {
+            schemes.push(scheme.to_owned());
+        }
+    }
+    schemes
 }
 
 fn bounds(settings: &Settings) -> Bounds {

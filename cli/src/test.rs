@@ -3,7 +3,9 @@
 mod first;
 mod timed;
 
+use super::needs::schemes;
 use super::{Exit, Failure, Shell};
+use ankus::settings::site::names;
 use ankus::text::{self, line};
 use ankus_engine::driver::Compiler;
 use ankus_engine::host::files::{FileUri, Files};
@@ -182,6 +184,8 @@ fn play_file(path: &Path, project: &Project) -> Scored {
                 scenario.server.entry(name).or_insert(value);
             }
         }
+        let schemes = schemes(application.settings()).join(",");
+        scenario.server.entry(names::SCHEMES.to_owned()).or_insert(schemes);
         let (plans, played) = if timed::is_timed(&application) {
             let played = timed::play(&application, &scenario, project)?;
             (played.plans.clone(), played)

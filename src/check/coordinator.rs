@@ -12,7 +12,7 @@ use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
 use crate::reference::{Definition, Rules, bundle, coordinator};
 use crate::schema::Language;
 use crate::schema::validate::{self, Document};
-use crate::settings::site::names;
+use crate::settings::site::{FILE_SYSTEMS, names};
 use crate::syntax::properties::is_filled_in;
 use crate::syntax::xml::Tree;
 use ankus_lang::configuration::substitute;
@@ -106,7 +106,7 @@ pub fn refused_path(input: &Input<'_>) -> Result<(), Refused> {
         return Ok(());
     }
     let set: Vec<&str> = input.settings.server.filesystems.iter().map(String::as_str).collect();
-    let supported: &[&str] = if set.is_empty() { &coordinator::FILE_SYSTEMS } else { &set };
+    let supported: &[&str] = if set.is_empty() { &FILE_SYSTEMS } else { &set };
     coordinator::served(path.trim(), key, code, wrapped, supported)
 }
 

@@ -146,7 +146,7 @@ pub static PROPERTIES: &[Property] = &[
     honored(names::ZONE, Zone, "UTC", "the time zone of dates in coordinators and bundles; `[server] timezone` takes precedence"),
     honored(names::VALIDATE_FORK_JOIN, Boolean, "true", "with `false`, a submission does not check forks and joins; ankus still reports what goes wrong when they run"),
     honored(names::LENGTH, Number, "100000", "the longest workflow definition, in bytes (E0736); `[server] definition-limit` takes precedence"),
-    honored(names::SCHEMES, Text, "hdfs,hftp,webhdfs", "the file systems that applications and actions may use; `[server] filesystems` takes precedence"),
+    honored(names::SCHEMES, Text, "hdfs,hftp,webhdfs", "the file systems that applications, actions, data and `fs:` functions may use (E0904), and those that `[hosts]` names; `[server] filesystems` takes precedence. Without a file of the site, a run may use all"),
     honored(names::NAME_NODE, Text, "", "the name node of actions that name none; `[server] name-node` takes precedence"),
     honored(names::JOB_TRACKER, Text, "", "the job tracker of actions that name none; `[server] job-tracker` takes precedence"),
     honored(names::RESOURCE_MANAGER, Text, "", "the resource manager of actions that name none, before the job tracker; `[server] resource-manager` takes precedence"),
@@ -315,6 +315,9 @@ pub static PROPERTIES: &[Property] = &[
     without("fs.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
     without("local.realm", OWN_SECURITY),
 ];
+
+/// The file systems that a server supports as it is shipped.
+pub const FILE_SYSTEMS: [&str; 3] = ["hdfs", "hftp", "webhdfs"];
 
 /// What becomes of a property, if its name is known.
 pub fn property(name: &str) -> Option<&'static Property> {

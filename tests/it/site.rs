@@ -141,6 +141,42 @@ fn what_a_server_accepts_is_what_its_site_says() {
     }
 }
 
+/// A site that names no file systems has those of a server as shipped, and those for which settings name a place.
+#[test]
+fn file_systems_that_the_site_does_not_name_are_not_supported() {
+    let made = fs_action("<mkdir path='s3a://b/made'/>");
+    let asked = workflow(
+        "<decision name='one'><switch><case to='end'>${fs:exists('s3a://b/made')}</case><default to='end'/></switch></decision>",
+    );
+    let data = coordinator("2020-01-01T00:00Z", "2020-01-01T01:00Z", "60", "").replace(
+        "<action>",
+        "<datasets><dataset name='d' frequency='60' initial-instance='2020-01-01T00:00Z' timezone='UTC'>\
+         <uri-template>s3a://b/made</uri-template><done-flag></done-flag></dataset></datasets><input-events>\
+         <data-in name='i' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events><action>",
+    );
+    let site = site(&[("oozie.action.max.output.data", "4096")]);
+    for (name, definition) in [("made", &made), ("asked", &asked), ("coordinator", &data)] {
+        let (file, why) = match name {
+            "coordinator" => ("coordinator.xml", "E0904"),
+            _ => ("workflow.xml", "E0904: Scheme [s3a] not supported in uri [s3a://b/made]"),
+        };
+        let place = Place::new(&[(file, definition), ("site.xml", &site)]);
+        if name == "coordinator" {
+            place.write("load/workflow.xml", &workflow("").replace("'one'", "'end'"));
+        }
+        fs::create_dir_all(place.path().join(".ankus/root/made")).expect("data");
+        let (exit, said) = place.says(&["run", file]);
+        assert_eq!(exit, 0, "{name}: {said}");
+        let (exit, said) = place.says(&["run", file, "--site", "site.xml"]);
+        let (_, log) = place.says(&["job", "log", "latest"]);
+        assert!(exit == 1 && (said.clone() + &log).contains(why), "{name}: {said}{log}");
+        place.write("ankus.toml", "[hosts]\n\"s3a://b\" = \"./bucket\"\n");
+        fs::create_dir_all(place.path().join("bucket/made")).expect("data");
+        let (exit, said) = place.says(&["run", file, "--site", "site.xml"]);
+        assert_eq!(exit, 0, "{name}: {said}");
+    }
+}
+
 #[test]
 fn actions_have_the_name_node_and_the_tracker_of_the_site() {
     let body = workflow(&shell("one", "end"));

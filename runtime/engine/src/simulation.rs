@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::actions::email;
-use crate::actions::fs::{Operations, glob_limit};
+use crate::actions::fs::{Operations, glob_limit, schemes_of};
 use crate::actions::workplace::settings_of_fs;
 use crate::driver::FilesOf;
 use crate::host::files::{FileUri, Files, MemoryFiles};
@@ -21,6 +21,8 @@ use ankus_lang::machine::{
 };
 use ankus_lang::plan::{Global, NodeIndex, Plan};
 
+/// The property of a server that lists the file systems.
+const SCHEMES: &str = "oozie.service.HadoopAccessorService.supported.filesystems";
 /// A run of more steps than this is taken for one without end.
 const MOST_STEPS: u64 = 50_000_000;
 
@@ -264,6 +266,11 @@ impl<E: Executors> Simulation<E> {
         }
     }
 
+    /// The schemes of file systems that may be used.
+    fn schemes(&self) -> Vec<String> {
+        schemes_of(self.server.get(SCHEMES).map(String::as_str))
+    }
+
     /// The simulated moment.
     pub fn now(&self) -> i64 {
         self.now
@@ -288,9 +295,10 @@ impl<E: Executors> Simulation<E> {
     ) -> Result<usize, Refused> {
         let defaults = crate::host::defaults::default_files(&submission.properties, &*self.files);
         submission.defaults.extend(defaults.map_err(|message| Refused { code: "E0803", message })?);
+        let schemes = self.schemes();
         let around = Around {
             executors: &self.executors,
-            files: FilesOf(&*self.files),
+            files: FilesOf { files: &*self.files, schemes: &schemes },
             server: &self.server,
             functions: &self.functions,
             now: self.now,
@@ -327,9 +335,10 @@ impl<E: Executors> Simulation<E> {
         plan: Arc<Plan>,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), Refused> {
+        let schemes = self.schemes();
         let around = Around {
             executors: &self.executors,
-            files: FilesOf(&*self.files),
+            files: FilesOf { files: &*self.files, schemes: &schemes },
             server: &self.server,
             functions: &self.functions,
             now: self.now,
@@ -408,9 +417,10 @@ impl<E: Executors> Simulation<E> {
         let mut next = Some((job, event));
         // Suspending a job suspends those above it.
         while let Some((job, event)) = next.take() {
+            let schemes = self.schemes();
             let around = Around {
                 executors: &self.executors,
-                files: FilesOf(&*self.files),
+                files: FilesOf { files: &*self.files, schemes: &schemes },
                 server: &self.server,
                 functions: &self.functions,
                 now: self.now,
@@ -481,11 +491,7 @@ impl<E: Executors> Simulation<E> {
         let element = document.root_element();
         let name_node = element.children().find(|child| child.tag_name().name() == "name-node");
         let name_node = name_node.and_then(|child| child.text()).map(str::trim);
-        let given = self.server.get("oozie.service.HadoopAccessorService.supported.filesystems");
-        let schemes: Vec<String> = match given {
-            Some(given) => given.split(',').map(|scheme| scheme.trim().to_owned()).collect(),
-            None => vec!["*".to_owned()],
-        };
+        let schemes = self.schemes();
         let recovery = call.run.rows.get(&call.node).is_some_and(|row| row.starts > 1);
         let glob_limit = glob_limit(&self.server);
         let operations =
@@ -495,7 +501,7 @@ impl<E: Executors> Simulation<E> {
         }
         let world = Around {
             executors: &self.executors,
-            files: FilesOf(&*self.files),
+            files: FilesOf { files: &*self.files, schemes: &schemes },
             server: &self.server,
             functions: &self.functions,
             now: self.now,

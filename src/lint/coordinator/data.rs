@@ -11,6 +11,7 @@ use crate::budget;
 use crate::diag::{Diagnostic, Fix, Level, Patience, within};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
+use crate::settings::site::FILE_SYSTEMS;
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     names(facts, out);
@@ -278,7 +279,8 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
 
     let Some((scheme, _)) = text.split_once("://") else { return };
     let plain = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
-    let served = ["hdfs", "hftp", "webhdfs", "hcat"].contains(&scheme)
+    let served = scheme == "hcat"
+        || FILE_SYSTEMS.contains(&scheme)
         || facts.filesystems.iter().any(|known| known == scheme || known == "*");
     if plain && !served {
         let message = format!("no server supports `{scheme}` by default");

@@ -1,6 +1,7 @@
 //! What a dry run of a coordinator shows: its first actions, as the server would make them.
 
 use super::{Outcome, Refused, integer, is_uri, local_path, parent, scheme};
+use crate::settings::site::FILE_SYSTEMS;
 use ankus_lang::coordinator::{
     Action, Actions, DataEvent, Definition, EventData, Existing, Failure, Inputs, Instances, Logic,
     LogicKind,
@@ -179,7 +180,7 @@ impl Existing for Paths {
             return Err(Failure::new("E0902", format!("`{uri}` is not a URI")));
         }
         let scheme = scheme(uri);
-        match self.any_scheme || ["", "hdfs", "hftp", "webhdfs"].contains(&scheme) {
+        match self.any_scheme || scheme.is_empty() || FILE_SYSTEMS.contains(&scheme) {
             true => Ok(()),
             false => Err(Failure::new("E0904", format!("nothing serves `{scheme}`"))),
         }

@@ -23,6 +23,7 @@ use super::document::{self, Element, Fault};
 use super::schema::Sets;
 use super::workflow;
 use super::xml::Stop;
+use crate::settings::site::FILE_SYSTEMS;
 
 mod dry_run;
 mod parts;
@@ -302,9 +303,6 @@ pub(super) fn locate(
     }
     Ok(Place { path, properties: resolved(properties)? })
 }
-
-/// The file systems that a server supports as it is shipped.
-pub(crate) const FILE_SYSTEMS: [&str; 3] = ["hdfs", "hftp", "webhdfs"];
 
 /// Refuses an application path that is no URI, or of a file system that the server does not support; `*` stands for all of them.
 pub(crate) fn served(

@@ -53,12 +53,46 @@ impl From<io::Error> for Fault {
 }
 
 /// Whether there is an implementation for a scheme: where all are allowed, one that nobody has heard of still fails.
-pub(crate) fn is_known(scheme: &str) -> bool {
+fn is_known(scheme: &str) -> bool {
     const KNOWN: [&str; 15] = [
         "hdfs", "file", "webhdfs", "swebhdfs", "hftp", "viewfs", "har", "ftp", "s3", "s3n", "s3a",
         "gs", "abfs", "abfss", "wasb",
     ];
     KNOWN.contains(&scheme)
+}
+
+/// Why a file system cannot be used, in the words of a server.
+pub(crate) struct Unsupported {
+    pub(crate) code: &'static str,
+    pub(crate) why: String,
+}
+
+impl Unsupported {
+    /// The message of its exception.
+    pub(crate) fn message(&self) -> String {
+        format!("{}: {}", self.code, self.why)
+    }
+}
+
+/// Whether the file system of a URI is one that may be used.
+pub(crate) fn supported(schemes: &[String], uri: &FileUri) -> Result<(), Unsupported> {
+    let any = schemes.iter().any(|scheme| scheme == "*");
+    let scheme = &uri.scheme;
+    if !any && !schemes.contains(scheme) {
+        let why = format!("Scheme [{scheme}] not supported in uri [{uri}]");
+        return Err(Unsupported { code: "E0904", why });
+    }
+    if any && !is_known(scheme) {
+        let why = format!("Exception occurred: [No FileSystem for scheme: {scheme}]");
+        return Err(Unsupported { code: "E0902", why });
+    }
+    Ok(())
+}
+
+/// The schemes that a server lists; all where it lists none.
+pub(crate) fn schemes_of(listed: Option<&str>) -> Vec<String> {
+    let listed = listed.unwrap_or("*").split(',');
+    listed.map(|scheme| scheme.trim().to_owned()).collect()
 }
 
 /// What the operations of one action run with.
@@ -178,17 +212,8 @@ impl Operations<'_> {
     }
 
     fn allowed(&self, uri: &FileUri) -> Result<(), Fault> {
-        let any = self.schemes.iter().any(|scheme| scheme == "*");
-        if !any && !self.schemes.contains(&uri.scheme) {
-            let text = format!("E0904: Scheme [{}] not supported in uri [{uri}]", uri.scheme);
-            return Err(Fault::own("HadoopAccessorException", text));
-        }
-        if any && !is_known(&uri.scheme) {
-            let text =
-                format!("E0902: Exception occurred: [No FileSystem for scheme: {}]", uri.scheme);
-            return Err(Fault::own("HadoopAccessorException", text));
-        }
-        Ok(())
+        let exception = |why: Unsupported| Fault::own("HadoopAccessorException", why.message());
+        supported(self.schemes, uri).map_err(exception)
     }
 
     fn make_folder(&self, path: &str) -> Result<(), Fault> {

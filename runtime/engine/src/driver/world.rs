@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Shared;
 use super::needs::Equipped;
-use crate::actions::fs::{GLOB_LIMIT, is_known};
+use crate::actions::fs::{GLOB_LIMIT, Unsupported, supported};
 use crate::host::files::{FileUri, Files};
 use ankus_lang::action_types::action_type;
 use ankus_lang::coordinator::Answers;
@@ -23,7 +23,8 @@ pub(crate) struct Surrounded<'a> {
 
 impl<'a> Surrounded<'a> {
     pub(super) fn new(shared: &Shared, equipped: &'a Equipped) -> Surrounded<'a> {
-        let (now, files) = (shared.host.wall_ms(), FilesOf(&equipped.files));
+        let files = FilesOf { files: &equipped.files, schemes: &equipped.needs.schemes };
+        let now = shared.host.wall_ms();
         Surrounded { equipped, now, files, waiting: BTreeSet::new() }
     }
 }
@@ -55,11 +56,27 @@ impl World for Surrounded<'_> {
 }
 
 /// File systems as expressions ask them.
-pub(crate) struct FilesOf<'a>(pub(crate) &'a dyn Files);
+pub(crate) struct FilesOf<'a> {
+    pub(crate) files: &'a dyn Files,
+    /// Schemes that may be asked for; `*` for all.
+    pub(crate) schemes: &'a [String],
+}
 
 impl FilesOf<'_> {
+    /// A URI that some file system answers for; one without a scheme is of the default one.
+    fn reachable(&self, uri: &str) -> Result<FileUri, Box<Failure>> {
+        let uri = FileUri::parse(uri);
+        if uri.scheme.is_empty() {
+            return Ok(uri);
+        }
+        let exception =
+            |why: Unsupported| Failure::exception("HadoopAccessorException", why.message());
+        supported(self.schemes, &uri).map_err(exception)?;
+        Ok(uri)
+    }
+
     fn look(&self, uri: &FileUri) -> Result<Option<el::FileStatus>, Box<Failure>> {
-        let status = self.0.status(uri).map_err(|error| failed(&error))?;
+        let status = self.files.status(uri).map_err(|error| failed(&error))?;
         Ok(status.map(|status| el::FileStatus {
             is_folder: status.directory,
             length: i64::try_from(status.length).unwrap_or(i64::MAX),
@@ -72,24 +89,14 @@ fn failed(error: &std::io::Error) -> Box<Failure> {
     Failure::exception("IOException", error.to_string())
 }
 
-/// A URI that some file system answers for; one without a scheme is of the default one.
-fn reachable(uri: &str) -> Result<FileUri, Box<Failure>> {
-    let uri = FileUri::parse(uri);
-    if uri.scheme.is_empty() || is_known(&uri.scheme) {
-        return Ok(uri);
-    }
-    let message = format!("E0902: Exception occurred: [No FileSystem for scheme: {}]", uri.scheme);
-    Err(Failure::exception("HadoopAccessorException", message))
-}
-
 impl FileScope for FilesOf<'_> {
     fn exists(&self, uri: &str) -> Result<bool, Box<Failure>> {
-        let found = self.0.glob(&reachable(uri)?, GLOB_LIMIT);
+        let found = self.files.glob(&self.reachable(uri)?, GLOB_LIMIT);
         found.map(|found| !found.is_empty()).map_err(|error| failed(&error))
     }
 
     fn status(&self, uri: &str) -> Result<Option<el::FileStatus>, Box<Failure>> {
-        self.look(&reachable(uri)?)
+        self.look(&self.reachable(uri)?)
     }
 
     fn partition(&self, uri: &str) -> Result<bool, Box<Failure>> {
@@ -97,8 +104,8 @@ impl FileScope for FilesOf<'_> {
     }
 
     fn children(&self, uri: &str) -> Result<Vec<el::FileStatus>, Box<Failure>> {
-        let folder = reachable(uri)?;
-        let names = self.0.list(&folder).map_err(|error| failed(&error))?;
+        let folder = self.reachable(uri)?;
+        let names = self.files.list(&folder).map_err(|error| failed(&error))?;
         let mut found = Vec::with_capacity(names.len());
         for name in names {
             found.extend(self.look(&folder.child(&name))?);

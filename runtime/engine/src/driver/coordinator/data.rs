@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::passes::Both;
 use super::{Loaded, MOST_WATCHED, progress};
+use crate::actions::fs::{Unsupported, supported};
 use crate::driver::needs::Equipped;
 use crate::host::files::{FileUri, Files as _};
 use ankus_lang::coordinator::{Existing, Failure as Fault, partition_places};
@@ -21,6 +22,16 @@ impl Existing for OnFiles<'_> {
         let fault =
             |error: std::io::Error| Fault::plain(format!("cannot look for `{uri}`: {error}"));
         status.map(|status| status.is_some()).map_err(fault)
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Fault> {
+        let uri = FileUri::parse(uri);
+        // Whoever has partitions at all has a handler for them.
+        if uri.scheme.is_empty() || uri.scheme == "hcat" {
+            return Ok(());
+        }
+        supported(&self.0.needs.schemes, &uri)
+            .map_err(|Unsupported { code, why }| Fault::new(code, why))
     }
 
     fn partition_exists(&self, uri: &str) -> Option<Result<bool, Fault>> {
