@@ -24,6 +24,7 @@ use ankus_engine::driver::{
     self, Submit, audit, bundle, coordinator as kept, definitions, purge, view,
 };
 use ankus_engine::host::files::{FileSystems, FileUri, LibraryPart, library_parts};
+use ankus_lang::coordinator::Answers;
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_procedure::control::ControlError;
@@ -431,6 +432,11 @@ impl Backend for Served {
         let reader = self.reader()?;
         let shows = || Ok(kept::definition(&*reader, id).map_err(store::failure)? == **new);
         store::until(PATIENCE, shows).map_err(|report| failed(&report))
+    }
+
+    fn answers(&self, id: &str) -> Result<Box<dyn Answers>, Fault> {
+        let programs = driver::needs::programs_of_job(&*self.reader()?, id, &self.store.store);
+        Ok(Box::new(programs.map_err(refused)?))
     }
 
     fn update(

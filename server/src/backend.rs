@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ankus_engine::driver::coordinator::Message;
 use ankus_engine::driver::object::Mask;
 use ankus_engine::host::files::LibraryPart;
+use ankus_lang::coordinator::Answers;
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_procedure::store::Reader;
@@ -90,6 +91,12 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// With the code of the server where it is refused.
     fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault>;
+
+    /// What answers for functions of the site in texts of a job.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn answers(&self, id: &str) -> Result<Box<dyn Answers>, Fault>;
 
     /// Gives a coordinator its definition as it lies at its path now, with other properties where some are given; the answer
     /// says what that changes.

@@ -6,6 +6,10 @@ use serde_json::Value;
 
 const SLEEPS: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='sleeps'><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>x</resource-manager><name-node>/</name-node><exec>sleep</exec><argument>600</argument></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
 
+/// A function of the site, which a program answers.
+const SETTINGS: &str = "[el]\nfunctions = [{name = 'site:minutes', parameters = ['string'], result = 'integer', \
+    phases = ['coord-sla-create'], command = ['printf', '%.0s45']}]\n";
+
 fn coordinator(sla: &str) -> String {
     format!(
         "<coordinator-app xmlns='uri:oozie:coordinator:0.4' xmlns:sla='uri:oozie:sla:0.2' name='c' frequency='${{coord:days(1)}}' start='2026-01-01T00:00Z' end='2026-01-05T00:00Z' timezone='UTC'><controls><concurrency>2</concurrency></controls><action><workflow><app-path>/w</app-path></workflow>{sla}</action></coordinator-app>"
@@ -22,8 +26,11 @@ struct Running {
 impl Running {
     fn start(sla: &str) -> Running {
         let text = coordinator(sla);
-        let folder =
-            folder(&[("root/w/workflow.xml", SLEEPS), ("root/c/coordinator.xml", text.as_str())]);
+        let folder = folder(&[
+            ("root/w/workflow.xml", SLEEPS),
+            ("root/c/coordinator.xml", text.as_str()),
+            ("ankus.toml", SETTINGS),
+        ]);
         let server = Server::start(folder.path(), &["--root", "root"]);
         let id = submitted(&server);
         Running { server, id, _folder: folder }
@@ -116,6 +123,11 @@ fn what_is_expected_of_actions_is_changed() {
         it.ask("sla-change&date=2026-01-03T00:00Z::2026-01-04T00:00Z&value=sla-should-end%3D5");
     assert!(answer.status.starts_with("200"), "{}", answer.head);
     assert_eq!(expected(), ends(["00:10", "02:00", "00:05", "00:05"]));
+    // Functions of the site are answered as they were when the action was made.
+    let answer =
+        it.ask("sla-change&action-list=4&value=sla-should-end%3D%24%7Bsite%3Aminutes%28'x'%29%7D");
+    assert!(answer.status.starts_with("200"), "{}", answer.head);
+    assert_eq!(expected(), ends(["00:10", "02:00", "00:05", "00:45"]));
     // All that have not ended.
     let killed = it.ask("kill&type=action&scope=1");
     assert!(killed.status.starts_with("200"), "{}", killed.head);

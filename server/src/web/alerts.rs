@@ -50,7 +50,8 @@ pub(super) fn change(
         let actions = coordinator::actions(reader, &job)?;
         let chosen = chosen(request, &definition, &actions)?;
         let is_whole = chosen.is_none();
-        let prepared = Actions::new(&definition);
+        let answers = shared.backend.answers(&job)?;
+        let prepared = Actions::answered(&definition, Some(&*answers));
         let mut changes = Vec::new();
         for (number, kept) in &actions {
             let is_meant = chosen.as_ref().is_none_or(|chosen| chosen.contains(number));

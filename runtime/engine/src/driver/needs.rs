@@ -104,6 +104,14 @@ impl Default for Needs {
 }
 
 impl Needs {
+    /// What a program says for a function of the site; nothing where none answers for it.
+    fn answer(&self, called: &Called<'_>, store: &Path) -> Option<Result<String, Box<Failure>>> {
+        let function = self.programs.get(called.function)?;
+        let Needs { environment, tools, sandbox, bounds, settings_file, .. } = self;
+        let folder = settings_file.as_deref().and_then(Path::parent);
+        Some(function.call(called, &Around { environment, tools, sandbox, bounds, folder, store }))
+    }
+
     /// Who asks clusters that believe whoever asks.
     pub fn cluster_user(&self) -> &str {
         let named = self.environment.get("HADOOP_USER_NAME").filter(|name| !name.is_empty());
@@ -178,12 +186,30 @@ impl Answers for Equipped {
     }
 
     fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<Failure>>> {
-        let function = self.needs.programs.get(called.function)?;
-        let Needs { environment, tools, sandbox, bounds, settings_file, .. } = &self.needs;
-        let folder = settings_file.as_deref().and_then(Path::parent);
-        let store = &self.store;
-        Some(function.call(called, &Around { environment, tools, sandbox, bounds, folder, store }))
+        self.needs.answer(called, &self.store)
     }
+}
+
+/// The programs that answer for functions of the site, for whoever evaluates a text as a job would.
+pub struct Programs {
+    needs: Needs,
+    store: PathBuf,
+}
+
+impl Answers for Programs {
+    fn functions(&self) -> &[SiteFunction] {
+        &self.needs.functions
+    }
+
+    fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<Failure>>> {
+        self.needs.answer(called, &self.store)
+    }
+}
+
+/// Those of a job, of a store in this folder.
+pub fn programs_of_job(reader: &dyn Reader, id: &str, store: &Path) -> Result<Programs, Error> {
+    let needs = of_job(reader, id)?.unwrap_or_default();
+    Ok(Programs { needs, store: store.to_owned() })
 }
 
 /// Needs that go into the store with a job: where they lie, and what is to be put there if it is not there yet.
