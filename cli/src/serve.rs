@@ -248,9 +248,8 @@ impl Served {
         let submitted = match tracks.bundle {
             Some(mut bundle) => runner.submit_bundle(SubmitBundle {
                 bundle: {
-                    if how == Submission::Hold {
-                        bundle.properties.insert(driver::HELD.to_owned(), "true".to_owned());
-                    }
+                    let how = if how == Submission::Hold { driver::HELD } else { driver::AT_ONCE };
+                    bundle.properties.insert(how.to_owned(), "true".to_owned());
                     bundle
                 },
                 coordinators: definitions,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ankus_engine::driver::bundle;
 use ankus_engine::driver::coordinator::{Kept, Record};
 use ankus_engine::driver::object::{self, Mask};
-use ankus_engine::driver::{FROM, HELD, ONLY};
+use ankus_engine::driver::{AT_ONCE, FROM, HELD, ONLY};
 use ankus_lang::coordinator::{Bundle, Definition};
 use ankus_lang::machine::{Job, Row, Run};
 use ankus_lang::plan::{NodeIndex, Plan, Work};
@@ -78,7 +78,7 @@ pub(crate) fn configuration<'p>(
     }
     for (name, value) in all {
         // What ankus itself keeps with a job is no part of it.
-        if [FROM, ONLY, HELD].contains(&name) {
+        if [FROM, ONLY, HELD, AT_ONCE].contains(&name) {
             continue;
         }
         let (value, name) = (escape(&mask.value(name, value)), escape(name));

@@ -784,3 +784,27 @@ fn a_full_disk_is_waited_for() {
     std::fs::write(at("end"), "").expect("a file");
     server.child.wait().expect("it ends");
 }
+
+/// A bundle that is submitted and started with one request does not wait for its kick-off; one that is only submitted does.
+#[test]
+fn a_bundle_that_is_told_to_start_does_not_wait_for_its_kick_off() {
+    let bundle = "<bundle-app xmlns='uri:oozie:bundle:0.2' name='b'><controls><kick-off-time>2090-01-01T00:00Z</kick-off-time></controls>\
+        <coordinator name='one'><app-path>/b/c</app-path></coordinator></bundle-app>";
+    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='c' frequency='60' start='2090-01-01T00:00Z' end='2090-01-01T01:00Z' timezone='UTC'><action><workflow><app-path>/w</app-path></workflow></action></coordinator-app>";
+    let folder =
+        folder(&[("root/b/bundle.xml", bundle), ("root/b/c/coordinator.xml", coordinator)]);
+    let server = Server::start(folder.path(), &["--root", "root"]);
+    let body = "<configuration><property><name>user.name</name><value>ann</value></property><property><name>oozie.bundle.application.path</name><value>/b</value></property></configuration>";
+    for (query, state, members) in [("", "PREP", 0), ("?action=start", "RUNNING", 1)] {
+        let xml = "content-type: application/xml\r\n";
+        let answer = server.ask("POST", &format!("v2/jobs{query}"), xml, body);
+        let answer: Value = serde_json::from_str(&answer.body).expect("JSON");
+        let id = answer["id"].as_str().expect("an id");
+        std::thread::sleep(Duration::from_millis(300));
+        let shown = server.json(&format!("v2/job/{id}"));
+        let under = shown["bundleCoordJobs"].as_array().map_or(0, Vec::len);
+        assert_eq!((shown["status"].as_str(), under), (Some(state), members), "{shown:#}");
+        let configuration = shown["conf"].as_str().unwrap_or_default();
+        assert!(!configuration.contains("ankus.run"), "{configuration}");
+    }
+}

@@ -410,7 +410,8 @@ impl Shared {
         let zone = needs.equipped.zone();
         let id = self.free_id(new.id, 'B')?;
         let now = Instant(self.host.wall_ms().div_euclid(1000));
-        let first = Event::Submitted { start: false, absent: Vec::new() };
+        let start = new.bundle.properties.contains_key(super::AT_ONCE);
+        let first = Event::Submitted { start, absent: Vec::new() };
         let mut job = Job::new(&new.bundle, zone);
         let begins = Event::Submitted { start: true, absent: Vec::new() };
         // A bundle that cannot start would wait in PREP for ever.

@@ -506,6 +506,8 @@ pub const ONLY: &str = "ankus.run.only";
 
 /// The property of a job that is submitted and not yet started: it stays in PREP until it is told to start.
 pub const HELD: &str = "ankus.run.held";
+/// The property of a bundle that is told to start as it is submitted: as on a server, it does not wait for its kick-off then.
+pub const AT_ONCE: &str = "ankus.run.at-once";
 
 /// Whether a job waits for the command to start. One that is run again has been started before.
 fn is_held(run: &Run) -> bool {

@@ -45,7 +45,7 @@ use ankus_procedure::store::{self, Reader, Store};
 use ankus_procedure::{self, Config, Executor, Host, New, ProcedureId, Registry, State, control};
 
 pub use audit::OnBehalf;
-pub use job::{FROM, HELD, ONLY};
+pub use job::{AT_ONCE, FROM, HELD, ONLY};
 use keep::spaces;
 pub use keep::{Calls, JobRecord, Moment, Open};
 pub use needs::{Frontends, Needs};
