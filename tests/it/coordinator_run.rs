@@ -746,3 +746,71 @@ fn what_has_ended_is_purged_with_all_below_it() {
     assert_eq!(code, 0, "{said}");
     assert_eq!(place.shown("c")["actions"].as_array().map(Vec::len), Some(3));
 }
+
+/// Of several inputs, whoever waits is told of the first that is not there now.
+#[test]
+fn what_an_action_waits_for_is_what_is_missing_now() {
+    let input = r#"<input-events>
+        <data-in name="i" dataset="d"><instance>${coord:current(0)}</instance></data-in>
+        <data-in name="j" dataset="d"><instance>${coord:current(1)}</instance></data-in></input-events>"#;
+    let place = Place::new(&coordinator(input).replace("T03:00Z", "T01:00Z"));
+    let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
+    for hour in ["00", "01"] {
+        let missing = format!("hdfs://nn/in/20260101{hour}/_SUCCESS");
+        place.until("c", |job| job["actions"][0]["missingDependencies"] == missing.as_str());
+        place.write(&format!("root/in/20260101{hour}/_SUCCESS"), "");
+    }
+    assert_eq!(ended(&mut child), Some(0));
+}
+
+/// As a server does it, before it starts an action once more; `nocleanup` keeps what is there.
+#[test]
+fn what_a_rerun_cannot_delete_is_told() {
+    let output = r#"<output-events>
+        <data-out name="o" dataset="p"><instance>${coord:current(0)}</instance></data-out>
+        <data-out name="k" dataset="k" nocleanup="true"><instance>${coord:current(0)}</instance></data-out>
+        <data-out name="f" dataset="f"><instance>${coord:current(0)}</instance></data-out></output-events>"#;
+    let dataset = |name: &str, uri: &str| {
+        format!(
+            "<dataset name='{name}' frequency='60' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>{uri}</uri-template></dataset>"
+        )
+    };
+    let datasets = [
+        dataset("p", "hcat://ms/db/t/day=${DAY};hour=${HOUR}"),
+        dataset("k", "hdfs://nn/kept/${HOUR}"),
+        dataset("f", "file:///nowhere/${HOUR}"),
+    ];
+    let text = coordinator(output)
+        .replace("</datasets>", &format!("{}</datasets>", datasets.concat()))
+        .replace("T03:00Z", "T01:00Z");
+    let place = Place::new(&text);
+    let (code, said) = place.says(&["coordinator.xml", "--id", "c"]);
+    assert_eq!(code, 0, "{said}");
+    for made in ["db/t/day=01;hour=00", "db.db/t/day=01/hour=00", "kept/00"] {
+        place.write(&format!("root/{made}/part-0"), "x");
+    }
+    let (code, said) = place.says(&["job", "rerun", "c", "--action", "1"]);
+    assert_eq!(code, 0, "{said}");
+    let is_there = |name: &str| place.folder.path().join("root").join(name).exists();
+    assert!(!is_there("db/t/day=01;hour=00") && !is_there("db.db/t/day=01/hour=00"), "{said}");
+    assert!(is_there("kept/00/part-0"), "{said}");
+    let (_, log) = place.says(&["job", "log", "c"]);
+    let why = "E0907: cannot delete file:///nowhere/00 before the action runs again";
+    assert!(log.contains(why), "{log}");
+}
+
+/// The same application twice: in the bundle its jobs have names of their own, and `coord:name()` is that of the definition.
+#[test]
+fn coordinators_of_a_bundle_are_named_as_there() {
+    let place = Place::new("");
+    let bundle = BUNDLE.replace("apps/other", "apps/one");
+    place.write("bundle.xml", &bundle);
+    let named = coordinator("").replace("T03:00Z", "T01:00Z");
+    place.write("one/coordinator.xml", &named.replace("nn/out/", "nn/out/${coord:name()}/"));
+    let (code, said) = place.says(&["bundle.xml", "--id", "b"]);
+    assert_eq!(code, 0, "{said}");
+    let shown = place.shown("b");
+    let names: Vec<_> = (0..2).map(|at| &shown["bundleCoordJobs"][at]["coordJobName"]).collect();
+    assert_eq!(names, ["one", "other"], "{shown:#}");
+    assert!(place.folder.path().join("root/out/hourly/00").is_dir());
+}

@@ -294,8 +294,10 @@ impl Bundle {
                         }
                         let needs = record.needs.clone();
                         let of = member_of(&id, definition, at, of);
+                        let name = definition.members.get(at).map_or("", |it| it.name.as_str());
+                        let whose = (id.as_str(), if name.is_empty() { &of.name } else { name });
                         let (new, procedure) =
-                            coordinator::begin(context, &shared, &of, &id, at, needs);
+                            coordinator::begin(context, &shared, &of, whose, at, needs);
                         begun.insert(at, procedure);
                         record.coordinators[at] = Some(new);
                         events.push_front(Event::Accepted(at, true));

@@ -301,12 +301,12 @@ fn fresh(
     }
 }
 
-/// Makes a coordinator of a bundle begin.
+/// Makes a coordinator of a bundle begin. Its name is the one that it has there; `coord:name()` is that of its definition.
 pub(in crate::driver) fn begin(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
     definition: &Definition,
-    bundle: &str,
+    (bundle, name): (&str, &str),
     at: usize,
     needs: String,
 ) -> (String, ProcedureId) {
@@ -314,7 +314,8 @@ pub(in crate::driver) fn begin(
     let body = Coordinator::new(shared.clone(), &id, bundle, None);
     let procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
     let of = Some((bundle.to_owned(), at));
-    let record = fresh(&id, definition, shared.host.wall_ms(), of, procedure, needs);
+    let fresh = fresh(&id, definition, shared.host.wall_ms(), of, procedure, needs);
+    let record = Record { name: name.to_owned(), ..fresh };
     let counter = shared.counter.load(Ordering::Relaxed);
     context.put(spaces::META, b"counter", counter.to_le_bytes());
     context.put(DEFINITION, id.as_bytes(), encode(definition));

@@ -366,14 +366,14 @@ impl Loaded {
                 let moment = Moment { at, action, status: None, sla: what, why: None };
                 changes.moments.push(moment);
                 let of = format!("{id}@{number}");
-                let (whose, nominal) = ((self.definition.name.as_str(), id), run.data.nominal);
+                let (whose, nominal) = ((self.record.name.as_str(), id), run.data.nominal);
                 let properties = &self.definition.properties;
                 let asked = notice::Asked { number: *number, nominal, created: run.created, zone };
                 if notice::is_silent(properties, patience, whose, &asked) {
                     continue;
                 }
                 let about = notice::About {
-                    name: &self.definition.name,
+                    name: &self.record.name,
                     id: &of,
                     kind: "COORDINATOR_ACTION",
                     parent: Some(id),

@@ -10,8 +10,9 @@ use crate::driver::keep::encode;
 use crate::driver::needs::Equipped;
 use crate::driver::{Shared, bundle, notice, purge};
 use crate::host::files::{FileUri, Files as _};
+use ankus_lang::coordinator::partition_places;
 use ankus_lang::machine::coordinator::{
-    ActionStatus, Effect, Event, Plan, WorkflowStatus, World, apply,
+    ActionStatus, Effect, Event, Job, Plan, WorkflowStatus, World, apply,
 };
 use ankus_lang::machine::{Command, JobStatus};
 use ankus_procedure::Context;
@@ -24,6 +25,8 @@ pub(super) struct Changes {
     pub(super) notices: Vec<notice::What>,
     pub(super) is_any: bool,
     pub(super) has_status: bool,
+    /// Whether actions wait for something else than before.
+    pub(super) has_missing: bool,
 }
 
 /// A coordinator in the middle of a step.
@@ -101,10 +104,22 @@ impl Pass<'_, '_> {
         }
         let job = &mut self.loaded.record.job;
         let before = job.status;
+        let missing = |job: &Job| match event {
+            Event::Check(number) => job.actions.get(number).and_then(|run| run.missing.clone()),
+            _ => None,
+        };
+        let waited_for = missing(job);
         let is_of_many = matches!(event, Event::Kill | Event::KillActions(..))
             || matches!(event, Event::Suspend | Event::Resume);
         // What the machine refuses, a client was told when it asked; a look that failed comes again.
-        let Ok(effects) = apply(self.plan, job, event, self.world) else { return };
+        let applied = apply(self.plan, job, event, self.world);
+        if let Event::Check(number) = event
+            && missing(job) != waited_for
+        {
+            self.changes.actions.insert(*number);
+            self.changes.has_missing = true;
+        }
+        let Ok(effects) = applied else { return };
         if is_of_many {
             // That an action waits for an answer is no change of its state.
             self.changes.actions.extend(job.asked());
@@ -184,11 +199,25 @@ impl Pass<'_, '_> {
                 self.events.push_front(Event::Workflow(number, WorkflowStatus::Running));
             }
             Effect::KillWorkflow(number) => self.command(number, Command::Kill),
-            Effect::CleanUp(_, uris) => {
+            Effect::CleanUp(number, uris) => {
                 for uri in uris {
-                    // What cannot be deleted is there for the workflow to complain of.
-                    let _ = self.equipped.files.delete(&FileUri::parse(&uri));
+                    self.clean_up(number, &uri);
                 }
+            }
+        }
+    }
+
+    /// Deletes what an action has made before. What cannot be deleted is there for the workflow to complain of, and told.
+    fn clean_up(&mut self, number: i64, uri: &str) {
+        let places = match uri.trim_start().starts_with("hcat:") {
+            true => partition_places(uri),
+            false => vec![uri.to_owned()],
+        };
+        for place in places {
+            if let Err(error) = self.equipped.files.delete(&FileUri::parse(&place)) {
+                let why =
+                    format!("E0907: cannot delete {place} before the action runs again: {error}");
+                self.tell(Some(number), Some(ActionStatus::Waiting.name()), Some(why));
             }
         }
     }
@@ -245,7 +274,10 @@ impl Pass<'_, '_> {
     pub(super) fn write(&mut self, was_commanded: bool, has_messages: bool) {
         let own = self.context.id();
         let (context, loaded, changes) = (&mut *self.context, &mut *self.loaded, &mut self.changes);
-        let is_changed = changes.is_any || was_commanded || loaded.record.procedure != own;
+        let is_changed = changes.is_any
+            || changes.has_missing
+            || was_commanded
+            || loaded.record.procedure != own;
         if !is_changed && !has_messages {
             context.skip_persistence();
             return;
