@@ -35,6 +35,7 @@ use super::elsewhere::{Address, Seat};
 use ankus_procedure::private;
 pub use launcher::launch;
 pub use table::Identity;
+pub(crate) use table::boot;
 use watch::Watcher;
 
 /// The hidden argument with which this binary becomes a launcher.
@@ -253,7 +254,11 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
     for name in ["started", "child", "exit", "stop"] {
         reserve(&folder.join(name).with_extension(NEW))?;
     }
-    write_whole(&folder.join("launch.json"), &text)?;
+    // What is started outlives no stop of the machine, and after one nobody needs to know what it was.
+    let launch = folder.join("launch.json");
+    let new = launch.with_extension(NEW);
+    private::write(&new, &text)?;
+    fs::rename(&new, &launch)?;
     // The lock goes to the launcher as its standard input: from here on it lives as long as the launcher does.
     let mut child = Command::new(launcher)
         .arg(LAUNCH)

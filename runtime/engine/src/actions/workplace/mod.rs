@@ -23,7 +23,7 @@ use crate::host::applications::Applications;
 use crate::host::elsewhere::{Place, System};
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
-use crate::host::process::{Bounds, Program};
+use crate::host::process::{Bounds, Program, boot};
 use ankus_lang::action_types::is_cluster;
 use ankus_lang::configuration;
 use ankus_lang::machine::Class;
@@ -152,6 +152,10 @@ pub struct Worked {
     pub capture: Capture,
     /// At most so many bytes of it.
     pub limit: u64,
+    /// The start of the machine in which its files were brought, where they may be lost with the machine: it is prepared once
+    /// more then, unless its program has begun.
+    #[serde(default)]
+    boot: Option<u32>,
 }
 
 fn refusal(class: Class, code: &str, message: impl Into<String>) -> Refusal {
@@ -171,9 +175,9 @@ impl Workplace<'_, '_> {
     /// killed, nothing is done again: the program may be running already.
     pub fn prepare(&self) -> Result<Worked, Refusal> {
         let written = self.folder.join("worked.json");
-        if let Some(worked) =
-            fs::read(&written).ok().and_then(|text| serde_json::from_slice(&text).ok())
-        {
+        let known = fs::read(&written).ok();
+        let known = known.and_then(|text| serde_json::from_slice::<Worked>(&text).ok());
+        if let Some(worked) = known.filter(|worked| self.is_whole(worked)) {
             return Ok(worked);
         }
         let worked = self.prepare_anew()?;
@@ -183,6 +187,18 @@ impl Workplace<'_, '_> {
             .and_then(|()| fs::rename(&new, &written))
             .map_err(|error| own(&error, &written))?;
         Ok(worked)
+    }
+
+    /// Whether what was prepared is still there: files of a program of this machine go to the disk when the system likes.
+    fn is_whole(&self, worked: &Worked) -> bool {
+        let has_begun = || ["started", "exit"].iter().any(|name| self.folder.join(name).exists());
+        worked.boot.is_none_or(|then| boot() == Some(then)) || has_begun()
+    }
+
+    /// Whether what is brought has to be on the disk before anything follows: a job elsewhere may be asked for again after the
+    /// machine went down, and has to be the same then.
+    fn is_lasting(&self) -> bool {
+        self.needs.places.contains_key(self.element.tag_name().name()) || boot().is_none()
     }
 
     fn prepare_anew(&self) -> Result<Worked, Refusal> {
@@ -282,7 +298,8 @@ impl Workplace<'_, '_> {
             // One byte more than it may be, so that it shows.
             program.whole = limit.saturating_add(1);
         }
-        Ok(Worked { program, capture, limit })
+        let boot = boot().filter(|_| !self.is_lasting());
+        Ok(Worked { program, capture, limit, boot })
     }
 
     /// What the clients of a cluster are told, and where what they start there is found.
@@ -674,7 +691,10 @@ impl Workplace<'_, '_> {
         fs::copy(&source, &target).map_err(|error| own(&error, &target))?;
         let mode = metadata.permissions().mode() | 0o700;
         fs::set_permissions(&target, fs::Permissions::from_mode(mode))
-            .and_then(|()| fs::File::open(&target)?.sync_data())
+            .and_then(|()| match self.is_lasting() {
+                true => fs::File::open(&target)?.sync_data(),
+                false => Ok(()),
+            })
             .map_err(|error| own(&error, &target))
     }
 

@@ -27,7 +27,7 @@ impl Call {
         kind: &str,
         workplace: &Workplace<'_, '_>,
     ) -> Result<Step, Failure> {
-        let Worked { program, capture, limit } = match workplace.prepare() {
+        let Worked { program, capture, limit, .. } = match workplace.prepare() {
             Ok(worked) => worked,
             Err(refusal) => {
                 let answer = Answer::Error(refusal.class, refusal.code, refusal.message);

@@ -256,7 +256,15 @@ impl Everywhere {
 
     /// The attempt of a folder, where it is one that runs elsewhere.
     fn attempt(&self, folder: &Path) -> io::Result<Option<Attempt>> {
-        let Some(program) = read::<Program>(&folder.join(LAUNCH))? else { return Ok(None) };
+        let program = match read::<Program>(&folder.join(LAUNCH)) {
+            // That of a program of this machine may have got lost with what had not reached the disk; those of others lie there
+            // before they have a ticket.
+            Err(error) if error.kind() == io::ErrorKind::Other && !folder.join(TICKET).exists() => {
+                return Ok(None);
+            }
+            program => program?,
+        };
+        let Some(program) = program else { return Ok(None) };
         let Some(seat) = program.seat.clone() else { return Ok(None) };
         let ticket = read(&folder.join(TICKET))?;
         Ok(Some(Attempt { program, seat, ticket }))

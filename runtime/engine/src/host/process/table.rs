@@ -80,8 +80,8 @@ pub(super) fn is_alive(identity: Identity) -> bool {
     })
 }
 
-/// The start of the machine that this is.
-fn boot() -> Option<u32> {
+/// The start of the machine that this is, where the system tells.
+pub(crate) fn boot() -> Option<u32> {
     let id = fs::read("/proc/sys/kernel/random/boot_id").ok()?;
     Some(crc32fast::hash(id.trim_ascii()))
 }
