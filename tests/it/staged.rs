@@ -56,6 +56,22 @@ fn staged_files_go_when_the_action_has_ended_well() {
 }
 
 #[test]
+fn of_an_action_that_is_retried_only_the_last_failure_keeps_its_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<java><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node><main-class>M</main-class></java>";
+    let retried =
+        workflow(action).replace("name='a'>", "name='a' retry-max='2' retry-interval='0'>");
+    application(folder.path(), &[("app/workflow.xml", &retried), ("app/lib/large.jar", "large")]);
+    // A server tries this code again.
+    script(folder.path(), "bin/java", "exit 255");
+    let output = run(folder.path(), &["--id", "x"]);
+    let job = folder.path().join(".ankus/jobs/x");
+    let stays = ["a-0-1", "a-0-2", "a-0-3"].map(|attempt| job.join(attempt).join("work").exists());
+    assert_eq!(stays, [false, false, true], "{}", text(&output));
+    assert!(job.join("a-0-1/action.xml").exists(), "{}", text(&output));
+}
+
+#[test]
 fn staged_files_go_when_the_action_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");
     let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\

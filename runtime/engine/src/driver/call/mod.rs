@@ -16,7 +16,7 @@ use super::{Needs, Shared, steady, view};
 use crate::actions::command::Capture;
 use crate::actions::credentials;
 use crate::actions::fs::{Fault, Operations, glob_limit};
-use crate::actions::workplace::{Provisions, Workplace, settings_of_fs};
+use crate::actions::workplace::{Provisions, Workplace, clear, settings_of_fs};
 use crate::host::process::{Bounds, State};
 use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::Class;
@@ -344,8 +344,26 @@ impl Call {
                     node: &looked.plan.node(node).name,
                     folder: &folder,
                 };
-                self.start_program(context, kind, &workplace)
+                let step = self.start_program(context, kind, &workplace)?;
+                if matches!(self.saved.stage, Stage::Program { .. }) {
+                    self.clear_before(&looked, row.starts);
+                }
+                Ok(step)
             }
+        }
+    }
+
+    /// Deletes what was brought for the attempt before this one, which failed and is retried. That of the last one stays.
+    fn clear_before(&self, looked: &Looked, starts: u32) {
+        if starts < 2 {
+            return;
+        }
+        let What { job, node, .. } = &self.saved.what;
+        let name = &looked.plan.node(*node).name;
+        let before = Call::folder_of(&self.shared, job, name, looked.run.job.run, starts - 1);
+        for times in 0..=MOST_AGAIN {
+            let folder = if times == 0 { before.clone() } else { again(&before, times) };
+            clear(&folder);
         }
     }
 
