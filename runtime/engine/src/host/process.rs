@@ -24,7 +24,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use rustix::fs::{FlockOperation, flock};
@@ -208,14 +208,17 @@ impl Launchers for Local {
     }
 
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()> {
-        if let Some(launcher) = start(&self.launcher, folder, program)? {
-            self.watcher.adopt(folder, launcher);
+        if let Some(started) = start(&self.launcher, folder, program)? {
+            self.watcher.adopt(folder, started);
         }
         Ok(())
     }
 
     fn fate(&self, folder: &Path) -> io::Result<State> {
-        state(folder)
+        match self.watcher.told(folder) {
+            Some(exit) => Ok(State::Ended(exit)),
+            None => state(folder),
+        }
     }
 
     fn stop(&self, folder: &Path, urgency: Urgency) -> io::Result<usize> {
@@ -233,12 +236,21 @@ impl Launchers for Local {
 
 /// What a launcher says when its program has begun.
 const BEGUN: &str = "begun";
+/// What it says when its program has ended, before how that was.
+const ENDED: &str = "ended: ";
 /// What it says first where it could not begin for want of something that comes back.
 const PASSING: &str = "passing: ";
 
-/// Starts a program in this folder, unless that was done before. The answer is the launcher, to be waited for, if it is
-/// ours.
-pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Option<Child>> {
+/// A launcher of ours, to be waited for.
+pub struct Started {
+    /// Its process.
+    pub child: Child,
+    /// Where it says how its program ended.
+    says: BufReader<ChildStdout>,
+}
+
+/// Starts a program in this folder, unless that was done before. The answer is the launcher, if it is ours.
+pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Option<Started>> {
     private::folder(folder)?;
     let lock = lock_file(folder)?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -268,11 +280,10 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
         .stderr(Stdio::null())
         .spawn()?;
     let mut said = String::new();
-    if let Some(stream) = child.stdout.take() {
-        let _ = BufReader::new(stream).read_line(&mut said);
-    }
+    let mut says = BufReader::new(child.stdout.take().expect("it is piped"));
+    let _ = says.read_line(&mut said);
     match said.trim_end() {
-        BEGUN => Ok(Some(child)),
+        BEGUN => Ok(Some(Started { child, says })),
         "" => {
             let status = child.wait()?;
             let why = format!("the launcher ended at once ({status})");

@@ -177,7 +177,7 @@ impl Workplace<'_, '_> {
         let written = self.folder.join("worked.json");
         let known = fs::read(&written).ok();
         let known = known.and_then(|text| serde_json::from_slice::<Worked>(&text).ok());
-        if let Some(worked) = known.filter(|worked| self.is_whole(worked)) {
+        if let Some(worked) = known.filter(|worked| is_whole(self.folder, worked.boot)) {
             return Ok(worked);
         }
         let worked = self.prepare_anew()?;
@@ -187,12 +187,6 @@ impl Workplace<'_, '_> {
             .and_then(|()| fs::rename(&new, &written))
             .map_err(|error| own(&error, &written))?;
         Ok(worked)
-    }
-
-    /// Whether what was prepared is still there: files of a program of this machine go to the disk when the system likes.
-    fn is_whole(&self, worked: &Worked) -> bool {
-        let has_begun = || ["started", "exit"].iter().any(|name| self.folder.join(name).exists());
-        worked.boot.is_none_or(|then| boot() == Some(then)) || has_begun()
     }
 
     /// Whether what is brought has to be on the disk before anything follows: a job elsewhere may be asked for again after the
@@ -871,6 +865,13 @@ fn child_text(element: Node<'_, '_>, name: &str) -> Option<String> {
     child(element, name).map(|child| text_of(child).trim().to_owned())
 }
 
+/// Whether what was prepared in a start of the machine is still there: files of a program of this machine go to the disk when the
+/// system likes. What has begun is not prepared once more.
+fn is_whole(folder: &Path, then: Option<u32>) -> bool {
+    let has_begun = || ["started", "exit"].iter().any(|name| folder.join(name).exists());
+    then.is_none_or(|then| boot() == Some(then)) || has_begun()
+}
+
 /// Properties in Hadoop's form.
 fn xml(properties: &BTreeMap<String, String>) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -897,5 +898,15 @@ mod tests {
         for path in ["50%", "50%2", "50%zz"] {
             assert_eq!(decoded(path).expect_err(path).code, "URISyntaxException");
         }
+    }
+
+    #[test]
+    fn what_was_prepared_before_the_machine_went_down_is_prepared_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let other = boot().map(|boot| boot ^ 1);
+        assert!(is_whole(folder.path(), None) && is_whole(folder.path(), boot()));
+        assert_eq!(is_whole(folder.path(), other), other.is_none());
+        fs::write(folder.path().join("exit"), "").expect("a file");
+        assert!(is_whole(folder.path(), other), "its program has begun");
     }
 }

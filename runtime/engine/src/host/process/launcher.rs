@@ -23,8 +23,8 @@ use rustix::process::{
 };
 
 use super::{
-    BEGUN, Bound, Exit, Identity, MARK, PASSING, Program, is_passing, is_to_stop, note_reserved,
-    table, write_exit, write_whole,
+    BEGUN, Bound, ENDED, Exit, Identity, MARK, PASSING, Program, is_passing, is_to_stop,
+    note_reserved, table, write_exit, write_whole,
 };
 use ankus_procedure::private;
 
@@ -115,6 +115,9 @@ pub fn launch(folder: &Path) -> io::Result<()> {
             ..Exit::default()
         },
     };
+    // Whoever started us need not wait for the disk: what he makes of it is on the disk before he tells anybody.
+    let text = serde_json::to_string(&exit).map_err(io::Error::other)?;
+    say(&format!("{ENDED}{text}"));
     write_exit(folder, &exit)
 }
 

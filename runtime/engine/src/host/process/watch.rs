@@ -1,18 +1,21 @@
-//! Detects the end of launchers: one thread for all of them.
+//! Detects the end of programs: one thread for all launchers.
+//!
+//! A launcher of ours says how its program ended as soon as it knows, and then puts that on the disk; of others it is only seen that
+//! they end.
 
 use std::collections::HashMap;
-use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ChildStdout};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Identity, State, state};
+use super::{ENDED, Exit, Identity, Started, State, state};
 
 /// How often a program is looked after of whose end the system does not tell.
 const LOOK: Duration = Duration::from_millis(200);
@@ -37,19 +40,50 @@ struct Shared {
 struct Entry {
     /// The launcher, where it is ours: somebody has to take note of its end.
     child: Option<Child>,
+    /// Where it says how its program ended, until it has.
+    says: Option<(Arc<OwnedFd>, BufReader<ChildStdout>)>,
+    /// What it has said, until it is on the disk.
+    told: Option<Exit>,
     /// Becomes readable when the launcher ends.
     fd: Option<Arc<OwnedFd>>,
     wake: Option<Wake>,
 }
 
+impl Entry {
+    /// Reads what the launcher says of the end of its program.
+    fn listen(&mut self) {
+        let Some((_, mut says)) = self.says.take() else { return };
+        let mut line = String::new();
+        if says.read_line(&mut line).is_ok() {
+            let exit = line.strip_prefix(ENDED).map(serde_json::from_str);
+            // One that says nothing ends without a word, and is looked at then.
+            self.told = exit.and_then(Result::ok);
+        }
+    }
+}
+
 impl Watcher {
     /// A launcher of ours.
-    pub(super) fn adopt(&self, folder: &Path, child: Child) {
+    pub(super) fn adopt(&self, folder: &Path, started: Started) {
+        let Started { child, says } = started;
         let fd = i32::try_from(child.id()).ok().and_then(descriptor);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = shared.entries.entry(folder.to_owned()).or_default();
+        let has_word = !says.buffer().is_empty();
+        let ear = says.get_ref().as_fd().try_clone_to_owned();
         (entry.child, entry.fd) = (Some(child), fd);
+        // Without a descriptor of its own it is only seen to end.
+        entry.says = ear.ok().map(|ear| (Arc::new(ear), says));
+        if has_word {
+            entry.listen();
+        }
         self.ring(&mut shared);
+    }
+
+    /// How the program of a folder ended, where its launcher has said so and may still be about to write it down.
+    pub(super) fn told(&self, folder: &Path) -> Option<Exit> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.entries.get(folder)?.told.clone()
     }
 
     /// Wakes somebody when the launcher of this folder has ended.
@@ -84,10 +118,17 @@ impl Watcher {
 impl Watcher {
     /// Wakes nobody any more.
     pub(super) fn leave(&self) {
-        // The thread hears that the bell is gone. Launchers go on without us.
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.bell = None;
-        shared.entries.clear();
+        // The thread hears that the bell is gone. Launchers go on without us, but for those that only write down what they have said:
+        // whoever looks at their folders next finds it there.
+        let entries = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.bell = None;
+            std::mem::take(&mut shared.entries)
+        };
+        let told = entries.into_values().filter(|entry| entry.told.is_some());
+        for mut child in told.filter_map(|entry| entry.child) {
+            let _ = child.wait();
+        }
     }
 }
 
@@ -108,21 +149,33 @@ fn descriptor(_pid: i32) -> Option<Arc<OwnedFd>> {
     None
 }
 
+/// What is waited for: of which launcher, and whether it is to say something or to end.
+type Awaited = (PathBuf, Arc<OwnedFd>, bool);
+
+/// Everything to be waited for, whether there are launchers of whose end the system does not tell, and who is to be woken now.
+fn awaited(shared: &Mutex<Shared>) -> (Vec<Awaited>, bool, Vec<Wake>) {
+    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = shared.entries.values_mut().filter(|entry| entry.told.is_some());
+    let wakes = told.filter_map(|entry| entry.wake.take()).collect();
+    let blind = shared.entries.values().any(|entry| entry.fd.is_none());
+    let mut all = Vec::new();
+    for (folder, entry) in &shared.entries {
+        let ear = entry.says.as_ref().map(|(ear, _)| (folder.clone(), ear.clone(), true));
+        let end = entry.fd.as_ref().map(|fd| (folder.clone(), fd.clone(), false));
+        all.extend(ear.into_iter().chain(end));
+    }
+    (all, blind, wakes)
+}
+
 fn run(shared: &Mutex<Shared>, mut ear: UnixStream) {
     let _ = ear.set_nonblocking(true);
     loop {
-        let (fds, blind) = {
-            let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            let blind = shared.entries.values().any(|entry| entry.fd.is_none());
-            let fds: Vec<(PathBuf, Arc<OwnedFd>)> = shared
-                .entries
-                .iter()
-                .filter_map(|(folder, entry)| Some((folder.clone(), entry.fd.clone()?)))
-                .collect();
-            (fds, blind)
-        };
+        let (fds, blind, wakes) = awaited(shared);
+        for wake in wakes {
+            wake();
+        }
         let mut polled = vec![PollFd::new(&ear, PollFlags::IN)];
-        polled.extend(fds.iter().map(|(_, fd)| PollFd::new(&**fd, PollFlags::IN)));
+        polled.extend(fds.iter().map(|(_, fd, _)| PollFd::new(&**fd, PollFlags::IN)));
         let pause = if blind { LOOK } else { RARELY };
         let pause = Timespec {
             tv_sec: i64::try_from(pause.as_secs()).unwrap_or(1),
@@ -131,18 +184,18 @@ fn run(shared: &Mutex<Shared>, mut ear: UnixStream) {
         if poll(&mut polled, Some(&pause)).is_err() {
             thread::sleep(LOOK);
         }
-        let ended: Vec<&PathBuf> = polled[1..]
-            .iter()
-            .zip(&fds)
-            .filter(|(polled, _)| !polled.revents().is_empty())
-            .map(|(_, (folder, _))| folder)
-            .collect();
+        let happened = polled[1..].iter().zip(&fds).filter(|(it, _)| !it.revents().is_empty());
+        let happened: Vec<&Awaited> = happened.map(|(_, awaited)| awaited).collect();
         let is_rung = !polled[0].revents().is_empty();
         let mut woken = Vec::new();
         {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            for folder in ended {
-                woken.extend(shared.entries.remove(folder));
+            for (folder, _, is_word) in happened {
+                match (is_word, shared.entries.get_mut(folder)) {
+                    (true, Some(entry)) => entry.listen(),
+                    (true, None) => {}
+                    (false, _) => woken.extend(shared.entries.remove(folder)),
+                }
             }
             let blind: Vec<PathBuf> = shared
                 .entries
