@@ -75,6 +75,7 @@ const STEPS: &[Step] = &[
     undeclared_prefixes,
     behind_ways_to_nowhere,
     misspelt_ways,
+    ways_inside_bodies,
     misspelt_share_library,
     misnamed_in_properties,
     told_in_properties,
@@ -309,13 +310,17 @@ fn variables_without_braces(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if !bare.is_empty() {
         let mut explained = HashSet::new();
         for finding in found.iter_mut().filter(|f| f.file.is_none() && is_on(f)) {
-            let paths = ["fs-path-relative", "fs-path-without-scheme"];
-            let Some(cause) = bare.get(&finding.span.start) else { continue };
-            if paths.contains(&finding.kind.name) {
-                explained.insert(finding.span.start);
-                finding.help.clone_from(&cause.help);
-                finding.fixes.clone_from(&cause.fixes);
-            }
+            let cause = match finding.kind.name {
+                "fs-path-relative" | "fs-path-without-scheme" => bare.get(&finding.span.start),
+                "cron-unparsable" | "date-format" | "invalid-value" | "unknown-timezone" => {
+                    bare.values().find(|cause| inside(finding.span, cause.span))
+                }
+                _ => None,
+            };
+            let Some(cause) = cause else { continue };
+            explained.insert(cause.span.start);
+            finding.help.clone_from(&cause.help);
+            finding.fixes.clone_from(&cause.fixes);
         }
         found.retain(|finding| {
             !(is(finding, "variable-without-braces") && explained.contains(&finding.span.start))
@@ -359,6 +364,30 @@ fn misspelt_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
             !(hit && follows.contains(&finding.kind.name))
         });
     }
+}
+
+/// A way out inside the body of its action is not missing: its line has only moved there.
+fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    const WAYS: [&str; 2] = ["ok", "error"];
+    let moved = |action: &Element<'_>| {
+        let inside = action.elements().flat_map(Element::elements);
+        inside.filter(|child| WAYS.contains(&child.name())).count() > 0
+    };
+    let around = Apart::of_elements(here.actions().filter(moved));
+    if around.0.is_empty() {
+        return;
+    }
+    let told: Vec<Span> = found
+        .iter()
+        .filter(|finding| is(finding, "unknown-element") && (here.is_on)(finding))
+        .map(|finding| finding.span)
+        .collect();
+    let around = around.around_any(&told);
+    found.retain(|finding| {
+        let follows = is(finding, "missing-element")
+            && WAYS.iter().any(|way| finding.message.ends_with(&format!("needs `{way}`")));
+        !(follows && around.around(finding.span).is_some())
+    });
 }
 
 /// Who has misspelt the property has not forgotten it.

@@ -236,7 +236,9 @@ impl Examination<'_, '_> {
     fn syntax(&mut self, error: &SyntaxError) {
         let place = self.span(error.start, error.end.max(error.start));
         let kind = if error.fault == Fault::Unterminated { &UNTERMINATED } else { &SYNTAX_ERROR };
-        let mut finding = Diagnostic::new(kind, place, error.message.clone());
+        // The same text with the same fault is one slip that was copied.
+        let about = format!("{}\n{}", error.message, self.place.text.text);
+        let mut finding = Diagnostic::new(kind, place, error.message.clone()).about(about);
         if error.fault == Fault::Unterminated {
             finding = finding.help("close it with `}`, or write `${'${'}` for the two characters");
         }
