@@ -71,6 +71,11 @@ fn is_template(tree: &Tree, found: &[Diagnostic]) -> bool {
     let written = memchr::memmem::find_iter(bytes, b"{{").any(|at| {
         let line = text[at + 2..].lines().next().unwrap_or_default();
         let Some((inner, _)) = line.split_once("}}") else { return false };
+        // Two braces behind a dollar and around a bare name are an expression with one too many.
+        let is_name = inner.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if text[..at].ends_with('$') && is_name {
+            return false;
+        }
         let inner = inner.trim_matches([' ', '-']);
         inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && inner.chars().all(|c| c.is_ascii_alphanumeric() || "_.|()[]'\" -".contains(c))

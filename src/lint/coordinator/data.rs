@@ -376,6 +376,19 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
             let message = "this waits for data from after the nominal time";
             out.push(finding(&k::FUTURE_INPUT, text.span(), message));
         }
+        let beyond = match name {
+            "latest" | "latestRange" => number.filter(|number| *number > 0),
+            "future" | "futureRange" => number.filter(|number| *number < 0),
+            _ => None,
+        };
+        if is_input && let Some(number) = beyond {
+            let message = format!("`{name}` has no instance {number}: the action waits in vain");
+            let found = finding(&k::INSTANCE_OUT_OF_RANGE, text.span(), message);
+            out.push(found.help(match name.starts_with("latest") {
+                true => "0 is the latest instance, and -1 the one before it",
+                false => "0 is the first instance from the nominal time on, and 1 the next one",
+            }));
+        }
         let searches = name.starts_with("latest") || name.starts_with("future");
         if searches && part != "end-instance" {
             let message = "which instance this is depends on when the action is checked";
@@ -620,7 +633,9 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             for (letters, words) in suspects(pattern) {
                 let Some(found) = pattern.find(letters) else { continue };
                 let span = value.place(start + found..start + found + letters.len());
-                out.push(finding(&k::DATE_PATTERN_SUSPECT, span, words));
+                // Who has one letter of a pattern wrong often has others wrong.
+                let found = finding(&k::DATE_PATTERN_SUSPECT, span, words);
+                out.push(found.about(format!("the pattern at {}", value.span().start)));
             }
         }
     }

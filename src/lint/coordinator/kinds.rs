@@ -83,6 +83,7 @@ kinds! {
     SEVERAL_OUTPUT_INSTANCES "several-output-instances" Data Error ["E1021"] None, "an output with two instances";
     INSTANCE_EMPTY "instance-empty" Data Error ["E1021"] None, "an empty instance";
     INSTANCE_NOT_AN_INSTANCE_FUNCTION "instance-not-an-instance-function" Data Warning [] None, "an instance that is neither a function of instances nor a date";
+    INSTANCE_OUT_OF_RANGE "instance-out-of-range" Data Error ["E1021"] None, "an instance after the latest one, or a future one that is past";
     RANGE_REVERSED "range-reversed" Data Warning [] GUESS, "a range of instances that ends before it starts";
     RANGE_MIXES_KINDS "range-mixes-kinds" Data Warning [] None, "a range between two kinds of instances";
     FUTURE_INPUT "future-input" Data Info [] None, "an input later than the nominal time";

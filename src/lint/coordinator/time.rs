@@ -244,6 +244,11 @@ pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
     };
     let (first, last) = (written.start.as_ref()?, written.end.as_ref()?);
     let (start, end) = (read(first)?, read(last)?);
+    if start == end {
+        let message = "the start and the end are the same";
+        let found = finding(&k::START_NOT_BEFORE_END, last.span(), message);
+        return Some(found.note(first.span(), "the start"));
+    }
     let says = |name: &str, words: &[&str]| {
         words.iter().any(|word| name.starts_with(word) || name.ends_with(word))
     };

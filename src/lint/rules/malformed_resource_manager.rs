@@ -71,6 +71,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             continue;
         }
+        // Where nobody gives them, their names tell.
+        let in_its_place =
+            beside.filter(|_| Said::of(facts, &text).is_none()).is_some_and(|node| {
+                names_file_system(&text.text) && names_manager(&node.text().trimmed().text)
+            });
+        if in_its_place && seen.insert(text.text.to_string()) {
+            let message = format!("`{}` is the name node, and the two are exchanged", text.text);
+            let found = Diagnostic::new(&RULE.kind, text.span(), message);
+            out.push(found.about(text.text.as_ref()).likely());
+            continue;
+        }
         let Some(said) = Said::of(facts, &text) else { continue };
         let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
             continue;
@@ -97,6 +108,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(said.place(facts, finding, "it is used here"));
     }
     in_properties(facts, &seen, out);
+}
+
+/// Whether an expression reads what people call their resource manager.
+fn names_manager(expression: &str) -> bool {
+    let letters = expression.chars().filter(char::is_ascii_alphanumeric);
+    let word = letters.collect::<String>().to_ascii_lowercase();
+    ["jobtracker", "resourcemanager"].contains(&word.as_str())
 }
 
 /// Whether a resource manager has the URI of a file system, and the name node beside it has none.

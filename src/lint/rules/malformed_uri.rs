@@ -35,9 +35,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let plain = text.trim();
-        if let Some(scheme) = scheme_with_slip(&plain.text) {
+        if let Some((scheme, near)) = meant_scheme(&plain.text) {
             let span = plain.source(0..scheme.len());
-            out.push(of_scheme(span, scheme));
+            out.push(of_scheme(span, scheme, near));
             continue;
         }
         if let Some(range) = joined(facts, &plain.text) {
@@ -64,10 +64,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             // Where the value stands as it is in the file.
             let raw = source.slice(entry.value_span);
-            if let Some(scheme) = scheme_with_slip(raw) {
+            if let Some((scheme, near)) = meant_scheme(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start, start + scheme.len());
-                out.push(of_scheme(span, scheme).in_file(source.path.clone()));
+                out.push(of_scheme(span, scheme, near).in_file(source.path.clone()));
                 continue;
             }
             let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
@@ -93,19 +93,48 @@ fn joined(facts: &Facts<'_>, text: &str) -> Option<std::ops::Range<usize>> {
     (plain.ends_with("namenode") && !given()).then_some(range)
 }
 
-/// A scheme that is `hdfs` with a slip in it.
-pub(super) fn scheme_with_slip(text: &str) -> Option<&str> {
+/// Schemes that a slip is looked for in: of file systems that Hadoop has, and of the services beside it.
+const MEANT: [&str; 15] = [
+    "hdfs", "webhdfs", "viewfs", "swebhdfs", "thrift", "hcat", "http", "https", "wasb", "wasbs",
+    "abfs", "abfss", "maprfs", "s3a", "s3n",
+];
+/// Others that are near one of those, and are schemes of their own.
+const OTHER: [&str; 16] = [
+    "hftp", "hsftp", "httpfs", "ftp", "sftp", "ftps", "afs", "dfs", "nfs", "gfs", "ofs", "abs",
+    "s3", "hive", "shdfs", "wss",
+];
+
+/// A scheme with a slip in it, and the one that is meant.
+fn meant_scheme(text: &str) -> Option<(&str, &'static str)> {
     let (scheme, _) = split_scheme(text)?;
-    // A letter more or less is one slip, and two are none.
     let plain =
-        (3..=5).contains(&scheme.len()) && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+        (3..=9).contains(&scheme.len()) && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let lower = plain.then(|| scheme.to_ascii_lowercase())?;
-    (lower != "hdfs" && within(&lower, "hdfs", 1).is_some()).then_some(scheme)
+    if MEANT.contains(&lower.as_str()) || OTHER.contains(&lower.as_str()) {
+        return None;
+    }
+    // A letter more or less is one slip, and two are none. Of so few letters as `s3a` has, only the order can be one.
+    let is_near = |known: &&str| match known.len() {
+        3 => {
+            let sorted = |text: &str| {
+                let mut letters: Vec<u8> = text.bytes().collect();
+                letters.sort_unstable();
+                letters
+            };
+            sorted(&lower) == sorted(known)
+        }
+        _ => within(&lower, known, 1).is_some(),
+    };
+    let near = MEANT.into_iter().find(is_near)?;
+    Some((scheme, near))
 }
 
-fn of_scheme(span: Span, scheme: &str) -> Diagnostic {
-    let message = format!("no file system has the scheme `{scheme}`");
-    Diagnostic::new(&RULE.kind, span, message).likely().help("did you mean `hdfs`?")
+fn of_scheme(span: Span, scheme: &str, near: &str) -> Diagnostic {
+    let message = match near {
+        "http" | "https" | "thrift" => format!("nothing is served under the scheme `{scheme}`"),
+        _ => format!("no file system has the scheme `{scheme}`"),
+    };
+    Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{near}`?"))
 }
 
 /// What is wrong with a URI.

@@ -1,5 +1,6 @@
 //! Names of Hadoop, Hive and Spark with a slip.
 
+use super::misspelt_spark_option::submits;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::known::hadoop_property_meant;
 use crate::lint::{Facts, Rule};
@@ -40,8 +41,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             report(&property.name.text, property.name.span());
         }
     }
-    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
-        for text in action.texts(&["spark-opts"]) {
+    for action in &facts.actions {
+        let texts = match action.kind() {
+            "spark" => action.texts(&["spark-opts"]),
+            "shell" if submits(action) => action.texts(&["argument"]),
+            _ => continue,
+        };
+        for text in texts {
             let words = text.text.split_whitespace();
             for word in words {
                 let word = word.strip_prefix("--conf=").unwrap_or(word).trim_matches(['"', '\'']);

@@ -2,8 +2,11 @@
 
 use super::malformed_property_value;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
-use crate::lint::facts::masked;
+use crate::files::name_of;
+use crate::lint::facts::{Action, masked};
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -60,59 +63,135 @@ const OTHERS: [&str; 7] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
-        let Some(text) = action.text("spark-opts") else { continue };
-        // An expression may give any word.
-        let plain = masked(&text.text);
-        let mut of_option = false;
-        let mut before = "";
-        for range in words(&plain) {
-            let word = &plain[range.clone()];
-            let option = std::mem::replace(&mut before, word);
-            if let Some((length, message)) = of_conf(option, word) {
-                let span = text.source(range.start..range.start + length);
-                out.push(Diagnostic::new(&RULE.kind, span, message).likely());
-                of_option = false;
-                continue;
+    for action in &facts.actions {
+        match action.kind() {
+            "spark" => {
+                let Some(text) = action.text("spark-opts") else { continue };
+                // An expression may give any word.
+                let plain = masked(&text.text);
+                let words: Vec<Word<'_>> = words(&plain)
+                    .into_iter()
+                    .map(|range| Word {
+                        plain: plain[range.clone()].to_owned(),
+                        text: &text,
+                        start: range.start,
+                    })
+                    .collect();
+                let behind = options(&words, out);
+                // Quotes of another kind hold words together for people only; another rule tells of those.
+                if let Some(word) = behind.filter(|_| !plain.contains('\'')) {
+                    let message = format!(
+                        "`{}` belongs to no option: `spark-submit` takes it for the application",
+                        word.plain
+                    );
+                    out.push(
+                        Diagnostic::new(&RULE.kind, word.span(word.plain.len()), message).likely(),
+                    );
+                }
             }
-            if ["--conf", "-c"].contains(&option)
-                && let Some((name, value)) = text.text[range.clone()].split_once('=')
-                && let Some(why) = malformed_property_value::problem(name, value)
-            {
-                let span = text.source(range.start + name.len() + 1..range.end);
-                out.push(malformed_property_value::finding(span, name, why));
+            "shell" if submits(action) => {
+                let texts: Vec<Decoded<'_>> = action.texts(&["argument"]).collect();
+                let words: Vec<Word<'_>> = texts
+                    .iter()
+                    .map(|text| Word { plain: masked(&text.text), text, start: 0 })
+                    .collect();
+                options(&words, out);
             }
-            let name = word.split('=').next().unwrap_or_default();
-            let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
-            let known = VALUED.contains(&name) || OTHERS.contains(&name);
-            // One dash is for options of another program, but where two make it one of these.
-            if let Some(near) = VALUED.iter().find(|known| !is_value && known[1..] == *name) {
-                of_option = !word.contains('=');
-                let span = text.source(range.start..range.start + name.len());
-                let message = format!("`spark-submit` has no option `{name}`, and refuses it");
-                let finding = Diagnostic::new(&RULE.kind, span, message).likely();
-                out.push(finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
-                    format!("Write `{near}`"),
-                    span,
-                    *near,
-                )));
-                continue;
-            }
-            if is_value || known || !name.starts_with("--") || name.contains('_') {
-                continue;
-            }
-            let Some(near) = nearest(name, VALUED.iter().chain(&OTHERS).copied()) else { continue };
-            of_option = !word.contains('=') && VALUED.contains(&near);
-            let span = text.source(range.start..range.start + name.len());
-            let message = format!("`spark-submit` has no option `{name}`, and refuses it");
-            out.push(
-                Diagnostic::new(&RULE.kind, span, message)
-                    .likely()
-                    .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::guess(format!("Write `{near}`"), span, near)),
-            );
+            _ => {}
         }
     }
+}
+
+/// Whether a shell action starts `spark-submit`, or one of a version of Spark.
+pub(super) fn submits(action: &Action<'_>) -> bool {
+    action.text("exec").is_some_and(|exec| {
+        let name = name_of(&exec.text);
+        let rest = name.strip_prefix("spark").and_then(|rest| rest.strip_suffix("-submit"));
+        rest.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// The application that arguments of `spark-submit` name: the first of them that belongs to no option.
+pub(super) fn application<'t>(texts: &'t [Decoded<'t>]) -> Option<&'t Decoded<'t>> {
+    let mut of_option = false;
+    texts.iter().find(|text| {
+        let is_value = std::mem::replace(&mut of_option, VALUED.contains(&text.text.trim()));
+        !is_value && !text.text.trim_start().starts_with('-')
+    })
+}
+
+/// A word of a command line, and where it begins in its text.
+struct Word<'t> {
+    /// With signs in the place of expressions.
+    plain: String,
+    text: &'t Decoded<'t>,
+    start: usize,
+}
+
+impl Word<'_> {
+    /// The place of its beginning.
+    fn span(&self, length: usize) -> Span {
+        self.text.source(self.start..self.start + length)
+    }
+
+    /// As it is written.
+    fn raw(&self) -> &str {
+        &self.text.text[self.start..self.start + self.plain.len()]
+    }
+}
+
+/// Judges the options up to the application; returns the first word that belongs to none of them, behind one that has its
+/// value.
+fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w Word<'w>> {
+    let (mut of_option, mut has_value) = (false, false);
+    let mut before = "";
+    for written in words {
+        let word = written.plain.as_str();
+        let option = std::mem::replace(&mut before, word);
+        if let Some((length, message)) = of_conf(option, word) {
+            out.push(Diagnostic::new(&RULE.kind, written.span(length), message).likely());
+            (of_option, has_value) = (false, false);
+            continue;
+        }
+        if ["--conf", "-c"].contains(&option)
+            && let Some((name, value)) = written.raw().split_once('=')
+            && let Some(why) = malformed_property_value::problem(name, value)
+        {
+            let range = written.start + name.len() + 1..written.start + word.len();
+            let span = written.text.source(range);
+            out.push(malformed_property_value::finding(span, name, why));
+        }
+        let name = word.split('=').next().unwrap_or_default();
+        let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
+        let had_value = std::mem::replace(&mut has_value, is_value);
+        // One dash is for options of another program, but where two make it one of these.
+        let single = VALUED.iter().find(|known| !is_value && known[1..] == *name).copied();
+        let known = VALUED.contains(&name) || OTHERS.contains(&name);
+        if single.is_none() {
+            if is_value || known {
+                continue;
+            }
+            if !name.starts_with('-') {
+                let is_plain = !written.raw().contains(['$', '{', '@', '#', '%']);
+                return Some(written).filter(|_| had_value && is_plain);
+            }
+            if !name.starts_with("--") || name.contains('_') {
+                continue;
+            }
+        }
+        let near = single.or_else(|| nearest(name, VALUED.iter().chain(&OTHERS).copied()));
+        let Some(near) = near else { continue };
+        of_option = !word.contains('=') && VALUED.contains(&near);
+        let span = written.span(name.len());
+        let message = format!("`spark-submit` has no option `{name}`, and refuses it");
+        out.push(
+            Diagnostic::new(&RULE.kind, span, message)
+                .likely()
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::guess(format!("Write `{near}`"), span, near)),
+        );
+    }
+    None
 }
 
 /// What is wrong with a setting of Spark among the options: how much of the word, and why.

@@ -88,6 +88,7 @@ mod misspelt_distcp_option;
 mod misspelt_hadoop_property;
 mod misspelt_home_folder;
 mod misspelt_oozie_property;
+mod misspelt_path;
 mod misspelt_spark_option;
 mod misspelt_sqoop_option;
 mod mixed_line_endings_in_value;
@@ -224,6 +225,7 @@ pub(super) static ALL: &[&Rule] = &[
     &misspelt_hadoop_property::RULE,
     &misspelt_home_folder::RULE,
     &misspelt_oozie_property::RULE,
+    &misspelt_path::RULE,
     &no_parameters_section::RULE,
     &parameter_name_empty::RULE,
     &parameter_not_supplied::RULE,

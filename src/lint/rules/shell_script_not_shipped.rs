@@ -1,9 +1,11 @@
 //! Scripts that stay at home.
 
+use super::misspelt_spark_option;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::files::{Presence, folder_of, name_of};
 use crate::lint::facts::{is_open, links, sibling};
 use crate::lint::{Action, Facts, Rule};
+use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -145,9 +147,12 @@ fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
 const INTERPRETERS: [&str; 8] = ["bash", "ksh", "perl", "python", "Rscript", "ruby", "sh", "zsh"];
 
 /// The script that an interpreter is to run, where nothing brings it.
-fn interpreted(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
-    // Behind an option nobody knows which word it is.
-    let Some(first) = action.texts(&["argument"]).next() else { return };
+fn interpreted(
+    facts: &Facts<'_>,
+    action: &Action<'_>,
+    first: &Decoded<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
     let script = first.text.trim();
     let is_name = SCRIPTS.iter().any(|end| script.len() > end.len() && script.ends_with(end))
         && !script.starts_with('-')
@@ -201,7 +206,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // One of a version as well: `python3.6`.
         let plain = name_of(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         if INTERPRETERS.contains(&plain) {
-            interpreted(facts, action, out);
+            // Behind an option nobody knows which word it is.
+            if let Some(first) = action.texts(&["argument"]).next() {
+                interpreted(facts, action, &first, out);
+            }
+            continue;
+        }
+        if misspelt_spark_option::submits(action) {
+            let texts: Vec<_> = action.texts(&["argument"]).collect();
+            if let Some(script) = misspelt_spark_option::application(&texts) {
+                interpreted(facts, action, script, out);
+            }
             continue;
         }
         if !script || is_open(program) || program.starts_with('/') || program.contains([' ', '\n'])

@@ -1,4 +1,4 @@
-//! Quotes and dashes of a word processor.
+//! Quotes, dashes and blanks of a word processor.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "typographic-characters",
         group: Group::Parameters,
-        summary: "a quote or a dash that a word processor has put there",
+        summary: "a quote, a dash or a blank that a word processor has put there",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -22,6 +22,7 @@ const WORDS: [&str; 6] = ["message", "description", "body", "subject", "name", "
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let whole = facts.tree.text();
+    blanks(facts, out);
     // Most definitions hold none of these signs, all of which begin with the same bytes.
     let begin = &"\u{2013}".as_bytes()[..2];
     if memchr::memmem::find(whole.as_bytes(), begin).is_none() {
@@ -56,3 +57,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 const QUOTES: [char; 4] = ['\u{201c}', '\u{201d}', '\u{2018}', '\u{201e}'];
+/// Blanks that no program trims, and that part no words.
+const BLANKS: [char; 4] = ['\u{a0}', '\u{2007}', '\u{202f}', '\u{200b}'];
+
+/// Blanks of a word processor at the ends of a text, where nobody sees them.
+fn blanks(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    const VALUES: [&str; 9] =
+        ["app-path", "arg", "argument", "exec", "file", "jar", "param", "script", "value"];
+    if !facts.tree.text().contains(BLANKS) {
+        return;
+    }
+    for (element, text) in facts.texts().iter().filter(|(e, _)| VALUES.contains(&e.name())) {
+        let plain = text.text.trim_matches(|c: char| c.is_ascii_whitespace());
+        let start = plain.as_ptr() as usize - text.text.as_ptr() as usize;
+        let mut ends =
+            [plain.char_indices().next(), plain.char_indices().next_back()].into_iter().flatten();
+        let Some((at, sign)) = ends.find(|(_, sign)| BLANKS.contains(sign)) else { continue };
+        let span = text.source(start + at..start + at + sign.len_utf8());
+        let message = format!("a blank that nothing trims belongs to this `{}`", element.name());
+        out.push(Diagnostic::new(&RULE.kind, span, message).likely().help("write a plain blank"));
+    }
+}

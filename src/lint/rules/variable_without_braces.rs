@@ -74,8 +74,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .iter()
         .filter(|(_, text)| memchr::memchr3(b'$', b'{', b'}', text.text.as_bytes()).is_some());
     let said = said.cloned();
-    for (element, text) in said.chain(plain) {
-        if WORDS.contains(&element.name()) || element.elements().next().is_some() {
+    // The name of an application tells its runs apart by what it holds.
+    let named_by = facts.tree.root().and_then(|root| {
+        let name = root.attributes().find(|attribute| attribute.qualified_name() == "name")?;
+        Some((root, name.value()))
+    });
+    let own = named_by.as_ref().map(|(root, _)| root.span());
+    for (element, text) in said.chain(plain).chain(named_by) {
+        let is_own = own == Some(element.span());
+        if WORDS.contains(&element.name()) || element.elements().next().is_some() && !is_own {
             continue;
         }
         let trimmed = text.trim();
