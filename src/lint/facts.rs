@@ -372,10 +372,13 @@ impl<'a> Facts<'a> {
         files::join(self.folder(), relative)
     }
 
-    /// The `.properties` files that belong to it, read.
+    /// The `.properties` files that belong to it, read: those of the submission, and others that start it as well.
     pub fn property_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
         self.known.property_files.get_or_init(|| {
-            let paths = self.submission.files.iter().filter(|path| path.ends_with(".properties"));
+            let own = &self.submission.files;
+            let callers = self.submission.callers.iter().filter(|caller| caller.is_properties);
+            let others = callers.map(|caller| &caller.path).filter(|path| !own.contains(*path));
+            let paths = own.iter().chain(others).filter(|path| path.ends_with(".properties"));
             paths
                 .filter_map(|path| self.files.text(path))
                 .map(|source| (source, properties::parse(&source.text).entries))

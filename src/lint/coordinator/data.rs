@@ -27,6 +27,9 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let is_named = !has_events || read.contains(&name) || read.contains(&None);
         templates(dataset, is_output, is_named, out);
         constants(facts, dataset, out);
+        if facts.kept.is_err() || facts.is_unsure {
+            begins_too_late(facts, dataset, out);
+        }
     }
     for event in &facts.written.inputs {
         instances(facts, event, true, out);
@@ -52,6 +55,30 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     texts(facts, out);
     sla(facts, out);
+}
+
+/// A dataset whose first instance is later than the end, or than anything that is planned today: of a coordinator whose
+/// times are not all known.
+fn begins_too_late(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
+    const YEAR: i64 = 366 * 24 * 60;
+    let at = |written: &Option<Scalar>| facts.processing.parse(known(written)?.trim()).ok();
+    let (Some(initial), Some(written)) = (at(&dataset.initial_instance), &dataset.initial_instance)
+    else {
+        return;
+    };
+    let end = at(&facts.written.end);
+    // An end before the start is told as that.
+    if at(&facts.written.start).zip(end).is_some_and(|(start, end)| start >= end) {
+        return;
+    }
+    let message = match (end, facts.now) {
+        (Some(end), _) if initial >= end => "the first instance is not before the end",
+        (None, Some(now)) if initial > now.plus_minutes(YEAR) => {
+            "the first instance is more than a year away"
+        }
+        _ => return,
+    };
+    out.push(finding(&k::INITIAL_INSTANCE_AFTER_USE, written.span(), message).likely());
 }
 
 fn known(scalar: &Option<Scalar>) -> Option<&str> {

@@ -29,6 +29,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         };
         for entry in PATH_KEYS.iter().filter_map(|key| last(key)) {
+            if entry.value.trim_start().starts_with("file:") {
+                let message = format!(
+                    "`{}` names a folder of a machine, and the server reads the cluster of `nameNode`",
+                    entry.name
+                );
+                out.push(
+                    Diagnostic::new(&RULE.kind, entry.value_span, message)
+                        .likely()
+                        .help("copy the application there, and begin the path with `${nameNode}`")
+                        .in_file(source.path.clone()),
+                );
+                continue;
+            }
             let Some((_, other)) = literal_authorities(&entry.value, &schemes).into_iter().next()
             else {
                 continue;

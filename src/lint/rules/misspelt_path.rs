@@ -1,7 +1,6 @@
 //! Folders and hosts with a slip in their names.
 
 use crate::diag::{Diagnostic, Group, Kind, Level, within};
-use crate::lint::facts::operations;
 use crate::lint::paths::split_scheme;
 use crate::lint::slips::has_name;
 use crate::lint::{Facts, Rule};
@@ -61,14 +60,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (_, text) in texts {
         for (before, name, at) in parts_of(&text.text) {
             let span = text.source(at..at + name.len());
-            parts.push(Part { name, before, file: None, span });
-        }
-    }
-    let values: Vec<_> =
-        facts.actions.iter().flat_map(operations).map(|(_, path)| path.value()).collect();
-    for value in &values {
-        for (before, name, at) in parts_of(&value.text) {
-            let span = value.source(at..at + name.len());
             parts.push(Part { name, before, file: None, span });
         }
     }
