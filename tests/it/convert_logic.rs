@@ -1,5 +1,6 @@
 //! The input logic of converted coordinators: the helper of Python judges as the machine does.
 
+use crate::oracle;
 use ankus::check::{self, FileKind, Input};
 use ankus_lang::coordinator::{Actions, Existing, Failure, Inputs};
 use serde_json::{Value, json};
@@ -143,8 +144,82 @@ fn input_logic_is_judged_as_by_a_server() {
     println!("{} cases of input logic", cases.len());
 }
 
+/// Ranges go on from their first instance step by step, which leads elsewhere from a day that a month lacks.
+#[test]
+fn ranges_have_the_instances_of_a_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vectors = json!([{
+        "what": "current_range",
+        "inputs": {
+            "dataset": {
+                "frequency": 1, "unit": "MONTH", "timezone": "Europe/Berlin",
+                "initial_instance": "2025-10-30T23:00Z",
+            },
+            "nominal_time": "2026-01-30T23:00Z", "start": -2, "end": 0,
+        },
+    }]);
+    if let Some(answers) = instances(folder.path(), &vectors) {
+        assert_eq!(answers, ["2026-01-29T23:00Z#2025-12-29T23:00Z#2025-11-29T23:00Z"]);
+    }
+}
+
+#[test]
+fn instances_agree_with_the_reference() {
+    const KNOWN: [&str; 13] = [
+        "current",
+        "current_range",
+        "offset",
+        "offset_range",
+        "absolute_range",
+        "end_of_range",
+        "latest",
+        "latest_range",
+        "future",
+        "future_range",
+        "hours_in_day",
+        "days_in_month",
+        "tz_offset",
+    ];
+    let file = "coordinator-time-vectors.json";
+    let Some(text) = oracle::file("ANKUS_REFERENCE", "reference", file) else { return };
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = all["vectors"].as_array().expect("a list").iter();
+    let is_known = |vector: &&Value| KNOWN.iter().any(|what| vector["what"] == *what);
+    let vectors: Vec<&Value> = all.filter(is_known).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(answers) = instances(folder.path(), &json!(vectors)) else { return };
+    let agrees = |(vector, answer): (&&Value, &Value)| {
+        let expected = &vector["expected"];
+        let is_right = if expected["error"] == true {
+            answer.as_str().is_some_and(|text| text.starts_with("refused"))
+        } else if expected["resolved"] == false && expected["value"] != "" {
+            answer.is_null()
+        } else {
+            let value = expected.get("value").or(expected.get("instances")).unwrap_or(expected);
+            answer == value
+        };
+        if !is_right {
+            println!("{vector}\n    found {answer}");
+        }
+        is_right
+    };
+    let agree = vectors.iter().zip(&answers).filter(|pair| agrees(*pair)).count();
+    oracle::agree("instances in converted applications", agree, vectors.len());
+}
+
+fn instances(folder: &Path, vectors: &Value) -> Option<Vec<Value>> {
+    let file = folder.join("vectors.json");
+    std::fs::write(&file, vectors.to_string()).expect("writable");
+    answered("instances.py", &file)
+}
+
 fn asked(file: &Path) -> Option<Vec<Value>> {
-    let script = crate::root().join("tests/input_logic.py");
+    answered("input_logic.py", file)
+}
+
+/// What a script of `tests/` says of a file.
+fn answered(script: &str, file: &Path) -> Option<Vec<Value>> {
+    let script = crate::root().join("tests").join(script);
     let output = std::process::Command::new("python3").arg(script).arg(file).output();
     let Ok(output) = output else {
         println!("skipped: there is no python3");

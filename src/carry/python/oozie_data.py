@@ -5,7 +5,6 @@ It needs `oozie_el.py` beside it, and nothing but Python.
 
 from __future__ import annotations
 
-import bisect
 import calendar
 import datetime as dt
 import re
@@ -15,6 +14,8 @@ from zoneinfo import ZoneInfo
 import oozie_el as el
 
 UTC = ZoneInfo("UTC")
+# What a server takes a unit for where it asks whether one offset is after another.
+WEIGHTS = {"MINUTE": 12, "HOUR": 10, "DAY": 5, "WEEK": 3, "MONTH": 2, "YEAR": 1}
 
 
 class Dataset:
@@ -45,12 +46,50 @@ class Dataset:
         """An instance, counted from the initial one."""
         return el.add_time(self.initial, self.unit, number * self.every, self.timezone)
 
-    def current(self, instant: dt.datetime) -> int | None:
-        """The number of the last instance that is not after an instant."""
+    def step(self, instant: dt.datetime, count: int = 1) -> dt.datetime:
+        """An instant so many instances later. From a day that a month lacks, steps lead elsewhere than `instance`."""
+        return el.add_time(instant, self.unit, count * self.every, self.timezone)
+
+    def reached(self, instant: dt.datetime) -> tuple[dt.datetime, int] | None:
+        """The instance that a server gets to at an instant by stepping, and its number."""
         if instant < self.initial:
             return None
-        most = el.most_steps(self.initial, instant, self.unit, self.every)
-        return bisect.bisect_right(range(most + 1), instant, key=self.instance) - 1
+        at, number = self.initial, 0
+        units = self._units_until(instant)
+        if units > 2:
+            number = units // self.every
+            at = self.instance(number)
+        while at <= instant:
+            at, number = self.step(at), number + 1
+        return self.step(at, -1), number - 1
+
+    def _units_until(self, instant: dt.datetime) -> int:
+        lengths = {"MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
+        if self.unit in lengths:
+            seconds = int((instant - self.initial).total_seconds())
+            return seconds // lengths[self.unit]
+        zone = ZoneInfo(self.timezone)
+        begin, end = self.initial.astimezone(zone), instant.astimezone(zone)
+        years = end.year - begin.year
+        return years if self.unit == "YEAR" else years * 12 + end.month - begin.month
+
+    def current(self, instant: dt.datetime) -> int | None:
+        """The number of the last instance that is not after an instant."""
+        reached = self.reached(instant)
+        return None if reached is None else reached[1]
+
+    def before(self, wanted: dt.datetime) -> dt.datetime | None:
+        """The last instance that is not after an instant, counted in steps from the initial one."""
+        if wanted < self.initial:
+            return None
+        at = self.initial
+        if self.unit in ("MINUTE", "HOUR"):
+            length = self.step(at) - at
+            return at + (wanted - at) // length * length
+        while at < wanted:
+            at = self.step(at)
+        at = self.step(at, -1) if at > wanted else at
+        return at if at >= self.initial else None
 
     def uri(self, at: dt.datetime) -> str:
         """The folder of an instance."""
@@ -78,7 +117,7 @@ class MissingDataset(Dataset):
     def __init__(self, reason: str) -> None:
         self.reason, self.timezone = reason, "UTC"
 
-    def current(self, instant: dt.datetime) -> int | None:
+    def reached(self, instant: dt.datetime) -> tuple[dt.datetime, int] | None:
         """Fails: nothing is known of its instances."""
         raise el.Error(self.reason)
 
@@ -167,59 +206,68 @@ class Data:
         if self.first is None or self.last is None:
             found = [self._one(self._text(one, at), at) for one in self.instances]
             return [uri for uri in found if uri]
-        count = self.dataset.current(at)
         start, end = self._text(self.first, at), self._text(self.last, at)
         name, arguments = _arguments(start)
-        if count is None:
+        reached = self.dataset.reached(at)
+        if reached is None:
             return []
         if name == "offset":
-            return self._between(count, arguments, _arguments(end)[1])
+            return self._between(reached[0], arguments, _arguments(end)[1])
         last = int(_arguments(end)[1][0])
         if name == "current":
             first = int(arguments[0])
         else:
             begin = self._boundary(name, arguments, at)
-            number = self.dataset.current(begin)
-            if number is None or self.dataset.instance(number) != begin:
+            found = self.dataset.reached(begin)
+            if found is None or found[0] != begin:
                 raise el.Error(f"{start} is no instance of the dataset")
-            first = number - count
+            first = found[1] - reached[1]
         if first > last:
             raise el.Error(f"{start} is after {end}")
-        numbers = range(count + last, count + first - 1, -1)
-        return [self.dataset.uri(self.dataset.instance(n)) for n in numbers if n >= 0]
+        # A server goes on from the first one, step by step.
+        instance, found = self.dataset.instance(reached[1] + first), []
+        for _ in range(first, last + 1):
+            if instance >= self.dataset.initial:
+                found.append(instance)
+            instance = self.dataset.step(instance)
+        return [self.dataset.uri(one) for one in reversed(found)]
 
-    def _between(self, count: int, first: list[str], last: list[str]) -> list[str]:
-        base = self.dataset.instance(count)
+    def _between(
+        self, base: dt.datetime, first: list[str], last: list[str]
+    ) -> list[str]:
+        weighed = [int(steps) * WEIGHTS.get(unit, 0) for steps, unit in (first, last)]
+        if weighed[0] > weighed[1]:
+            raise el.Error(f"offset({first[0]}, {first[1]}) is after the end")
         begin, end = (
             el.add_time(base, unit, int(steps), self.dataset.timezone)
             for steps, unit in (first, last)
         )
-        newest, oldest = self.dataset.current(end), self.dataset.current(begin)
-        if newest is None:
-            return []
-        found = (self.dataset.instance(n) for n in range(newest, (oldest or 0) - 1, -1))
-        return [self.dataset.uri(instance) for instance in found if instance >= begin]
+        instance, found = self.dataset.before(end), []
+        while instance is not None and instance >= max(begin, self.dataset.initial):
+            found.append(self.dataset.uri(instance))
+            instance = self.dataset.step(instance, -1)
+        return found
 
     def _one(self, text: str, at: dt.datetime) -> str | None:
         name, arguments = _arguments(text)
-        count = self.dataset.current(at)
         if name == "absolute":
             return self.dataset.uri(el.parse_time(arguments[0]))
-        if count is None:
+        if name not in ("current", "offset"):
+            raise el.Error(f"{text} depends on what is there")
+        reached = self.dataset.reached(at)
+        if reached is None:
             return None
         if name == "current":
-            number = count + int(arguments[0])
-        elif name == "offset":
-            base = self.dataset.instance(count)
-            moved = el.add_time(
-                base, arguments[1], int(arguments[0]), self.dataset.timezone
-            )
-            number = self.dataset.current(moved)
+            found = self.dataset.instance(reached[1] + int(arguments[0]))
         else:
-            raise el.Error(f"{text} depends on what is there")
-        if number is None or number < 0:
+            steps, unit = int(arguments[0]), arguments[1]
+            if unit not in WEIGHTS:
+                raise el.Error(f"{text} has no such unit")
+            moved = el.add_time(reached[0], unit, steps, self.dataset.timezone)
+            found = self.dataset.before(moved)
+        if found is None or found < self.dataset.initial:
             return None
-        return self.dataset.uri(self.dataset.instance(number))
+        return self.dataset.uri(found)
 
     def _boundary(
         self, name: str, arguments: list[str], at: dt.datetime
@@ -253,13 +301,18 @@ class Data:
         if name == "future":
             numbers = range(min(wanted), max(wanted) + 1) if self.first else wanted
             limit = int(arguments[1])
+            if min(wanted) < 0 or limit <= 0:
+                raise el.Error("future counts from 0 on, within a limit above 0")
             count = self.dataset.current(at)
-            walk = (
-                iter(range(count, count + limit + 1)) if count is not None else iter(())
-            )
+            walk = range(count or 0, (count or 0) + limit + 1)
         else:
+            if max(wanted) > 0:
+                raise el.Error("latest counts from 0 backwards")
             count = self.dataset.current(made)
-            walk = iter(range(count, -1, -1)) if count is not None else iter(())
+            walk = range(count or 0, -1, -1)
+        if count is None:
+            # Before the first instance there is nothing to wait for.
+            return []
         found: list[str] = []
         needed = max(abs(number) for number in numbers) + 1
         for number in walk:
