@@ -141,7 +141,11 @@ impl<'i> Beside<'i> {
 
 impl Files for Beside<'_> {
     fn look(&self, uri: &str) -> Entry {
-        let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+        // What stands before the path names a file system, and no folder.
+        let path = match uri.split_once("://") {
+            Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+            None => uri,
+        };
         let folder = folder_of(self.path);
         let found = [path, name_of(path)]
             .into_iter()
@@ -349,4 +353,20 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
         submit: Some(verdict(submit.as_ref(), Vec::new(), None)),
     };
     Asked { reference, accepted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_included_file_is_found_whatever_file_system_its_uri_names() {
+        let mut files = crate::files::Files::new();
+        files.insert_text("app/data/sets.xml".to_owned(), "<datasets/>".to_owned());
+        let beside = Beside { path: "app/coordinator.xml", files: &files };
+        for uri in ["hdfs://nn:8020/data/sets.xml", "hdfs:///data/sets.xml", "/data/sets.xml"] {
+            assert!(matches!(beside.look(uri), Entry::File(_)), "{uri}");
+        }
+        assert!(matches!(beside.look("hdfs://nn/other.xml"), Entry::Nothing));
+    }
 }
