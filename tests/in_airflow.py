@@ -37,6 +37,9 @@ def bag():
 
 def imported():
     """Errors of imports, and warnings whose origin is a file of the output."""
+    # It puts its own way of showing warnings in place, which `catch_warnings` must not lose.
+    import airflow.settings  # noqa: F401
+
     seen = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

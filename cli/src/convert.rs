@@ -112,6 +112,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     let project = shell.project()?;
     let search = project.definitions(&arguments.paths)?;
+    // A file of properties that starts an application may lie elsewhere, by any name.
+    project.look_for_callers(&arguments.paths);
     let mut given = arguments.properties.given();
     if given.define.iter().all(|(name, _)| name != "user.name") {
         given.define.push(("user.name".to_owned(), arguments.to.user().to_owned()));
@@ -517,6 +519,7 @@ fn carried(
     let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
     let first = unit.coordinator.as_ref().map(|(loaded, _)| loaded).or(unit.workflow.as_ref());
     let settings = first.map(|loaded| Arc::clone(&loaded.settings.settings)).unwrap_or_default();
+    let secrets = settings.secrets.with_references(&unit.properties);
     let started = started(unit, workflow.as_ref(), by_path);
     let path = unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown);
     let coordinated = unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
@@ -534,7 +537,7 @@ fn carried(
         coordinator: coordinated,
         name: &unit.name,
         properties: &unit.properties,
-        secrets: &settings.secrets,
+        secrets: &secrets,
         migration: &settings.migration,
         dialect,
         started: &started,
@@ -554,7 +557,7 @@ fn carried(
         name: &unit.name,
         tags: &unit.tags,
         properties: &unit.properties,
-        secrets: &settings.secrets,
+        secrets: &secrets,
         dialect,
         started: &started,
         migration: &settings.migration,

@@ -2,10 +2,12 @@
 
 use super::ledger::{Ledger, Outcome};
 use crate::analysis::Analysis;
+use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
 use crate::ir::workflow::Shape;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
-use crate::syntax::xml::Element;
+use crate::syntax::xml::{Element, Tree};
 use std::collections::BTreeMap;
 
 /// Arguments that are secrets because the option before them says so (`--password`), with names for them: no text shows it
@@ -38,6 +40,38 @@ pub(super) fn event<'a>(root: Element<'a>, sections: &[&str], name: &str) -> Opt
         .filter_map(|section| root.child(section))
         .flat_map(|found| found.elements());
     events.find(|event| event.attribute("name").is_some_and(|own| own.value().text == name))
+}
+
+/// What a coordinator says of times and data, where nothing is known of when it runs.
+pub(super) fn unscheduled(ledger: &mut Ledger, tree: &Tree, coordinator: &Coordinator, why: &str) {
+    let remedy = match why.starts_with("a server refuses") {
+        true => "mend it first: `ankus check` says what is wrong",
+        false => "give the properties with -P FILE or -D NAME=VALUE, and convert again",
+    };
+    let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+    for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
+        ledger.claim(scalar.span(), Outcome::None, why, remedy);
+    }
+    for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
+        if let Some(element) = tree.root().and_then(|root| root.child(name)) {
+            ledger.whole(element.span(), Outcome::None, why, remedy);
+        }
+    }
+}
+
+/// The path of a sub-workflow whose definition is not converted with this one.
+pub(super) fn unknown_start(
+    ledger: &mut Ledger,
+    path: &Scalar,
+    properties: &BTreeMap<String, String>,
+) {
+    let (reason, remedy) = match super::resolve(path.as_str(), properties).contains("${") {
+        true => {
+            ("which workflow it starts is known only when it runs", "name the one that is meant")
+        }
+        false => ("the workflow that it starts does not lie around this one", "convert it as well"),
+    };
+    ledger.claim(path.span(), Outcome::None, reason, remedy);
 }
 
 /// Whether what a coordinator gives its workflow goes on to a sub-workflow that takes all of it: its path is its own, and a secret is

@@ -91,6 +91,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         constants: &BTreeMap::from([("coord:tzOffset", zone.into_code())]),
         data: &BTreeMap::new(),
         tasks: &BTreeMap::new(),
+        transitions: &BTreeMap::new(),
         place: Place::Moment,
     };
     // Functions of a day have one argument, so that commas stand between those of the instance alone.

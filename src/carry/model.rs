@@ -7,7 +7,7 @@
 
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::passes::flow::Flow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task, by its place in [`Tasks::list`].
 pub type TaskId = usize;
@@ -119,6 +119,33 @@ pub fn tasks(flow: Flow<'_>) -> Tasks {
     }
     builder.tasks.failing_forks = failing_forks(flow, &builder.ends);
     builder.tasks
+}
+
+impl Tasks {
+    /// Tasks with some before them that run only after a failure, and others that do not. The failure leaves the others without
+    /// a run, but says nothing yet about the first.
+    pub fn mixed(&self) -> BTreeSet<TaskId> {
+        let mut late: BTreeSet<TaskId> = BTreeSet::new();
+        let mut todo: Vec<TaskId> =
+            (0..self.list.len()).filter(|at| !self.list[*at].after_failed.is_empty()).collect();
+        let mut behind: BTreeMap<TaskId, Vec<TaskId>> = BTreeMap::new();
+        for (at, task) in self.list.iter().enumerate() {
+            for before in task.after.iter().chain(&task.after_failed) {
+                behind.entry(*before).or_default().push(at);
+            }
+        }
+        while let Some(at) = todo.pop() {
+            if late.insert(at) {
+                todo.extend(behind.get(&at).into_iter().flatten());
+            }
+        }
+        let is_mixed = |task: &Task| {
+            let mut before = task.after.iter().chain(&task.after_failed);
+            let first = before.next().map(|first| late.contains(first));
+            first.is_some_and(|first| before.any(|other| late.contains(other) != first))
+        };
+        (0..self.list.len()).filter(|at| is_mixed(&self.list[*at])).collect()
+    }
 }
 
 fn has_cycle(list: &[Task]) -> bool {

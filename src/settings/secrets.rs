@@ -4,7 +4,7 @@
 //! the only place that decides it: code that prints anything of a job or an application uses [`Secrets::shown`] for
 //! properties, and [`Masker::text`] for any other text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Names whose values are not shown to anybody.
@@ -42,9 +42,18 @@ const SECRET_ENDS: &[&str] = &[
     "_pwd",
 ];
 
+/// The last word of a name, in small letters: `file` of `key.file`, `KEY_FILE` and `keyFile`.
+fn last_word(name: &str) -> String {
+    let last = name.rsplit(['.', '_', '-']).next().unwrap_or_default();
+    let is_mixed = last.contains(|c: char| c.is_ascii_lowercase());
+    let from = last.rfind(|c: char| c.is_ascii_uppercase()).filter(|_| is_mixed);
+    last[from.unwrap_or(0)..].to_ascii_lowercase()
+}
+
 impl Secrets {
     /// Whether the value of `name` is a secret.
     pub fn covers(&self, name: &str) -> bool {
+        let last = last_word(name);
         let name = name.to_ascii_lowercase();
         // The name of a store, an alias or a class tells nobody anything.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
@@ -64,8 +73,27 @@ impl Secrets {
                 (None, None) => name == wanted,
             }
         });
-        let last = name.rsplit(['.', '_', '-']).next().unwrap_or_default();
-        named || (built_in && !innocent.contains(&last))
+        named || (built_in && !innocent.contains(&last.as_str()))
+    }
+
+    /// These, and the names of properties whose values name a secret: `pw` of `pw=${db.password}`.
+    pub fn with_references(&self, properties: &BTreeMap<String, String>) -> Secrets {
+        let mut all = self.clone();
+        let names_one = |secrets: &Secrets, value: &str| {
+            let named = value.split("${").skip(1).filter_map(|rest| rest.split('}').next());
+            named.into_iter().any(|name| secrets.covers(name.trim()))
+        };
+        loop {
+            let more: Vec<String> = properties
+                .iter()
+                .filter(|(name, value)| !all.covers(name) && names_one(&all, value))
+                .map(|(name, _)| name.clone())
+                .collect();
+            if more.is_empty() {
+                return all;
+            }
+            all.names.extend(more);
+        }
     }
 
     /// The value as it may be shown: nothing of it where the name tells of a secret, else without the secrets within, as a
@@ -323,9 +351,25 @@ mod tests {
         assert!(secrets.covers("site.thing"));
         assert!(!secrets.covers("hadoop.security.credential.provider.path"));
         assert!(!secrets.covers("oozie.credentials.skip"));
+        // A file may hold secrets; its name is none.
+        assert!(!secrets.covers("credentialFile") && !secrets.covers("PASSWORD_FILE"));
+        assert!(secrets.covers("filePassword") && secrets.covers("MYPASSWORD"));
         let values = [("db.password", "hunter2")];
         let shown = secrets.masked("--password hunter2 jdbc:x://u:pw@h/d", values);
         assert_eq!(shown, "--password *** jdbc:x://u:***@h/d");
+    }
+
+    #[test]
+    fn what_refers_to_a_secret_is_one() {
+        let properties = [
+            ("db.password", "x"),
+            ("pw", "${db.password}"),
+            ("url", "u:${ pw }@h"),
+            ("user", "${me}"),
+        ];
+        let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let secrets = Secrets::default().with_references(&properties);
+        assert!(secrets.covers("pw") && secrets.covers("url") && !secrets.covers("user"));
     }
 
     #[test]

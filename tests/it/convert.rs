@@ -420,6 +420,7 @@ const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1
     <argument>jdbc:mysql://h/db?user=me&amp;password=planted-6</argument>
     <argument>https://me:planted-7@host/x</argument>
     <argument>--password</argument><argument>planted-21</argument><argument>-passphrase</argument><argument>planted-22</argument>
+    <argument>https://me:planted-23@host/${wf:id()}</argument><argument>${pw}@${pwOfPw}</argument>
     <env-var>DB_PASSWORD=planted-8</env-var></shell>
     <ok to="java"/><error to="fail"/></action>
   <action name="java"><java><main-class>org.Main</main-class><java-opts>-Dpassword=planted-9</java-opts>
@@ -433,7 +434,7 @@ const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1
   <action name="sub"><sub-workflow><app-path>/apps/other</app-path>
     <configuration><property><name>api.token</name><value>planted-15</value></property></configuration></sub-workflow>
     <ok to="end"/><error to="fail"/></action>
-  <kill name="fail"><message>login with password=planted-16 failed</message></kill>
+  <kill name="fail"><message>login with password=planted-16 at https://me:planted-24@host/ failed: ${wf:lastErrorNode()}</message></kill>
   <end name="end"/>
 </workflow-app>"#;
 
@@ -442,7 +443,11 @@ fn no_secret_is_written_down() {
     let folder = tempfile::tempdir().expect("a folder");
     let apps = folder.path().join("apps");
     written(&apps, "one/workflow.xml", SECRETS);
-    written(&apps, "one/job.properties", "db.password=planted-17\nawsSecretKey=planted-18\n");
+    written(
+        &apps,
+        "one/job.properties",
+        "db.password=planted-17\nawsSecretKey=planted-18\npw=${db.password}\npwOfPw=a${pw}\n",
+    );
     let timed = DAILY.replace("hunter22", "planted-19").replace("name=\"daily\"", "name=\"timed\"");
     written(&apps, "two/coordinator.xml", &timed);
     written(&apps, "two/workflow.xml", &SECRETS.replace("hushed", "hushed2"));

@@ -46,6 +46,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
         constants: &constants,
         data: &data,
         tasks: &tasks,
+        transitions: &BTreeMap::new(),
         place,
     };
     let text = names.text(vector["expr"].as_str().expect("a text"), Dialect::Tomcat);

@@ -153,3 +153,44 @@ fn expressions_that_no_server_can_read_fail() {
         assert!(code == 1 && lost.contains("a server cannot read the expression"), "{lost}");
     }
 }
+
+/// Properties may lie elsewhere, by any name: those that name the application are its own, where no others do.
+#[test]
+fn properties_that_start_an_application_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = "<coordinator-app name='${app}' frequency='${often}' start='${from}' end='2027-01-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>hdfs://nn/apps/sums</app-path></workflow></action></coordinator-app>";
+    written(folder.path(), "apps/sums/coordinator.xml", coordinator);
+    written(folder.path(), "apps/sums/workflow.xml", &LOAD.replace("${mode eq 'full'}", "true"));
+    let properties = "app=sums\noften=1440\nfrom=2026-02-01T00:00Z\noozie.coord.application.path=hdfs://nn/apps/sums\n";
+    written(folder.path(), "conf/production.properties", properties);
+    let carried = |to: &str| {
+        let out = folder.path().join(to);
+        convert(&[&shown(folder.path()), "-o", &shown(&out), "--allow", "*"]);
+        std::fs::read_to_string(out.join("dags/sums.py")).expect("it was written")
+    };
+    assert!(carried("one").contains("start_date=pendulum.datetime(2026, 2, 1, 0, 0)"));
+    // Of several nobody knows which is meant.
+    written(folder.path(), "conf/test.properties", &properties.replace("02-01", "03-01"));
+    assert!(carried("two").contains("schedule=None"));
+}
+
+#[test]
+fn reports_say_why_nothing_is_scheduled_or_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = "<coordinator-app name='odd' frequency='2' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/apps/odd</app-path></workflow></action></coordinator-app>";
+    written(folder.path(), "odd/coordinator.xml", coordinator);
+    let workflow = "<workflow-app name='odd' xmlns='uri:oozie:workflow:0.5'><start to='sub'/><action name='sub'><sub-workflow><app-path>${which}</app-path></sub-workflow><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "odd/workflow.xml", workflow);
+    for target in ["airflow", "step-functions", "argo", "prefect", "databricks"] {
+        let out = shown(&folder.path().join("out").join(target));
+        let app = shown(&folder.path().join("odd"));
+        let (_, lost, _) = convert(&[&app, "--to", target, "-o", &out]);
+        for part in [
+            "a server refuses the coordinator with E1003",
+            "mend it first: `ankus check` says what is wrong",
+            "which workflow it starts is known only when it runs",
+        ] {
+            assert!(lost.contains(part), "{target}: {part} in\n{lost}");
+        }
+    }
+}

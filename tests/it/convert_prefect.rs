@@ -66,7 +66,7 @@ fn a_coordinator_is_a_flow_with_its_schedule() {
 #[test]
 fn what_cannot_be_carried_over_fails_and_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let text = FORKED.replace("${input}", "${wf:transition('a')}");
+    let text = FORKED.replace("${input}", "${wf:actionExternalStatus('a')}");
     written(folder.path(), "workflow.xml", &text);
     let out = folder.path().join("out");
     let path = shown(&folder.path().join("workflow.xml"));

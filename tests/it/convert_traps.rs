@@ -7,6 +7,8 @@
 //! | a task behind a decision is skipped with the usual rule | `met`, and that it is so without the rule |
 //! | a handler with `one_failed` from which the run goes on fails it | `recovered`: a success |
 //! | `one_failed` also counts tasks that were not reached | `handled`: the handler of a later action is skipped |
+//! | `one_failed` and `none_failed_min_one_success` do not wait for what runs after the failure that left others without a run | `late`, `lately`: the handler runs |
+//! | the scheduler checks nothing before an empty task | `only_choices_run_whatever_happened` |
 //! | a decision that fails leaves skipped tasks behind, and skipped tasks are a success | `broken` |
 //! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing begins |
 //! | where a path of a fork fails the others go on | `forked`: the run fails, what is behind the join does not run |
@@ -85,9 +87,30 @@ fn estate() -> tempfile::TempDir {
     );
     let broken = decision("first", "${wf:conf('side') gt 5}", "x", "y");
     put("broken", &[&broken, "x:y:mend", "mend:end:fail", "y:end:fail"]);
+    // The handler of the second action is that of its neighbours' as well, and they run when the first one fails.
+    put(
+        "late",
+        &[
+            "first:second:note",
+            "second:end:tell",
+            "note:more:tell",
+            "more:fail:tell",
+            "tell:fail:fail",
+        ],
+    );
+    let side = decision("side", "${side eq 'x'}", "end", "tell");
+    put("lately", &["first:side:note", &side, "note:tell:fail", "tell:fail:fail"]);
+    let went = decision(
+        "went",
+        "${wf:transition('first') eq 'mend' and wf:transition('side') ne 'mend'}",
+        "x",
+        "y",
+    );
+    let side = decision("side", "${side eq 'x'}", "mend", "went");
+    put("turned", &["first:side:mend", &side, "mend:went:fail", &went, "x:end:fail", "y:end:fail"]);
     put("waits", &["first:second:fail", "second:end:first2", "first2:end:fail"]);
     written(folder.path(), "waits/coordinator.xml", WAITS);
-    for name in ["met", "broken"] {
+    for name in ["met", "broken", "lately", "turned"] {
         written(folder.path(), &format!("{name}/job.properties"), "side=x\n");
     }
     folder
@@ -165,6 +188,13 @@ fn runs_end_as_a_server_ends_them() {
             "failed",
             &[("more", "success"), ("after", "upstream_failed"), ("fail", "failed")],
         ),
+        ("late", &[], "success", &[("tell", "skipped"), ("fail", "skipped")]),
+        ("late", &["first", "more"], "failed", &[("tell", "success"), ("fail", "failed")]),
+        ("late", &["first"], "failed", &[("more", "success"), ("tell", "skipped")]),
+        ("lately", &[], "success", &[("tell", "skipped"), ("fail", "skipped")]),
+        ("lately", &["first"], "failed", &[("tell", "success"), ("fail", "failed")]),
+        ("turned", &["first"], "success", &[("x", "success"), ("y", "skipped")]),
+        ("turned", &[], "success", &[("mend", "success"), ("x", "skipped"), ("y", "success")]),
         ("broken", &[], "failed", &[("first", "failed"), ("x", "upstream_failed")]),
         ("waits", &[], "failed", &[("first", "upstream_failed"), ("second", "upstream_failed")]),
     ];
@@ -256,8 +286,12 @@ fn no_output_has_what_is_a_trap() {
 fn only_choices_run_whatever_happened(text: &str) {
     for task in text.split("\n    )\n").filter(|task| task.contains("all_done")) {
         let looks = task.contains("python_callable=oozie.route")
-            || task.contains("pre_execute=oozie.entered(");
+            || task.contains("pre_execute=oozie.entered(")
+            || task.contains("pre_execute=oozie.only_if_failed");
         assert!(looks, "{task}");
+    }
+    for task in text.split("\n    )\n").filter(|task| task.contains("EmptyOperator(")) {
+        assert!(!task.contains("pre_execute"), "{task}");
     }
 }
 

@@ -193,7 +193,7 @@ fn of_unit(
     if unit.coordinator.is_none() {
         conf.extend(explored.application.properties());
     }
-    let secrets = &explored.application.settings().secrets;
+    let secrets = explored.application.settings().secrets.with_references(&unit.properties);
     // Airflow alone has them.
     let notices = if is_airflow { notices(workflow) } else { BTreeMap::new() };
     let mut trials = Vec::new();
@@ -209,7 +209,7 @@ fn of_unit(
             text
         });
         let mut scenario =
-            scenario(&unit.name, &explored.plan, &draw.played, &conf, secrets, nominal);
+            scenario(&unit.name, &explored.plan, &draw.played, &conf, &secrets, nominal);
         files(&mut scenario, &there);
         scenario["changes"] = json!(changes);
         trials.push(Trial {

@@ -6,7 +6,7 @@
 use super::Printer;
 use super::expression::{Part, Text};
 use super::python::Value;
-use crate::carry::claims::is_passed_on;
+use crate::carry::claims::{self, is_passed_on};
 use crate::carry::ledger::Outcome;
 use crate::carry::text;
 use crate::ir::Scalar;
@@ -591,8 +591,8 @@ impl Printer<'_> {
             dag = match known {
                 Some(name) => name,
                 None => {
-                    let reason = "the workflow that it starts does not lie around this one";
-                    self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+                    let properties = self.given.properties;
+                    claims::unknown_start(&mut self.ledger, path, properties);
                     let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
                     let path = path.trim_end_matches("/workflow.xml");
                     super::dag_id(path.rsplit('/').next().unwrap_or_default())

@@ -49,16 +49,7 @@ impl<'a> Printer<'a> {
     /// Nothing is known of when it runs.
     fn unscheduled(&mut self, coordinator: &Coordinator, why: &str, dag: &mut Dag) {
         dag.arguments.push(("schedule".to_owned(), Value::code("None")));
-        let remedy = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
-        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
-        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
-            self.ledger.claim(scalar.span(), Outcome::None, why, remedy);
-        }
-        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
-            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
-                self.ledger.whole(element.span(), Outcome::None, why, remedy);
-            }
-        }
+        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     /// The schedule; the name of our own timetable, where it is one.

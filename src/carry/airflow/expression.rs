@@ -4,7 +4,7 @@
 //! task runs. What does not depend on a run is evaluated here. Operators become calls of `oozie_el.py`, which coerces as
 //! the server does; where Jinja does the same by itself, no helper is called.
 
-use super::python::quoted;
+use super::python::{identifier, quoted};
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, functions, is_identifier};
 use std::collections::BTreeMap;
@@ -179,6 +179,8 @@ pub struct Names<'a> {
     pub data: &'a BTreeMap<String, String>,
     /// Names of tasks by those of their nodes.
     pub tasks: &'a BTreeMap<String, String>,
+    /// Code that tells where a node went, by its name.
+    pub transitions: &'a BTreeMap<String, String>,
     /// Where the code is evaluated.
     pub place: Place,
 }
@@ -264,7 +266,8 @@ impl Names<'_> {
         {
             return known.clone();
         }
-        let mut calls = nodes.iter().filter(|node| !matches!(node.op, Op::ValueEnd));
+        let mut calls =
+            nodes.iter().filter(|node| !matches!(node.op, Op::ValueEnd | Op::CallStart(_)));
         if let (Some(call), None) = (calls.next(), calls.next())
             && matches!(call.op, Op::Call { arguments: 0, .. })
             && let Some(known) = self.constants.get(&*template.call_name(call))
@@ -387,10 +390,7 @@ impl Names<'_> {
             };
         }
         if (self.is_secret)(name) {
-            return match is_identifier(name) {
-                true => format!("var.value.{name}"),
-                false => format!("var.value[{}]", quoted(name, '\'')),
-            };
+            return format!("var.value.{}", identifier(name));
         }
         // Names that dictionaries of Python have methods of cannot be reached by a dot.
         let is_method = ["get", "items", "keys", "values", "pop", "update", "copy", "clear"];
@@ -499,6 +499,9 @@ impl Names<'_> {
                 let task = literal(0).and_then(|node| self.tasks.get(&node).cloned());
                 let task = task.map_or_else(|| list.clone(), |task| quoted(&task, '\''));
                 return Some((format!("{}.action_data({task})", self.module()), false));
+            }
+            "wf:transition" => {
+                return Some((self.transitions.get(&literal(0)?)?.clone(), false));
             }
             "coord:dataIn" | "coord:dataOut" => {
                 let code = self.data.get(&literal(0)?)?;

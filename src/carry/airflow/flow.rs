@@ -140,29 +140,32 @@ impl Printer<'_> {
             })
             .collect();
         let ids: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
+        let mixed = tasks.mixed();
         for (at, task) in tasks.list.iter().enumerate() {
-            let (class, given) = self.task(workflow, task, &ids);
+            let is_mixed = mixed.contains(&at);
+            let has_check = match task.runs {
+                Runs::OnFailure | Runs::OnEither => true,
+                Runs::AfterAny => is_mixed,
+                Runs::AfterAll | Runs::AfterDone => false,
+            };
+            let (class, given) = self.task(workflow, task, &ids, has_check);
             let mut all = vec![("task_id".to_owned(), Value::text(&ids[at]))];
             all.extend(given);
-            if let Some(rule) = trigger_rule(task.runs) {
+            if let Some(rule) = trigger_rule(task.runs, is_mixed) {
                 all.push(("trigger_rule".to_owned(), Value::text(rule)));
             }
-            match task.runs {
-                Runs::OnFailure => {
-                    all.push(("pre_execute".to_owned(), Value::code("oozie.only_if_failed")));
-                }
-                Runs::OnEither => {
-                    let list = |from: &[usize]| {
-                        Value::List(from.iter().map(|id| Value::text(&ids[*id])).collect())
-                    };
-                    let given = vec![
-                        ("ok".to_owned(), list(&task.after)),
-                        ("error".to_owned(), list(&task.after_failed)),
-                    ];
-                    let check = Value::Call("oozie.entered".to_owned(), given);
-                    all.push(("pre_execute".to_owned(), check));
-                }
-                _ => {}
+            if has_check {
+                let list = |from: &[usize]| {
+                    Value::List(from.iter().map(|id| Value::text(&ids[*id])).collect())
+                };
+                let ways = [("ok", &task.after), ("error", &task.after_failed)];
+                let ways = ways.into_iter().filter(|(_, from)| !from.is_empty());
+                let ways = ways.map(|(name, from)| (name.to_owned(), list(from))).collect();
+                let check = match task.runs {
+                    Runs::OnFailure => Value::code("oozie.only_if_failed"),
+                    _ => Value::Call("oozie.entered".to_owned(), ways),
+                };
+                all.push(("pre_execute".to_owned(), check));
             }
             let call = Value::Call(class, all).print(4);
             // A task that nothing names needs no name.
@@ -201,14 +204,20 @@ impl Printer<'_> {
         workflow: &Workflow,
         task: &Task,
         ids: &[String],
+        has_check: bool,
     ) -> (String, Vec<(String, Value)>) {
         match &task.does {
+            // The scheduler checks nothing before an empty task.
+            Does::Pass if has_check => {
+                let given = vec![("python_callable".to_owned(), Value::code("oozie.go_on"))];
+                (self.python_operator("PythonOperator"), given)
+            }
             Does::Pass => (self.standard("empty", "EmptyOperator"), Vec::new()),
             Does::Action(id) => {
                 let Some(action) = &workflow.node(*id).action else {
                     return (self.standard("empty", "EmptyOperator"), Vec::new());
                 };
-                if self.stands_for_a_flag(workflow, *id, task.runs) {
+                if self.stands_for_a_flag(workflow, *id, has_check) {
                     return (self.standard("empty", "EmptyOperator"), Vec::new());
                 }
                 let mut whole = Action::clone(action);
@@ -248,7 +257,7 @@ impl Printer<'_> {
     }
 
     /// Whether an action only marks an output as done, and a site wants a task without work for it.
-    fn stands_for_a_flag(&mut self, workflow: &Workflow, id: NodeId, runs: Runs) -> bool {
+    fn stands_for_a_flag(&mut self, workflow: &Workflow, id: NodeId, has_check: bool) -> bool {
         let node = workflow.node(id);
         let wanted = self.given.migration.values.get("done-flag").map(String::as_str);
         let mark = self.given.joined.marks.get(&*node.name.text);
@@ -257,11 +266,12 @@ impl Printer<'_> {
             return false;
         };
         // Airflow passes over what an empty task would check before it runs.
-        let is_plain = matches!(runs, Runs::AfterAll | Runs::AfterAny);
-        if *is_looked_for || !is_plain {
-            let reason = match is_plain {
-                true => "the flag is written: a coordinator that is converted as well looks for it",
-                false => "the flag is written: the action is entered where another one failed",
+        if *is_looked_for || has_check {
+            let reason = match has_check {
+                true => "the flag is written: the action is entered where another one failed",
+                false => {
+                    "the flag is written: a coordinator that is converted as well looks for it"
+                }
             };
             self.ledger.claim(body.tag, Outcome::Exact, reason, "");
             return false;

@@ -29,7 +29,7 @@ use ankus_lang::coordinator::Definition;
 use ankus_lang::el::{Dialect, Phase};
 use ankus_lang::time::Instant;
 use expression::{Names, Text};
-use python::{Value, identifier, quoted};
+use python::{Value, identifier, quoted, transitions};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A release of Airflow.
@@ -151,6 +151,8 @@ struct Printer<'a> {
     constants: BTreeMap<&'static str, Text>,
     data: BTreeMap<String, String>,
     tasks: BTreeMap<String, String>,
+    /// Code that tells where a node went, by its name.
+    transitions: BTreeMap<String, String>,
     imports: BTreeSet<(String, String)>,
     folder: Option<Text>,
     uses_path: bool,
@@ -182,6 +184,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         constants: BTreeMap::new(),
         data: BTreeMap::new(),
         tasks: BTreeMap::new(),
+        transitions: BTreeMap::new(),
         imports: BTreeSet::new(),
         folder: None,
         uses_path: false,
@@ -246,20 +249,14 @@ impl<'a> Printer<'a> {
         if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
             return self.hide(scalar.span(), &name);
         }
-        let text = self.compile(scalar.as_str());
-        self.judge(scalar.span(), &text);
-        if text.known().is_none_or(|known| known.is_empty()) {
-            return text;
-        }
-        // What a literal gives away is left out.
+        // What the text gives away is left out.
         let shown = self.given.secrets.text(scalar.as_str());
+        let text = self.compile(&shown);
         match shown == scalar.as_str() {
-            true => text,
-            false => {
-                self.leave_out(scalar.span());
-                Text::literal(&shown)
-            }
+            true => self.judge(scalar.span(), &text),
+            false => self.leave_out(scalar.span()),
         }
+        text
     }
 
     fn leave_out(&mut self, span: Span) {
@@ -300,6 +297,7 @@ impl<'a> Printer<'a> {
             constants: &self.constants,
             data: &self.data,
             tasks: &self.tasks,
+            transitions: &self.transitions,
             place: expression::Place::Template,
         };
         names.read(source, self.given.dialect)
@@ -343,6 +341,7 @@ impl<'a> Printer<'a> {
             return;
         }
         self.name_tasks(&tasks);
+        self.transitions = transitions(workflow, &tasks, "oozie");
         self.claim_flow(analysis, &tasks);
         self.claim_rest(workflow);
         self.print_tasks(workflow, &tasks, dag);
@@ -383,6 +382,10 @@ impl<'a> Printer<'a> {
         }
         let mut before: String = dag.before.iter().map(|text| format!("{text}\n")).collect();
         let mut arguments = vec![("dag_id".to_owned(), Value::text(self.given.name))];
+        if self.given.coordinator.is_none() {
+            // Left out, 2.10 takes it for a day.
+            arguments.push(("schedule".to_owned(), Value::code("None")));
+        }
         arguments.extend(dag.arguments);
         if !dag.task_arguments.is_empty() {
             arguments.push(("default_args".to_owned(), Value::Dict(dag.task_arguments)));
@@ -391,6 +394,11 @@ impl<'a> Printer<'a> {
         if !params.is_empty() || self.uses_params {
             before.push_str(&format!("PARAMS = {}\n", Value::Dict(params).print(0)));
             arguments.push(("params".to_owned(), Value::code("PARAMS")));
+        }
+        for (at, found) in body.match_indices("var.value.") {
+            let rest = &body[at + found.len()..];
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            self.variables.insert(rest[..end.unwrap_or(rest.len())].to_owned());
         }
         let strict = Value::code("jinja2.StrictUndefined");
         arguments.push(("template_undefined".to_owned(), strict));
@@ -529,10 +537,12 @@ fn contains_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The rule that Airflow has for when a task runs.
-fn trigger_rule(runs: Runs) -> Option<&'static str> {
+/// The rule that Airflow has for when a task runs. What others before it came to decides only when all of them are done where the
+/// failure of one leaves some of them without a run.
+fn trigger_rule(runs: Runs, is_mixed: bool) -> Option<&'static str> {
     Some(match runs {
         Runs::AfterAll => return None,
+        Runs::AfterAny | Runs::OnFailure if is_mixed => "all_done",
         Runs::AfterAny => "none_failed_min_one_success",
         Runs::OnFailure => "one_failed",
         Runs::OnEither | Runs::AfterDone => "all_done",

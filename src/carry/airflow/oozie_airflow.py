@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import datetime as dt
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -309,6 +310,22 @@ def last_error_node(context: Any) -> str | None:
 
 
 @jinja2.pass_context
+def transition(context: Any, node: str, *, ok: str, error: str) -> str | None:
+    """`wf:transition()` of an action: the node that it led to; nothing where it has not ended."""
+    state = states(context, [node])[node]
+    return {"success": ok, "failed": error}.get(state or "")
+
+
+@jinja2.pass_context
+def chosen_by(
+    context: Any, node: str, names: dict[str, str] | None = None
+) -> str | None:
+    """`wf:transition()` of a decision: the node that it led to, where its task has another name."""
+    task = context["ti"].xcom_pull(task_ids=node)
+    return (names or {}).get(task, task)
+
+
+@jinja2.pass_context
 def error_message(context: Any, node: str | None) -> str:
     """`wf:errorMessage()`: Airflow keeps the message in the log of the task."""
     return f"see the log of {node} in run {context['run_id']}" if node else ""
@@ -426,8 +443,15 @@ def error_code(context: Any, node: str | None) -> str:
     return "FAILED" if node else ""
 
 
-def entered(ok: list[str], error: list[str]) -> Any:
+def go_on() -> None:
+    """Does nothing: others come after it."""
+
+
+def entered(
+    ok: list[str] | None = None, error: list[str] | None = None
+) -> Callable[[Any], None]:
     """Lets a task run where one of some tasks succeeded, or one of others failed itself."""
+    ok, error = ok or [], error or []
 
     def check(context: Any) -> None:
         found = states(context, [*ok, *error])

@@ -1,5 +1,10 @@
 //! Python in the layout of `ruff format`.
 
+use super::dag_id;
+use crate::carry::model::{Does, Task, Tasks};
+use crate::ir::workflow::{NodeId, Way, Workflow};
+use std::collections::BTreeMap;
+
 /// A text as a literal of Python: with these quotes, or with the others where that saves escapes.
 pub fn quoted(text: &str, wanted: char) -> String {
     let other = if wanted == '"' { '\'' } else { '"' };
@@ -24,6 +29,43 @@ pub fn quoted(text: &str, wanted: char) -> String {
     }
     out.push(quote);
     out
+}
+
+/// Calls of `module` that tell where a node of a workflow went, by the name of the node.
+pub fn transitions(workflow: &Workflow, tasks: &Tasks, module: &str) -> BTreeMap<String, String> {
+    let name = |id: NodeId| workflow.node(id).name.text.to_string();
+    let call = |task: &Task| {
+        let (node, code) = match &task.does {
+            Does::Action(id) => {
+                let to = |way: Way| workflow.exits(*id).iter().find(|exit| exit.way == way);
+                let [ok, error] = [to(Way::Ok)?, to(Way::Error)?].map(|exit| &*exit.target.text);
+                let [ok, error] = [ok, error].map(|node| quoted(node, '\''));
+                (*id, format!("transition({{}}, ok={ok}, error={error})"))
+            }
+            Does::Decide(id, targets) => {
+                let exits = workflow.exits(*id).iter().filter(|exit| exit.target.given);
+                let named: BTreeMap<String, String> = exits
+                    .zip(targets)
+                    .map(|(exit, task)| (&*exit.target.text, dag_id(&tasks.list[*task].name)))
+                    .filter(|(node, task)| node != task)
+                    .map(|(node, task)| (quoted(&task, '\''), quoted(node, '\'')))
+                    .collect();
+                let named: Vec<String> =
+                    named.iter().map(|(task, node)| format!("{task}: {node}")).collect();
+                (
+                    *id,
+                    match named.is_empty() {
+                        true => "chosen_by({})".to_owned(),
+                        false => format!("chosen_by({{}}, {{{}}})", named.join(", ")),
+                    },
+                )
+            }
+            _ => return None,
+        };
+        let task = quoted(&dag_id(&task.name), '\'');
+        Some((name(node), format!("{module}.{}", code.replacen("{}", &task, 1))))
+    };
+    tasks.list.iter().filter_map(call).collect()
 }
 
 /// A value in a call.

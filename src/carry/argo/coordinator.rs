@@ -16,8 +16,6 @@ use ankus_lang::el::Phase;
 use ankus_lang::time::{EndOf, Unit};
 use std::collections::BTreeMap;
 
-const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
-
 /// A day: how late a run may begin that was missed.
 const LATEST: i64 = 86_400;
 
@@ -131,15 +129,7 @@ impl<'a> Printer<'a> {
     }
 
     fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
-        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
-        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
-            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
-        }
-        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
-            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
-                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
-            }
-        }
+        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {

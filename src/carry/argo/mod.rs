@@ -134,19 +134,16 @@ impl<'a> Printer<'a> {
         if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
             return self.hide(scalar.span(), &name);
         }
-        let text = self.compile(scalar.as_str());
-        self.judge(scalar.span(), &text);
-        if text.known().is_none_or(str::is_empty) {
-            return text;
-        }
         let shown = self.given.secrets.text(scalar.as_str());
+        let text = self.compile(&shown);
         if shown == scalar.as_str() {
+            self.judge(scalar.span(), &text);
             return text;
         }
         let reason = "a secret stands in it, which is not written down again";
         let remedy = "read it from a Secret of Kubernetes";
         self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-        Text::literal(&shown)
+        text
     }
 
     /// A secret, which is taken from one of Kubernetes.

@@ -2,6 +2,7 @@
 
 use super::expression::printed;
 use super::{Printer, key, program};
+use crate::carry::claims;
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::carry::text::{Kind, Text};
@@ -273,8 +274,8 @@ impl Printer<'_> {
         // A name that is not known yet is not lacking here.
         self.lack = None;
         let name = known.clone().unwrap_or_else(|| {
-            let reason = "the workflow that it starts does not lie around this one";
-            self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+            let properties = self.given.properties;
+            claims::unknown_start(&mut self.ledger, path, properties);
             let shown = said.known().unwrap_or(path.as_str()).trim_end_matches('/');
             let shown = shown.trim_end_matches("/workflow.xml");
             shown.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']).to_owned()

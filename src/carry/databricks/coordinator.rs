@@ -4,6 +4,7 @@ use super::Printer;
 use super::expression::printed;
 use crate::carry::airflow::Coordinated;
 use crate::carry::argo::schedule::times;
+use crate::carry::claims;
 use crate::carry::ledger::Outcome;
 use crate::carry::missing;
 use crate::carry::text::Text;
@@ -11,8 +12,6 @@ use crate::carry::yaml::{Yaml, map, text};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{Definition, Execution};
 use ankus_lang::el::Phase;
-
-const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
 
 const BY_HAND: &str = "start the job from outside, with its `nominal_time` and `nominal_date`";
 
@@ -51,15 +50,7 @@ impl<'a> Printer<'a> {
     }
 
     fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
-        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
-        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
-            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
-        }
-        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
-            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
-                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
-            }
-        }
+        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn set(&mut self, key: &str, value: Yaml) {

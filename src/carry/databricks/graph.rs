@@ -18,6 +18,8 @@ pub(super) type Depends = (String, Option<&'static str>);
 /// What is printed of the tasks together.
 struct Graph<'a> {
     tasks: &'a Tasks,
+    /// Tasks that some before them lead to although a failure left others without a run.
+    mixed: BTreeSet<TaskId>,
     keys: Vec<String>,
     /// Conditions that stand for a way from one task to another.
     ways: BTreeMap<(TaskId, TaskId), Vec<Depends>>,
@@ -128,7 +130,8 @@ impl Printer<'_> {
     pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
         let keys = tasks.list.iter().map(|task| self.key_of(&task.name)).collect();
         let (ways, failures) = (BTreeMap::new(), BTreeMap::new());
-        let mut graph = Graph { tasks, keys, ways, failures, printed: Vec::new() };
+        let mut graph =
+            Graph { tasks, mixed: tasks.mixed(), keys, ways, failures, printed: Vec::new() };
         let before = graph.before();
         // What chooses says which ways lead on before others come after it.
         let chooses = |task: &Task| matches!(task.does, Does::Decide(..) | Does::Route(..));
@@ -168,6 +171,7 @@ impl Printer<'_> {
             Runs::AfterAll if depends.len() > task.after.len() => Some("NONE_FAILED"),
             Runs::AfterAll => None,
             Runs::AfterAny if depends.len() < 2 => None,
+            Runs::AfterAny if graph.mixed.contains(&at) => Some("AT_LEAST_ONE_SUCCESS"),
             Runs::AfterAny => Some("NONE_FAILED"),
             Runs::AfterDone => Some("ALL_DONE"),
             Runs::OnFailure if is_kill => {

@@ -124,18 +124,15 @@ impl<'a> Printer<'a> {
         if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
             return self.hide(scalar.span(), &name);
         }
-        let text = self.names(|names, dialect| names.text(scalar.as_str(), dialect));
-        self.judge(scalar.span(), &text);
-        if text.known().is_none_or(str::is_empty) {
-            return text;
-        }
         let shown = self.given.secrets.text(scalar.as_str());
+        let text = self.names(|names, dialect| names.text(&shown, dialect));
         if shown == scalar.as_str() {
+            self.judge(scalar.span(), &text);
             return text;
         }
         let reason = "a secret stands in it, which is not written down again";
         self.ledger.claim(scalar.span(), Outcome::None, reason, "read it from a secret scope");
-        Text::literal(&shown)
+        text
     }
 
     /// A secret, which is taken from a scope.

@@ -17,8 +17,6 @@ use ankus_lang::el::Phase;
 use ankus_lang::time::{EndOf, Frequency, Instant, Unit, Zone};
 use std::collections::{BTreeMap, BTreeSet};
 
-const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
-
 /// When a flow is run.
 struct Times {
     /// A schedule of Prefect.
@@ -58,15 +56,7 @@ impl<'a> Printer<'a> {
 
     /// Nothing is known of when it runs.
     fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
-        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
-        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
-            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
-        }
-        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
-            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
-                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
-            }
-        }
+        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {

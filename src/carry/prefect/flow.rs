@@ -48,17 +48,18 @@ impl Printer<'_> {
     /// All nodes.
     pub(super) fn nodes(&mut self, workflow: &Workflow, tasks: &Tasks) {
         let names: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
+        let mixed = tasks.mixed();
         for (at, task) in tasks.list.iter().enumerate() {
             self.lack = None;
             let (result, body, retries) = self.body(workflow, task, &names);
-            let mut arguments = self.place(task, &names);
+            let mut arguments = self.place(task, &names, mixed.contains(&at));
             arguments.extend(retries.arguments);
             self.step(&names[at], arguments, result, &body);
         }
     }
 
     /// What a node comes after.
-    fn place(&self, task: &Task, names: &[String]) -> Vec<(String, Value)> {
+    fn place(&self, task: &Task, names: &[String], is_mixed: bool) -> Vec<(String, Value)> {
         let list = |ids: &[TaskId]| {
             Value::List(ids.iter().map(|id| Value::text(names[*id].as_str())).collect())
         };
@@ -78,6 +79,7 @@ impl Printer<'_> {
         }
         let waits = match task.runs {
             Runs::AfterAll => return all,
+            Runs::AfterAny if is_mixed => "either",
             Runs::AfterAny => "any",
             Runs::OnFailure => "failure",
             Runs::OnEither => "either",

@@ -10,7 +10,7 @@ mod flow;
 mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
-use super::airflow::python::{Value, identifier};
+use super::airflow::python::{Value, identifier, transitions};
 use super::ledger::{Ledger, Outcome};
 use super::text::Text;
 use super::{Conversion, Given, Output, claims, model};
@@ -68,6 +68,8 @@ struct Printer<'a> {
     texts: BTreeMap<String, Code>,
     constants: BTreeMap<&'static str, Code>,
     data: BTreeMap<String, String>,
+    /// Code that tells where a node went, by its name.
+    transitions: BTreeMap<String, String>,
     /// What the node that is printed now lacks.
     lack: Option<String>,
     /// Statements before the flow.
@@ -98,6 +100,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         texts: BTreeMap::new(),
         constants: BTreeMap::new(),
         data: BTreeMap::new(),
+        transitions: BTreeMap::new(),
         lack: None,
         before: Vec::new(),
         head: Vec::new(),
@@ -138,19 +141,16 @@ impl<'a> Printer<'a> {
         if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
             return self.secret(scalar.span(), &name);
         }
-        let text = self.code(scalar.as_str());
-        self.judge(scalar.span(), &text);
-        if text.known().is_none_or(str::is_empty) {
-            return text;
-        }
         let shown = self.given.secrets.text(scalar.as_str());
+        let text = self.code(&shown);
         if shown == scalar.as_str() {
+            self.judge(scalar.span(), &text);
             return text;
         }
         let reason = "a secret stands in it, which is not written down again";
         let remedy = "read it from a Secret block of Prefect";
         self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-        Code::literal(&shown)
+        text
     }
 
     /// The code of a secret, which is taken from a block of Prefect.
@@ -189,6 +189,7 @@ impl<'a> Printer<'a> {
             constants: &self.constants,
             data: &self.data,
             tasks: &BTreeMap::new(),
+            transitions: &self.transitions,
             place: Place::Flow,
         };
         names.read(source, self.given.dialect)
@@ -216,6 +217,7 @@ impl<'a> Printer<'a> {
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
         }
+        self.transitions = transitions(workflow, &tasks, "run");
         self.nodes(workflow, &tasks);
         true
     }

@@ -381,6 +381,15 @@ class Run:
         """`wf:actionData()`."""
         return self.data.get(node, {})
 
+    def transition(self, node: str, *, ok: str, error: str) -> str | None:
+        """`wf:transition()` of an action: the node that it led to; nothing where it has not ended."""
+        return {OK: ok, ERROR: error}.get(self.ways.get(node, SKIPPED))
+
+    def chosen_by(self, node: str, names: dict[str, str] | None = None) -> str | None:
+        """`wf:transition()` of a decision: the node that it led to, where its function has another name."""
+        chosen = self.chosen.get(node)
+        return (names or {}).get(chosen or "", chosen)
+
     def last_error_node(self) -> str | None:
         """`wf:lastErrorNode()`."""
         return self.errors[-1][0] if self.errors else None

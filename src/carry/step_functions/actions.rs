@@ -4,7 +4,7 @@
 
 use super::Printer;
 use super::expression::{Kind, Text};
-use crate::carry::claims::is_passed_on;
+use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::ir::Scalar;
@@ -149,8 +149,8 @@ impl Printer<'_> {
                 let known = self.given.started.get(&path.span()).cloned();
                 let text = self.say(path);
                 machine = known.unwrap_or_else(|| {
-                    let reason = "the workflow that it starts does not lie around this one";
-                    self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+                    let properties = self.given.properties;
+                    claims::unknown_start(&mut self.ledger, path, properties);
                     let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
                     let path = path.trim_end_matches("/workflow.xml");
                     path.rsplit('/').next().unwrap_or_default().to_owned()

@@ -19,8 +19,6 @@ use std::collections::BTreeMap;
 /// The state of runs that are passed over.
 pub(super) const PASSED_OVER: &str = "Passed over";
 
-const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
-
 impl<'a> Printer<'a> {
     /// What stands before the workflow, or starts it where it is not there.
     pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Machine {
@@ -52,15 +50,7 @@ impl<'a> Printer<'a> {
     }
 
     fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
-        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
-        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
-            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
-        }
-        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
-            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
-                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
-            }
-        }
+        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
