@@ -27,4 +27,4 @@ bench-peers:
 
 # The example application, from check to report.
 demo:
-    cargo run -- run fixtures/projects/flood-watch
+    cargo run --locked -- run fixtures/projects/flood-watch
