@@ -260,7 +260,11 @@ impl Project {
             let text = text_of(&bytes);
             let entries = properties::parse(&text).entries;
             let first = (*first).to_owned();
+            // What somebody gives by hand wins over any file.
+            let mut given = loaded.submission.values.clone();
+            given.retain(|_, bound| bound.origin == Origin::Argument);
             loaded.submission.merge(&Origin::File(first.clone()), &entries);
+            loaded.submission.values.extend(given);
             loaded.files.insert(first.clone(), Entry::Text(Arc::new(Source::new(first, text))));
         }
         let started = index.started_by(&own);

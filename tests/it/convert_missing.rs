@@ -163,15 +163,18 @@ fn properties_that_start_an_application_are_found() {
     written(folder.path(), "apps/sums/workflow.xml", &LOAD.replace("${mode eq 'full'}", "true"));
     let properties = "app=sums\noften=1440\nfrom=2026-02-01T00:00Z\noozie.coord.application.path=hdfs://nn/apps/sums\n";
     written(folder.path(), "conf/production.properties", properties);
-    let carried = |to: &str| {
-        let out = folder.path().join(to);
-        convert(&[&shown(folder.path()), "-o", &shown(&out), "--allow", "*"]);
-        std::fs::read_to_string(out.join("dags/sums.py")).expect("it was written")
+    let carried = |to: &str, more: &[&str]| {
+        let out = shown(&folder.path().join(to));
+        convert(&[&[&*shown(folder.path()), "-o", &out, "--allow", "*"], more].concat());
+        std::fs::read_to_string(format!("{out}/dags/sums.py")).expect("it was written")
     };
-    assert!(carried("one").contains("start_date=pendulum.datetime(2026, 2, 1, 0, 0)"));
+    assert!(carried("one", &[]).contains("start_date=pendulum.datetime(2026, 2, 1, 0, 0)"));
+    // What is given by hand wins over it.
+    let given = carried("given", &["-D", "from=2026-04-01T00:00Z"]);
+    assert!(given.contains("start_date=pendulum.datetime(2026, 4, 1, 0, 0)"), "{given}");
     // Of several nobody knows which is meant.
     written(folder.path(), "conf/test.properties", &properties.replace("02-01", "03-01"));
-    assert!(carried("two").contains("schedule=None"));
+    assert!(carried("two", &[]).contains("schedule=None"));
 }
 
 #[test]
