@@ -145,7 +145,9 @@ impl Secrets {
                 b':' if text[at..].starts_with("://") => user_information(text, at),
                 b':' => oracle(text, at).or_else(|| self.member(text, at)),
                 b'=' => self.option(text, at),
-                b'-' if at == 0 || is_gap(bytes[at - 1]) => self.flag(text, at),
+                b'-' if at == 0 || is_gap(bytes[at - 1]) => {
+                    self.flag(text, at).or_else(|| glued_within(text, at))
+                }
                 b'<' if text[at..].starts_with("<name>") => self.property(text, at),
                 b' ' if ends_with_word(&bytes[..at], b"bearer") => {
                     let token = until(text, at + 1, |c| is_gap(c) || matches!(c, b',' | b'<'));
@@ -235,6 +237,59 @@ impl Secrets {
         }
         Some(until(text, text.len() - inside.len(), |c| c == b'<'))
     }
+}
+
+/// Programs that read what stands right behind `-p` as a password: `mysql -uroot -pSECRET`.
+pub(crate) fn takes_glued_password(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let starts = ["mysql", "mariadb"].iter().any(|start| name.starts_with(start));
+    starts || matches!(name, "sshpass" | "beeline")
+}
+
+/// Whether a word names a user in front of a password.
+fn names_user(word: &str) -> bool {
+    matches!(word, "-u" | "-U" | "--user" | "--username")
+        || ["--user=", "--username="].iter().any(|start| word.starts_with(start))
+}
+
+/// The password of a word `-pSECRET` among the words of a command. Of programs that nobody knows it is one where a user is named as
+/// well, and where it is no number, path or word.
+pub(crate) fn glued_password<'t>(
+    word: &'t str,
+    mut others: impl Iterator<Item = &'t str> + Clone,
+) -> Option<&'t str> {
+    let secret = word.strip_prefix("-p")?;
+    if secret.is_empty() || secret.starts_with("${") || secret.starts_with('-') {
+        return None;
+    }
+    if others.clone().any(takes_glued_password) {
+        return Some(secret);
+    }
+    let is_other = |c: char| !c.is_ascii_lowercase() && !matches!(c, '-' | '_' | '.' | '=');
+    let is_word = !secret.contains(is_other) || secret.contains('=');
+    let is_number = !secret.contains(|c: char| c.is_alphabetic());
+    let is_plain = is_word || is_number || secret.starts_with('/');
+    (!is_plain && others.any(names_user)).then_some(secret)
+}
+
+/// `mysql -pSECRET` within a text, at the dash.
+fn glued_within(text: &str, at: usize) -> Option<Range<usize>> {
+    /// Commands that are longer are not looked through.
+    const LONGEST: usize = 4_096;
+    let value = text[at..].strip_prefix("-p").map(|_| at + 2)?;
+    let mut from = at.saturating_sub(LONGEST);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | '`');
+    let before = text[from..at].rsplit(ends_command).next().unwrap_or_default();
+    let words = before.split(|c: char| c.is_ascii_whitespace() || c == '"' || c == '\'');
+    let secret = match text.as_bytes().get(value) {
+        Some(quote @ (b'"' | b'\'')) => until(text, value + 1, |c| c == *quote),
+        _ => until(text, value, |c| is_gap(c) || matches!(c, b';' | b'|' | b'&' | b'<' | b'>')),
+    };
+    let word = format!("-p{}", &text[secret.clone()]);
+    glued_password(&word, words).is_some().then_some(secret)
 }
 
 /// Hides the secrets of a job in every text that is shown of it.
@@ -357,6 +412,30 @@ mod tests {
         let values = [("db.password", "hunter2")];
         let shown = secrets.masked("--password hunter2 jdbc:x://u:pw@h/d", values);
         assert_eq!(shown, "--password *** jdbc:x://u:***@h/d");
+    }
+
+    #[test]
+    fn passwords_right_behind_an_option_are_masked() {
+        let secrets = Secrets::default();
+        let shown = |text: &str| secrets.text(text);
+        assert_eq!(shown("mysql -uroot -phunter2 shop"), "mysql -uroot -p*** shop");
+        assert_eq!(
+            shown("echo a; /usr/bin/mysqldump -p'a b' x"),
+            "echo a; /usr/bin/mysqldump -p'***' x"
+        );
+        assert_eq!(shown("sh -c 'mysqladmin -plower'"), "sh -c 'mysqladmin -p***'");
+        assert_eq!(shown("load.sh -u joe -pHunter2"), "load.sh -u joe -p***");
+        for same in [
+            "mysql -p shop",
+            "mysql -p${pw} shop",
+            "mysql x; mkdir -part",
+            "ps -u root -p1234",
+            "docker run -u 0 -p8080:80 web",
+            "sudo -u hdfs hdfs dfs -put a b",
+            "load.sh -pHunter2",
+        ] {
+            assert_eq!(shown(same), same);
+        }
     }
 
     #[test]
