@@ -11,6 +11,7 @@ Nothing outside a temporary folder is written, and no operator does anything.
 from __future__ import annotations
 
 import base64
+import copy
 import datetime as dt
 import inspect
 import json
@@ -50,6 +51,7 @@ class Scene:
     notified: ClassVar[list[str]] = []
     watched: ClassVar[list[type]] = []
     now: ClassVar[dt.datetime | None] = None
+    params: ClassVar[dict[str, Any]] = {}
     idle = 0
 
 
@@ -253,6 +255,11 @@ def played(
         at = dt.datetime.fromisoformat(scenario["nominal"])
     Scene.now = at if at.tzinfo else at.replace(tzinfo=dt.UTC)
     # Parameters that the DAG does not know come with the run.
+    # What a run before was given stays in those of the DAG, which is read once here.
+    kept = Scene.params.setdefault(dag.dag_id, copy.deepcopy(dag.params))
+    dag.params = copy.deepcopy(kept)
+    for task in dag.task_dict.values():
+        task.params = copy.deepcopy(dag.params)
     known = dag.params
     conf = {
         name: value for name, value in scenario["conf"].items() if name not in known

@@ -53,6 +53,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.asl.jsonata import jsonata as bridge
 from moto.stepfunctions.parser.asl.parse import asl_parser
 from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+from moto.stepfunctions.parser.backend import execution_worker
 
 OUT = Path(sys.argv[1]).resolve()
 # Inputs without which a machine fails, and names of secrets: those that stand in a definition are known to no scenario.
@@ -69,6 +70,7 @@ class Scene:
     scenario: ClassVar[dict[str, Any]] = {}
     states: ClassVar[dict[str, str]] = {}
     found: ClassVar[dict[str, list[str]]] = {}
+    began: ClassVar[str | None] = None
 
 
 def node(state: str) -> str:
@@ -115,7 +117,11 @@ class Stubbed(state_task_service.StateTaskService):
         Scene.states[name] = "failed"
         self.resource.eval(env=env)
         env.stack.pop()
-        arguments = self._eval_parameters(env=env)
+        try:
+            arguments = self._eval_parameters(env=env)
+        except bridge.JSONataException as error:
+            # The interpreter has another name for it than AWS.
+            self._fail(env, Error.StatesQueryEvaluationError, str(error.details))
         if self.name.startswith(WAITS):
             self._look(env, arguments["Step"]["HadoopJarStep"]["Args"])
         elif (told := Scene.scenario["tasks"].get(name, {})).get("result", "ok") != "ok":
@@ -141,6 +147,13 @@ class Stubbed(state_task_service.StateTaskService):
                 self._fail(env, Error.StatesTimeout, "the data do not come")
 
 
+def data_of(**given: Any) -> states.ExecutionData:
+    """What an execution knows of itself: it starts at its nominal time."""
+    if Scene.began is not None:
+        given["StartTime"] = Scene.began
+    return states.ExecutionData(**given)
+
+
 class Cached(asl_parser.ASLParser):
     """Reads each definition once: for every execution it would take a second."""
 
@@ -161,6 +174,7 @@ def stub() -> None:
     for module in (bridge, states, variable_store):
         module.encode_jsonata_variable_declarations = declared
     state_task_factory.state_task_service_for = lambda **_: Stubbed()
+    execution_worker.ExecutionData = data_of
     retrier_decl.time = types.SimpleNamespace(sleep=lambda _: None)
 
 
@@ -181,8 +195,11 @@ def played(
     given = {name: "a secret" for name in NEEDED.findall(text) if SECRET.search(name)}
     for known in ("conf", "secrets", "changes"):
         given.update(scenario.get(known, {}))
+    Scene.began = None
     if scenario.get("nominal"):
         given["nominalTime"] = scenario["nominal"].replace("Z", ":00Z")
+        # The schedule starts a run at its nominal time.
+        Scene.began = given["nominalTime"]
     started = client.start_execution(
         stateMachineArn=machine, name=f"run{number}", input=json.dumps(given)
     )

@@ -11,7 +11,7 @@ use ankus::carry::ledger::PARTS;
 use ankus::carry::{Conversion, Entry, Outcome};
 use ankus::ir::workflow::Shape;
 use ankus::source::Span;
-use ankus_lang::plan::{Plan, Work};
+use ankus_lang::plan::{Node, Plan, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -62,6 +62,12 @@ impl Told {
         let path = &loaded.found.shown;
         let analysis = Analysis::new(Arc::clone(&loaded.source));
         let entries: Vec<&Entry> = losses(path).collect();
+        for property in &analysis.workflow().parameters {
+            let lost = entries.iter().filter(|entry| is_lost(entry));
+            for entry in lost.filter(|entry| holds(property.span, entry.span)) {
+                lost_values.insert(property.name.as_str().to_owned(), shown(path, entry));
+            }
+        }
         for (_, node) in analysis.flow().workflow.nodes() {
             let name = node.name.text.to_string();
             for entry in entries.iter().filter(|entry| holds(node.span, entry.span)) {
@@ -117,6 +123,15 @@ impl Told {
                 }
             }
         }
+        // Where a lost node fails, what runs on the other paths of its fork may be stopped with it.
+        for fork in plan.nodes.iter().filter(|node| matches!(node.work, Work::Fork { .. })) {
+            let within = reached(plan, fork);
+            let is_stopped =
+                |node: &&Node| within.contains(node.name.as_str()) && changed.contains(&*node.name);
+            if begins.iter().any(is_stopped) {
+                begins.push(fork);
+            }
+        }
         while let Some(node) = begins.pop() {
             if explained.insert(node.name.as_str()) {
                 begins.extend(node.work.targets().into_iter().map(|index| plan.node(index)));
@@ -128,7 +143,14 @@ impl Told {
                 About::Message(name) => {
                     let own = self.messages.get(name);
                     because.extend(own.into_iter().flatten().cloned());
-                    own.is_some() || explained.contains(name.as_str())
+                    // What is lost may fail with words of its own, or instead of another node.
+                    let before = plan.nodes.iter().filter(|node| {
+                        self.nodes.contains_key(&node.name) && reached(plan, node).contains(&**name)
+                    });
+                    let before: Vec<_> =
+                        before.filter_map(|node| self.nodes.get(&node.name)).collect();
+                    because.extend(before.iter().copied().flatten().cloned());
+                    own.is_some() || !before.is_empty() || explained.contains(name.as_str())
                 }
                 About::Input(_) => !self.data.is_empty(),
                 About::Run => changed.iter().any(|name| explained.contains(name)),
@@ -140,6 +162,19 @@ impl Told {
         }
         Some(because.into_iter().collect())
     }
+}
+
+/// The names of the nodes behind one.
+fn reached<'p>(plan: &'p Plan, from: &Node) -> BTreeSet<&'p str> {
+    let next = |node: &Node| node.work.targets().into_iter().map(|index| plan.node(index));
+    let mut found = BTreeSet::new();
+    let mut open: Vec<&Node> = next(from).collect();
+    while let Some(node) = open.pop() {
+        if found.insert(node.name.as_str()) {
+            open.extend(next(node));
+        }
+    }
+    found
 }
 
 fn node_of(differs: &Differs) -> Option<&str> {
@@ -175,7 +210,6 @@ fn mentions(text: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use ankus_lang::el::{Dialect, Phase, Template};
-    use ankus_lang::plan::Node;
 
     /// `start` -> `which` -> `one` or `two`, which are kill nodes.
     fn plan() -> Plan {
@@ -214,6 +248,32 @@ mod tests {
         assert_eq!(data.explain(&plan(), &began), Some(vec!["data".to_owned()]));
         assert_eq!(data.explain(&plan(), &other_way), None);
         assert_eq!(data.explain(&plan(), &differs(&[About::Playing])), None);
+    }
+
+    /// What fails in place of a lost node stops what runs beside it, where an engine stops the paths of a fork together.
+    #[test]
+    fn what_runs_beside_a_lost_node_is_explained() {
+        let template = |text| Template::compile(text, Phase::Workflow, Dialect::Tomcat);
+        let decision = |to| Work::Decision { text: template("true"), to };
+        let works = [
+            (":start:", Work::Start { to: 1 }),
+            ("fork", Work::Fork { to: vec![2, 3] }),
+            ("lost", decision(vec![4])),
+            ("beside", decision(vec![4])),
+            ("join", Work::Join { to: 5 }),
+            ("kill", Work::Kill { message: template("m") }),
+        ];
+        let nodes =
+            works.map(|(name, work)| Node { name: name.to_owned(), span: (0, 0), work }).to_vec();
+        let plan = Plan::of_nodes(template("w"), Dialect::Tomcat, nodes);
+        let losses = BTreeSet::from(["here".to_owned()]);
+        let told = Told { nodes: BTreeMap::from([("lost".to_owned(), losses)]), ..Told::default() };
+        let node = |name: &str| About::Node(name.to_owned());
+        let because = Some(vec!["here".to_owned()]);
+        assert_eq!(told.explain(&plan, &differs(&[node("lost"), node("beside")])), because);
+        assert_eq!(told.explain(&plan, &differs(&[node("beside")])), None);
+        assert_eq!(told.explain(&plan, &differs(&[About::Message("kill".to_owned())])), because);
+        assert_eq!(Told::default().explain(&plan, &differs(&[node("beside")])), None);
     }
 
     #[test]
