@@ -10,8 +10,11 @@
 //! | `one_failed` and `none_failed_min_one_success` do not wait for what runs after the failure that left others without a run | `late`, `lately`: the handler runs |
 //! | the scheduler checks nothing before an empty task | `only_choices_run_whatever_happened` |
 //! | a decision that fails leaves skipped tasks behind, and skipped tasks are a success | `broken` |
+//! | an expression that fails fails its task, and a handler runs that no server enters | `unread`, `unread2`: the run fails |
 //! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing begins |
 //! | where a path of a fork fails the others go on | `forked`: the run fails, what is behind the join does not run |
+//! | an action that a failure left without a run is skipped behind its choice, and the join goes on without it | `ended` |
+//! | a task that skips others leaves no result in 3.x | `chosen` |
 //! | `fail_fast`, `fail_stop`: success though a task failed | `no_output_has_what_is_a_trap` |
 //! | `sla` is accepted and ignored in 3.x, `LatestOnlyOperator` skips nothing, bare expressions of cron and periods run late | the same |
 //! | a time-out of -1 is refused, none is seven days; retries of sensors do nothing | `sensors_have_times` |
@@ -108,9 +111,33 @@ fn estate() -> tempfile::TempDir {
     );
     let side = decision("side", "${side eq 'x'}", "mend", "went");
     put("turned", &["first:side:mend", &side, "mend:went:fail", &went, "x:end:fail", "y:end:fail"]);
+    let unread = |ok: &str, error: &str| {
+        format!(
+            "<action name='first'><shell xmlns='uri:oozie:shell-action:0.2'><exec>first.sh</exec><argument>${{5 + wf:conf('side')}}</argument></shell><ok to='{ok}'/><error to='{error}'/></action>"
+        )
+    };
+    put("unread", &[&unread("end", "mend"), "mend:end:fail"]);
+    put("unread2", &[&unread("second", "tell"), "second:end:tell", "tell:fail:fail"]);
+    let first = decision("first", "${side eq 'x'}", "a", "b");
+    let went = decision("went", "${wf:transition('first') eq 'a'}", "x", "y");
+    put("chosen", &[&first, "a:went:fail", "b:went:fail", &went, "x:end:fail", "y:end:fail"]);
+    // The failure of the first action ends the run, whatever the other path of the fork comes to.
+    put(
+        "ended",
+        &[
+            "<fork name='first'><path start='a'/><path start='b'/></fork>",
+            "a:c:fail",
+            "c:both:mend",
+            "mend:both:fail",
+            "b:both:mend2",
+            "mend2:both:fail",
+            "<join name='both' to='after'/>",
+            "after:end:fail",
+        ],
+    );
     put("waits", &["first:second:fail", "second:end:first2", "first2:end:fail"]);
     written(folder.path(), "waits/coordinator.xml", WAITS);
-    for name in ["met", "broken", "lately", "turned"] {
+    for name in ["met", "broken", "lately", "turned", "unread", "unread2", "chosen"] {
         written(folder.path(), &format!("{name}/job.properties"), "side=x\n");
     }
     folder
@@ -196,6 +223,16 @@ fn runs_end_as_a_server_ends_them() {
         ("turned", &["first"], "success", &[("x", "success"), ("y", "skipped")]),
         ("turned", &[], "success", &[("mend", "success"), ("x", "skipped"), ("y", "success")]),
         ("broken", &[], "failed", &[("first", "failed"), ("x", "upstream_failed")]),
+        ("chosen", &[], "success", &[("a", "success"), ("x", "success"), ("y", "skipped")]),
+        (
+            "ended",
+            &["a"],
+            "failed",
+            &[("b", "success"), ("mend", "upstream_failed"), ("after", "upstream_failed")],
+        ),
+        ("ended", &["c"], "success", &[("mend", "success"), ("after", "success")]),
+        ("unread", &[], "failed", &[("first", "failed"), ("mend", "upstream_failed")]),
+        ("unread2", &[], "failed", &[("first", "failed"), ("tell", "failed")]),
         ("waits", &[], "failed", &[("first", "upstream_failed"), ("second", "upstream_failed")]),
     ];
     let scenarios: Vec<(&str, &[&str])> = expected.iter().map(|one| (one.0, one.1)).collect();

@@ -1,6 +1,6 @@
 //! The tasks of a workflow, as statements, and what the flow of control claims.
 
-use super::super::model::{Does, Runs, Task, Tasks};
+use super::super::model::{Does, Runs, Task, TaskId, Tasks};
 use super::python::{Value, edge, identifier};
 use super::{Dag, Printer, dag_id, trigger_rule};
 use crate::analysis::Analysis;
@@ -141,6 +141,7 @@ impl Printer<'_> {
             .collect();
         let ids: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
         let mixed = tasks.mixed();
+        let handled = handled(tasks);
         for (at, task) in tasks.list.iter().enumerate() {
             let is_mixed = mixed.contains(&at);
             let has_check = match task.runs {
@@ -150,6 +151,7 @@ impl Printer<'_> {
             };
             let (class, given) = self.task(workflow, task, &ids, has_check);
             let mut all = vec![("task_id".to_owned(), Value::text(&ids[at]))];
+            let may_fail = handled.contains(&at) && self.may_fail(&given);
             all.extend(given);
             if let Some(rule) = trigger_rule(task.runs, is_mixed) {
                 all.push(("trigger_rule".to_owned(), Value::text(rule)));
@@ -166,6 +168,8 @@ impl Printer<'_> {
                     _ => Value::Call("oozie.entered".to_owned(), ways),
                 };
                 all.push(("pre_execute".to_owned(), check));
+            } else if may_fail {
+                all.push(("pre_execute".to_owned(), Value::code("oozie.begin")));
             }
             let call = Value::Call(class, all).print(4);
             // A task that nothing names needs no name.
@@ -196,6 +200,22 @@ impl Printer<'_> {
             }
         }
         dag.edges.extend(edges.iter().map(|(at, before)| edge(before, &names[*at], 4)));
+    }
+
+    /// Whether an expression in the arguments of a task can fail: then a server fails the job, and takes no error transition.
+    fn may_fail(&self, given: &[(String, Value)]) -> bool {
+        /// Functions of `oozie_el.py` that fail for no value.
+        const SAFE: [&str; 8] =
+            ["text", "concat", "conf", "trim", "to_lower", "to_upper", "empty", "quote"];
+        let code = Value::Dict(given.to_vec()).print(0);
+        let name = |rest: &str| -> String {
+            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+        };
+        code.split("{{").skip(1).filter_map(|rest| rest.split("}}").next()).any(|code| {
+            let calls = |module: &'static str| code.split(module).skip(1).map(name);
+            calls("el.").any(|function| !SAFE.contains(&function.as_str()))
+                || calls("params.").any(|own| !self.given.properties.contains_key(&own))
+        })
     }
 
     /// What a task is: its class and its arguments.
@@ -359,4 +379,17 @@ impl Printer<'_> {
             }
         }
     }
+}
+
+/// Actions whose failure leads to more than a kill node, which ends the run anyway.
+fn handled(tasks: &Tasks) -> BTreeSet<TaskId> {
+    let mut found = BTreeSet::new();
+    for task in &tasks.list {
+        match task.does {
+            Does::Route(..) => found.extend(&task.after),
+            Does::Kill(_) => {}
+            _ => found.extend(&task.after_failed),
+        }
+    }
+    found
 }

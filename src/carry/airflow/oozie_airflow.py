@@ -26,6 +26,9 @@ import oozie_el as el
 from oozie_data import Data, Dataset, Logic, MissingDataset
 
 try:
+    from airflow.providers.standard.operators.trigger_dagrun import (
+        TriggerDagRunOperator,
+    )
     from airflow.sdk.bases.sensor import BaseSensorOperator
     from airflow.sdk.exceptions import (
         AirflowException,
@@ -38,6 +41,7 @@ except ImportError:
         AirflowFailException,
         AirflowSkipException,
     )
+    from airflow.operators.trigger_dagrun import TriggerDagRunOperator
     from airflow.sensors.base import BaseSensorOperator
 
 __all__ = ["Data", "Dataset", "Logic", "MissingDataset"]
@@ -198,14 +202,27 @@ def uris(
     return ",".join(data.uris(nominal(context["dag_run"])))
 
 
+class SubWorkflow(TriggerDagRunOperator):
+    """Starts the run of a sub-workflow that takes all properties: those of this run, but the path of its workflow, below its own."""
+
+    def execute(self, context: Any) -> Any:
+        passed = dict(context["params"])
+        passed.pop("oozie.wf.application.path", None)
+        self.conf = {**passed, **(self.conf or {})}
+        return super().execute(context)
+
+
 def kill(message: str) -> None:
     """Ends the run as a kill node does."""
     raise AirflowFailException(message)
 
 
-def choose(cases: list[tuple[str, str]], default: str) -> str:
+def choose(cases: list[tuple[str, str]], default: str, **context: Any) -> str:
     """The task that a decision leads to: that of the first case that is true."""
-    return next((target for case, target in cases if el.is_true(case)), default)
+    chosen = next((target for case, target in cases if el.is_true(case)), default)
+    # Airflow 3 keeps no result of a task that skips others.
+    context["ti"].xcom_push(key="chosen", value=chosen)
+    return chosen
 
 
 def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
@@ -235,12 +252,29 @@ def is_unhandled(task: Any) -> bool:
     return bool(names & UNHANDLED)
 
 
+def begin(context: Any) -> None:
+    """Notes that a task began: where its expressions fail, it never does, and no error transition is taken."""
+    context["ti"].xcom_push(key="began", value="yes")
+
+
+def never_began(context: Any, task_ids: list[str]) -> bool:
+    """Whether the expressions of one of these failed tasks, which note when they begin, could not be evaluated."""
+    tasks, ti = context["dag"].task_dict, context["ti"]
+    noting = [
+        task for task in task_ids if getattr(tasks[task], "_pre_execute_hook", None)
+    ]
+    return any(ti.xcom_pull(task_ids=task, key="began") is None for task in noting)
+
+
 def is_broken(context: Any) -> bool:
-    """Whether the run ended before a task, because its data did not come, or a decision failed."""
+    """Whether the run ended before a task: its data did not come, or an expression failed."""
     tasks = context["dag"].task_dict
-    before = context["task"].get_flat_relative_ids(upstream=True)
-    unhandled = sorted(task for task in before if is_unhandled(tasks[task]))
-    return bool(unhandled) and "failed" in states(context, unhandled).values()
+    before = sorted(context["task"].get_flat_relative_ids(upstream=True))
+    found = states(context, before) if before else {}
+    failed = [task for task in before if found[task] == "failed"]
+    return any(is_unhandled(tasks[task]) for task in failed) or never_began(
+        context, failed
+    )
 
 
 def not_entered(context: Any, reason: str) -> Exception:
@@ -250,13 +284,27 @@ def not_entered(context: Any, reason: str) -> Exception:
     return AirflowSkipException(reason)
 
 
+def has_ended(context: Any) -> bool:
+    """Whether an action before a task failed whose failure only leads to a kill node: nothing chooses behind it."""
+    tasks = context["dag"].task_dict
+    before = sorted(context["task"].get_flat_relative_ids(upstream=True))
+    found = states(context, before) if before else {}
+
+    def is_handled(task: str) -> bool:
+        return f"{task}_route" in tasks[task].downstream_task_ids
+
+    return any(found[task] == "failed" and not is_handled(task) for task in before)
+
+
 def route(action: str, ok: str, error: str, **context: Any) -> str:
     """The task behind an action: one where it succeeded, another where it failed."""
     state = states(context, [action])[action]
     if state == "success":
         return ok
-    if state == "failed":
+    if state == "failed" and not never_began(context, [action]):
         return error
+    if has_ended(context):
+        raise AirflowFailException("the run ended before this task")
     raise not_entered(context, f"{action} did not run")
 
 
@@ -266,6 +314,7 @@ def only_if_failed(context: Any) -> None:
     failed = "failed" in states(context, before).values()
     if not failed or is_broken(context):
         raise not_entered(context, "none of the actions before failed itself")
+    begin(context)
 
 
 def is_on_time(minutes: int = 1, **context: Any) -> bool:
@@ -321,7 +370,7 @@ def chosen_by(
     context: Any, node: str, names: dict[str, str] | None = None
 ) -> str | None:
     """`wf:transition()` of a decision: the node that it led to, where its task has another name."""
-    task = context["ti"].xcom_pull(task_ids=node)
+    task = context["ti"].xcom_pull(task_ids=node, key="chosen")
     return (names or {}).get(task, task)
 
 
@@ -455,12 +504,11 @@ def entered(
 
     def check(context: Any) -> None:
         found = states(context, [*ok, *error])
-        if is_broken(context):
+        is_left = any(found[task] == "success" for task in ok) or any(
+            found[task] == "failed" for task in error
+        )
+        if not is_left or is_broken(context):
             raise not_entered(context, "no run got here")
-        if any(found[task] == "success" for task in ok):
-            return
-        if any(found[task] == "failed" for task in error):
-            return
-        raise not_entered(context, "no run got here")
+        begin(context)
 
     return check

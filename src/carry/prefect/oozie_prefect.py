@@ -326,9 +326,13 @@ class Run:
 
     def sub_workflow(self, name: str, params: dict[str, str]) -> None:
         """Runs the flow of another file to its end, with these properties."""
+        # The path is that of the workflow that starts it.
+        params = {k: v for k, v in params.items() if k != "oozie.wf.application.path"}
         state = start(name, params)
         if not state.is_completed():
-            raise ActionFailed(state.message or f"{name} failed", "JA018")
+            # As on a server, the action itself has neither a message nor a code.
+            get_run_logger().error("%s failed: %s", name, state.message)
+            raise ActionFailed("", "")
 
     def wait_for(self, data: Data | Logic, minutes: int = -1) -> None:
         """Waits until the instances of the run are complete, for so many minutes at most."""
