@@ -15,7 +15,8 @@ use ankus::carry::airflow::bundle::{Member, bundle};
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
 use ankus::carry::{
-    self, Conversion, Outcome, Output, Target, argo, databricks, prefect, report, step_functions,
+    self, Conversion, Outcome, Output, Target, Unscheduled, argo, databricks, prefect, report,
+    step_functions,
 };
 use ankus::check::{self, FileKind};
 use ankus::edit;
@@ -351,7 +352,7 @@ struct Unit {
     /// The workflow.
     workflow: Option<Arc<Loaded>>,
     /// The coordinator that starts it.
-    coordinator: Option<(Arc<Loaded>, Result<Definition, String>)>,
+    coordinator: Option<(Arc<Loaded>, Result<Definition, Unscheduled>)>,
     /// Included files with datasets that are not at hand.
     missing: Vec<String>,
     /// What it is submitted with.
@@ -459,7 +460,17 @@ fn started(
         if started.contains_key(&path.span()) {
             continue;
         }
-        let uri = carry::resolve(path.as_str(), &unit.properties);
+        let own = own_path(unit).map(|own| carry::resolve(&own, &unit.properties));
+        let uri = of_application(path.as_str(), own.as_deref());
+        if let Some(rest) = uri.strip_prefix(OWN_FOLDER) {
+            let folder = loaded.found.path.parent().unwrap_or(Path::new(""));
+            let place = folder.join(rest.trim_matches('/'));
+            if let Some(name) = named(&place.join("workflow.xml")).or_else(|| named(&place)) {
+                started.insert(path.span(), name);
+            }
+            continue;
+        }
+        let uri = carry::resolve(&uri, &unit.properties);
         let uri = without_file_system(&uri);
         if uri.contains("${") {
             continue;
@@ -468,8 +479,8 @@ fn started(
         let found = loaded.application_around(looks, None, uri, "workflow.xml");
         let name = found.and_then(|file| named(&file));
         let beside = || {
-            let own = carry::resolve(&own_path(unit)?, &unit.properties);
-            let place = beside(without_file_system(&own), uri, &absolute(&loaded.found.path))?;
+            let own = own.as_deref()?;
+            let place = beside(without_file_system(own), uri, &absolute(&loaded.found.path))?;
             named(&place.join("workflow.xml")).or_else(|| named(&place))
         };
         if let Some(name) = name.or_else(beside) {
@@ -477,6 +488,19 @@ fn started(
         }
     }
     started
+}
+
+/// Stands for the folder of an application whose place on the cluster is not known.
+const OWN_FOLDER: &str = "${wf:appPath()}";
+
+/// A path with the application's own in the place of `wf:appPath()`, as far as that is known.
+fn of_application(path: &str, own: Option<&str>) -> String {
+    let compact: String = path.trim().chars().filter(|c| !c.is_whitespace()).collect();
+    let Some(rest) = compact.strip_prefix(OWN_FOLDER) else { return path.to_owned() };
+    match own {
+        Some(own) => format!("{own}{rest}"),
+        None => compact,
+    }
 }
 
 /// Where a unit's workflow lies on the cluster, as far as that is known.
@@ -526,7 +550,7 @@ fn carried(
         |((loaded, definition), analysis)| Coordinated {
             path: &loaded.found.shown,
             analysis,
-            definition: definition.as_ref().map_err(String::as_str),
+            definition: definition.as_ref(),
             missing: &unit.missing,
         },
     );
@@ -719,15 +743,14 @@ impl Gathering<'_> {
                 Ok(carry::with_missing(analysis.coordinator(), definition))
             }
             Ok(_) if unknown.is_unsure() => {
-                let names: Vec<&str> =
-                    unknown.needed.iter().chain(&unknown.includes).map(String::as_str).collect();
-                Err(format!("it depends on what is not known: {}", names.join(", ")))
+                let names = unknown.needed.iter().chain(&unknown.includes);
+                Err(Unscheduled::Unknown(names.cloned().collect()))
             }
             Ok(definition) => Ok(definition),
-            Err(refused) => Err(format!(
-                "a server refuses the coordinator with {}",
-                refused.code.unwrap_or("an error without a code")
-            )),
+            Err(refused) => {
+                let code = refused.code.unwrap_or("an error without a code");
+                Err(Unscheduled::Refused(code.to_owned()))
+            }
         };
         let written = analysis.coordinator().app_path.as_ref().map(|path| path.as_str().to_owned());
         let uri =

@@ -1,36 +1,77 @@
 //! Claims that the printers of whole graphs share, and arguments that are secrets.
 
+use super::Unscheduled;
 use super::ledger::{Ledger, Outcome};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
-use crate::ir::workflow::Shape;
-use crate::settings::secrets::Secrets;
+use crate::ir::workflow::{Details, Shape};
+use crate::settings::secrets::{Secrets, glued_password};
 use crate::source::Span;
 use crate::syntax::xml::{Element, Tree};
 use std::collections::BTreeMap;
 
-/// Arguments that are secrets because the option before them says so (`--password`), with names for them: no text shows it
-/// where each of them stands alone.
-pub(super) fn secret_arguments(analysis: &Analysis, secrets: &Secrets) -> BTreeMap<Span, String> {
-    let mut found: BTreeMap<Span, String> = BTreeMap::new();
+/// An argument that is a secret, which no text shows where the argument stands alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SecretArgument {
+    /// What stands before the secret in the argument: `-p`.
+    pub(super) before: String,
+    /// A name for the secret.
+    pub(super) name: String,
+}
+
+/// Arguments that are secrets: because the option before them says so (`--password`), or behind `-p` of programs like mysql.
+pub(super) fn secret_arguments(
+    analysis: &Analysis,
+    secrets: &Secrets,
+) -> BTreeMap<Span, SecretArgument> {
+    let mut found: BTreeMap<Span, SecretArgument> = BTreeMap::new();
     for (_, node, action) in analysis.flow().workflow.actions() {
-        let arguments = action.body.as_ref().map_or(&[][..], |body| body.arguments());
+        let Some(body) = action.body.as_ref() else { continue };
+        let arguments = body.arguments();
         let mut number = 1;
+        let mut add = |span: Span, before: &str, name: &str| {
+            let last = if number > 1 { format!("_{number}") } else { String::new() };
+            let name = format!("{}_{name}{last}", node.name.text);
+            found.insert(span, SecretArgument { before: before.to_owned(), name });
+            number += 1;
+        };
         for pair in arguments.windows(2) {
             let (option, value) = (pair[0].as_str(), &pair[1]);
             let name = option.trim_start_matches('-');
             let is_option = option.starts_with('-') && !option.contains('=');
             let is_shown = value.is_expr() || value.as_str().starts_with('-');
-            if !is_option || is_shown || value.as_str().is_empty() || !secrets.covers(name) {
+            let is_named = secrets.covers(name) || is_password(&body.details, option);
+            if !is_option || is_shown || value.as_str().is_empty() || !is_named {
                 continue;
             }
-            let last = if number > 1 { format!("_{number}") } else { String::new() };
-            found.insert(value.span(), format!("{}_{name}{last}", node.name.text));
-            number += 1;
+            add(value.span(), "", if secrets.covers(name) { name } else { "password" });
+        }
+        let program = program(&body.details);
+        let words = arguments.iter().map(Scalar::as_str).chain(program);
+        for argument in arguments.iter().filter(|argument| !argument.is_expr()) {
+            if glued_password(argument.as_str(), words.clone()).is_some() {
+                add(argument.span(), "-p", "password");
+            }
         }
     }
     found
+}
+
+/// What an action starts by its name.
+fn program(details: &Details) -> Option<&str> {
+    match details {
+        Details::Shell { exec, .. } => exec.as_deref().map(Scalar::as_str),
+        Details::Ssh { command, .. } => command.as_deref().map(Scalar::as_str),
+        Details::Hive { jdbc_url: Some(_), .. } => Some("beeline"),
+        _ => None,
+    }
+}
+
+/// Whether the program of an action takes a password behind this short option.
+fn is_password(details: &Details, option: &str) -> bool {
+    let takes = |name: &str| name.ends_with("beeline") || name.ends_with("sshpass");
+    option == "-p" && program(details).is_some_and(takes)
 }
 
 /// The element of an event of a coordinator, by its name, among the sections that may hold it.
@@ -43,18 +84,20 @@ pub(super) fn event<'a>(root: Element<'a>, sections: &[&str], name: &str) -> Opt
 }
 
 /// What a coordinator says of times and data, where nothing is known of when it runs.
-pub(super) fn unscheduled(ledger: &mut Ledger, tree: &Tree, coordinator: &Coordinator, why: &str) {
-    let remedy = match why.starts_with("a server refuses") {
-        true => "mend it first: `ankus check` says what is wrong",
-        false => "give the properties with -P FILE or -D NAME=VALUE, and convert again",
-    };
+pub(super) fn unscheduled(
+    ledger: &mut Ledger,
+    tree: &Tree,
+    coordinator: &Coordinator,
+    why: &Unscheduled,
+) {
+    let (reason, remedy) = (why.reason(), why.remedy());
     let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
     for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
-        ledger.claim(scalar.span(), Outcome::None, why, remedy);
+        ledger.claim(scalar.span(), Outcome::None, &reason, remedy);
     }
     for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
         if let Some(element) = tree.root().and_then(|root| root.child(name)) {
-            ledger.whole(element.span(), Outcome::None, why, remedy);
+            ledger.whole(element.span(), Outcome::None, &reason, remedy);
         }
     }
 }
@@ -69,7 +112,9 @@ pub(super) fn unknown_start(
         true => {
             ("which workflow it starts is known only when it runs", "name the one that is meant")
         }
-        false => ("the workflow that it starts does not lie around this one", "convert it as well"),
+        false => {
+            ("the workflow that it starts is not among the converted files", "convert it as well")
+        }
     };
     ledger.claim(path.span(), Outcome::None, reason, remedy);
 }
@@ -80,8 +125,22 @@ pub(super) fn is_passed_on(name: &str, secrets: &Secrets) -> bool {
     name != "oozie.wf.application.path" && !secrets.covers(name)
 }
 
+/// What a target makes of a parameter whose default names properties that only a run knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Defaults {
+    /// They are filled in when it runs.
+    FilledIn,
+    /// The default stays as it is written.
+    AsWritten,
+}
+
 /// Nodes and transitions, which are the same by construction, and what belongs to none; `credentials` says what becomes of those.
-pub(super) fn flow(ledger: &mut Ledger, analysis: &Analysis, credentials: (&str, &str)) {
+pub(super) fn flow(
+    ledger: &mut Ledger,
+    analysis: &Analysis,
+    credentials: (&str, &str),
+    (properties, defaults): (&BTreeMap<String, String>, Defaults),
+) {
     let flow = analysis.flow();
     for (id, node) in flow.workflow.nodes() {
         if !flow.reach.is_reachable(id) {
@@ -104,7 +163,15 @@ pub(super) fn flow(ledger: &mut Ledger, analysis: &Analysis, credentials: (&str,
         ledger.exact(name.value_span());
     }
     for property in &workflow.parameters {
-        ledger.whole(property.span, Outcome::Exact, "", "");
+        let is_open = super::is_open(property.name.as_str(), properties);
+        if is_open && defaults == Defaults::AsWritten {
+            let reason =
+                "its default names properties that only a run knows, and stays as it is written";
+            let remedy = "give it a value with -D NAME=VALUE, and convert again";
+            ledger.whole(property.span, Outcome::None, reason, remedy);
+        } else {
+            ledger.whole(property.span, Outcome::Exact, "", "");
+        }
     }
     for credential in &workflow.credentials {
         let (reason, remedy) = credentials;

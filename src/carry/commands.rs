@@ -66,18 +66,12 @@ impl Command {
             });
             return words.collect();
         }
-        let mut given: Vec<Text> = Vec::new();
-        let mut lines = vec!["set -ef".to_owned()];
-        if !self.before.is_empty() {
-            lines.push("cd \"$(mktemp -d)\"".to_owned());
-        }
-        for command in self.before.iter().chain([&self.words]) {
-            let parts: Vec<String> =
-                command.iter().map(|word| word.for_shell(&mut given)).collect();
-            if !parts.is_empty() {
-                lines.push(parts.join(" "));
-            }
-        }
+        let (lines, given) = self.script(true);
+        // One argument of a program may have 128 KiB at most, all of them together a lot more.
+        let (lines, given) = match lines.iter().map(|line| line.len() + between.len()).sum() {
+            0..=LONGEST_ARGUMENT => (lines, given),
+            _ => self.script(false),
+        };
         let mut all = ["bash", "-c", &lines.join(between)].map(Text::literal).to_vec();
         if !given.is_empty() {
             all.push(Text::literal("bash"));
@@ -85,10 +79,40 @@ impl Command {
         all.extend(given);
         all
     }
+
+    /// The lines of a shell, and the parameters that they name; whether words that are known stand in the lines.
+    fn script(&self, is_inline: bool) -> (Vec<String>, Vec<Text>) {
+        let mut given: Vec<Text> = Vec::new();
+        let mut lines = vec!["set -ef".to_owned()];
+        if !self.before.is_empty() {
+            lines.push("cd \"$(mktemp -d)\"".to_owned());
+        }
+        for command in self.before.iter().chain([&self.words]) {
+            let parts: Vec<String> =
+                command.iter().map(|word| word.for_shell(&mut given, is_inline)).collect();
+            if !parts.is_empty() {
+                lines.push(parts.join(" "));
+            }
+        }
+        (lines, given)
+    }
+
+    /// How many characters are known of what is run.
+    pub(super) fn length(&self, between: &str) -> usize {
+        let texts = self.texts(between);
+        let known = texts.iter().flat_map(|text| &text.parts).map(|part| match part {
+            Part::Literal(text) => text.chars().count(),
+            Part::Value(_) => 0,
+        });
+        known.sum()
+    }
 }
 
+/// A longer argument is taken apart: what its expressions come to has to fit, too.
+pub(super) const LONGEST_ARGUMENT: usize = 100_000;
+
 impl Word {
-    fn for_shell(&self, given: &mut Vec<Text>) -> String {
+    fn for_shell(&self, given: &mut Vec<Text>, is_inline: bool) -> String {
         let mut parameter = |text: &Text| {
             let same = |other: &Text| other.parts == text.parts;
             let at = given.iter().position(same).unwrap_or_else(|| {
@@ -99,7 +123,7 @@ impl Word {
         };
         match self {
             Word::Raw(text) => (*text).to_owned(),
-            Word::One(text) => match text.known() {
+            Word::One(text) => match text.known().filter(|_| is_inline) {
                 Some(known) => shell_quoted(known),
                 None => format!("\"{}\"", parameter(text)),
             },
@@ -247,7 +271,7 @@ pub(super) trait Commands {
             get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
             command.before.push(get);
             if body.job_xml.contains(scalar) {
-                let reason = "the file lies beside the command, which has to be told of it";
+                let reason = "the file is fetched beside the command, which is not told to read it";
                 self.differs(scalar.span(), reason, "check that the tool reads it");
             } else {
                 command.before.push(vec![one("chmod"), one("+x"), Word::One(name)]);
@@ -322,7 +346,7 @@ pub(super) trait Commands {
                 };
                 let dirs_only = option("dir-files").is_some_and(|t| t.known() == Some("false"));
                 if !operation.recursive && !dirs_only {
-                    let reason = "files directly in the folder keep what they have";
+                    let reason = "files directly in the folder are not changed";
                     self.differs(
                         operation.tag,
                         reason,

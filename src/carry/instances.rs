@@ -3,7 +3,7 @@
 use super::airflow::expression::{Names, Place, Text};
 use super::airflow::python::Value;
 use super::airflow::schedule::{written, zone_of};
-use ankus_lang::coordinator::Definition;
+use ankus_lang::coordinator::{DataEvent, Definition, Instances};
 use ankus_lang::el::{Dialect, Phase, Piece, Template, Value as Known, Variables, tree::Op};
 use ankus_lang::time::ProcessingZone;
 use std::collections::BTreeMap;
@@ -22,6 +22,22 @@ pub(super) fn current(text: &str, definition: &Definition) -> Result<i64, String
         Template::compile(&format!("${{{inner}}}"), Phase::JobSubmit, Default::default());
     let known = template.text(&variables).map_err(|_| odd())?;
     known.trim().parse().map_err(|_| odd())
+}
+
+/// About how many characters the URIs of an event have, as far as that is known before a run.
+pub(super) fn length(event: &DataEvent, definition: &Definition) -> usize {
+    let count = match &event.instances {
+        Instances::List(all) => all.len(),
+        Instances::Range(first, last) => {
+            match (current(first, definition), current(last, definition)) {
+                (Ok(first), Ok(last)) => {
+                    usize::try_from(last.saturating_sub(first)).map_or(0, |n| n + 1)
+                }
+                _ => 1,
+            }
+        }
+    };
+    count.saturating_mul(event.dataset.uri_template.len() + 1)
 }
 
 /// An instance as the helpers of Python take it: `current(-1)`, or a function of the moment that it is asked for.
@@ -88,6 +104,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         phase: Phase::CoordinatorActionCreate,
         texts: &texts,
         is_secret: &|_| false,
+        is_open: &|_| false,
         constants: &BTreeMap::from([("coord:tzOffset", zone.into_code())]),
         data: &BTreeMap::new(),
         tasks: &BTreeMap::new(),

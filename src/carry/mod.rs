@@ -103,6 +103,37 @@ impl Target {
     }
 }
 
+/// Why it is not known when a coordinator runs, and on which data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unscheduled {
+    /// A server refuses it, with this code.
+    Refused(String),
+    /// It depends on properties or files that nobody gave.
+    Unknown(Vec<String>),
+}
+
+impl Unscheduled {
+    /// The reason, for a report.
+    pub fn reason(&self) -> String {
+        match self {
+            Unscheduled::Refused(code) => format!("a server refuses the coordinator with {code}"),
+            Unscheduled::Unknown(names) => {
+                format!("it depends on what is not known: {}", names.join(", "))
+            }
+        }
+    }
+
+    /// What is left to do.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Unscheduled::Refused(_) => "mend it first: `ankus check` says what is wrong",
+            Unscheduled::Unknown(_) => {
+                "give the properties with -P FILE or -D NAME=VALUE, and convert again"
+            }
+        }
+    }
+}
+
 /// What is converted to a graph of states or tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
@@ -168,6 +199,12 @@ impl Conversion {
 fn path_of(uri: &str) -> &str {
     let Some((_, rest)) = uri.split_once("://") else { return uri };
     rest.find('/').map_or("", |at| &rest[at..])
+}
+
+/// Whether the value of a property names others that are not known before a run.
+fn is_open(name: &str, properties: &BTreeMap<String, String>) -> bool {
+    let value = properties.get(name).filter(|value| value.contains("${"));
+    value.is_some_and(|value| resolve(value, properties).contains("${"))
 }
 
 /// A value with references to other properties resolved, as a submission does.

@@ -421,13 +421,18 @@ const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1
     <argument>https://me:planted-7@host/x</argument>
     <argument>--password</argument><argument>planted-21</argument><argument>-passphrase</argument><argument>planted-22</argument>
     <argument>https://me:planted-23@host/${wf:id()}</argument><argument>${pw}@${pwOfPw}</argument>
+    <argument>mysql -uroot -pPlanted-25 &lt; a.sql; mysqladmin -p'planted-26 a' flush</argument>
     <env-var>DB_PASSWORD=planted-8</env-var></shell>
+    <ok to="dump"/><error to="fail"/></action>
+  <action name="dump"><shell xmlns="uri:oozie:shell-action:1.0"><exec>/usr/bin/mysqldump</exec>
+    <argument>-uroot</argument><argument>-pplanted-27</argument><argument>shop</argument></shell>
     <ok to="java"/><error to="fail"/></action>
   <action name="java"><java><main-class>org.Main</main-class><java-opts>-Dpassword=planted-9</java-opts>
     <arg>-Djavax.net.ssl.keyStorePassword=planted-10</arg></java>
     <ok to="hive"/><error to="fail"/></action>
   <action name="hive"><hive2 xmlns="uri:oozie:hive2-action:1.0"><jdbc-url>jdbc:hive2://h:1/db;password=planted-11</jdbc-url>
-    <password>planted-12</password><script>a.q</script><param>password=planted-13</param></hive2>
+    <password>planted-12</password><script>a.q</script><param>password=planted-13</param>
+    <argument>-p</argument><argument>planted-28</argument></hive2>
     <ok to="sqoop"/><error to="fail"/></action>
   <action name="sqoop"><sqoop xmlns="uri:oozie:sqoop-action:1.0"><command>import --connect jdbc:x --password planted-14</command></sqoop>
     <ok to="sub"/><error to="fail"/></action>
@@ -467,7 +472,7 @@ fn no_secret_is_written_down() {
         let all = texts_below(&out);
         assert!(all.iter().any(|text| text.contains("load.sh")), "{target} has the application");
         for text in [printed, said].into_iter().chain(all) {
-            let lines = text.lines().filter(|line| line.contains("planted-"));
+            let lines = text.lines().filter(|line| line.to_lowercase().contains("planted-"));
             lines.for_each(|line| seen.push_str(&format!("{target}: {line}\n")));
         }
     }

@@ -159,3 +159,31 @@ fn modes_of_files_are_those_that_the_tools_read() {
         .collect();
     assert_eq!(outcomes, ["exact", "approximate"]);
 }
+
+/// What is too long for one argument of a shell stands in a file beside the DAG.
+#[test]
+fn long_commands_are_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let argument = format!("<argument>{}/${{day}}</argument>", "x".repeat(120));
+    let text = format!(
+        "<workflow-app name='long' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec>{}<file>a.sh</file></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>",
+        argument.repeat(900)
+    );
+    written(folder.path(), "workflow.xml", &text);
+    for target in ["airflow", "prefect"] {
+        let out = shown(&folder.path().join(target));
+        let app = shown(&folder.path().join("workflow.xml"));
+        let arguments =
+            ["convert", "-D", "day=1", &app, "-o", &out, "--to", target, "--allow", "*"];
+        let done = Command::new(env!("CARGO_BIN_EXE_ankus")).args(arguments).output();
+        assert!(done.expect("the binary is built").status.success());
+    }
+    let read = |path: &str| std::fs::read_to_string(folder.path().join(path)).expect("a file");
+    let dag = read("airflow/dags/long.py");
+    assert!(dag.contains("bash_command=\"long_1.sh\"") && dag.contains("\"day\": \"1\""), "{dag}");
+    assert!(dag.contains("\"q\": el.quote"), "{dag}");
+    assert!(read("airflow/dags/long_1.sh").contains("{{ params.day | q }}"));
+    // Nine hundred arguments are all the same, and stand there once.
+    let flow = read("prefect/flows/long.py");
+    assert!(flow.len() < 200_000, "{}", flow.len());
+}

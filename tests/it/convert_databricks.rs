@@ -100,6 +100,65 @@ fn what_no_reference_says_fails_and_says_so() {
     assert!(!report.contains("hunter22"), "{report}");
 }
 
+/// Braces of a text are none of a reference, where a program of the bundle is given it.
+#[test]
+fn braces_are_no_references() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = FORKED
+        .replace("${input}", "{{ ds }} $${concat('{', '{x}}')} {{{ @{secret:a/b}")
+        .replace("failed: ", "failed {{ x }}: ");
+    written(folder.path(), "workflow.xml", &text);
+    let out = folder.path().join("out");
+    let path = shown(&folder.path().join("workflow.xml"));
+    let (code, lost, _) = convert(&[&path, "-o", &shown(&out), "-D", "mode=full"]);
+    assert_eq!(code, 0, "{lost}");
+    let text = std::fs::read_to_string(out.join("resources/load.job.yml")).expect("a file");
+    assert!(text.contains("{@{}{ ds }}") && text.contains("failed {@{}{ x }}"), "{text}");
+    let Some(python) = python() else { return };
+    assert_eq!(asked(&python, &[&shown(&out)])["errors"], json!({}));
+    // The program takes them for what they were.
+    let script = "import sys, yaml\njobs = yaml.safe_load(open(sys.argv[1]))['resources']['jobs']\nfor task in jobs['load']['tasks']:\n    if task['task_key'] == 'a':\n        print(task['spark_python_task']['parameters'][-1], end='')";
+    let job = shown(&out.join("resources/load.job.yml"));
+    let last = Command::new(&python).args(["-c", script, &job]).output().expect("Python starts");
+    let last = String::from_utf8_lossy(&last.stdout).into_owned();
+    let done = Command::new(&python)
+        .arg(out.join("src/run.py"))
+        .args(["printf", "%s", &last])
+        .output()
+        .expect("Python starts");
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(
+        said,
+        "{{ ds }} ${{x}} {{{ @{secret:a/b}",
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+/// Commands are refused where a service does not take them whole.
+#[test]
+fn commands_that_are_too_long_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", &FORKED.replace("${input}", &"x".repeat(11_000)));
+    let path = shown(&folder.path().join("workflow.xml"));
+    for (target, reason) in [
+        ("databricks", "a task takes 10,000 bytes of parameters at most"),
+        ("step-functions", "a step of EMR takes 10,240 characters at most"),
+    ] {
+        let out = folder.path().join(target);
+        let (code, lost, _) = crate::convert::convert(&[
+            &path,
+            "-o",
+            &shown(&out),
+            "-D",
+            "mode=full",
+            "--to",
+            target,
+        ]);
+        assert!(code == 1 && lost.contains(reason), "{target}: {lost}");
+    }
+}
+
 #[test]
 fn the_corpus_becomes_jobs_that_are_valid_and_end_as_their_workflows() {
     let Some(corpus) = shared("ANKUS_CORPUS", "corpus") else { return };

@@ -42,6 +42,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
     let names = Names {
         phase,
         texts: &texts,
+        is_open: &|_| false,
         is_secret: &|_| false,
         constants: &constants,
         data: &data,

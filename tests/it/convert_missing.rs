@@ -118,8 +118,9 @@ fn what_a_bundle_and_a_coordinator_give_reaches_the_workflow() {
     for part in [
         "\"table\": \"users\",",
         "load.sh {{ params.table | q }}",
+        "oozie.SubWorkflow(",
         "trigger_dag_id=\"tell-all\"",
-        "            **PARAMS,\n            \"at\": \"{{ oozie.nominal_time() }}\",\n            \"table\": \"{{ params.table }}\",\n            \"what\": \"done\",\n",
+        "        conf={\n            \"at\": \"{{ oozie.nominal_time() }}\",\n            \"table\": \"{{ params.table }}\",\n            \"what\": \"done\",\n",
     ] {
         assert!(dag.contains(part), "{part} in\n{dag}");
     }
@@ -195,5 +196,53 @@ fn reports_say_why_nothing_is_scheduled_or_started() {
         ] {
             assert!(lost.contains(part), "{target}: {part} in\n{lost}");
         }
+    }
+}
+
+/// A sub-workflow may lie below the application that starts it, wherever that is.
+#[test]
+fn sub_workflows_of_the_own_folder_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let app = folder.path().join("app");
+    let workflow = "<workflow-app name='outer' xmlns='uri:oozie:workflow:0.5'><start to='sub'/><action name='sub'><sub-workflow><app-path>${wf:appPath()}/inner</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(&app, "workflow.xml", workflow);
+    let inner = LOAD.replace("${mode eq 'full'}", "true");
+    written(&app, "inner/workflow.xml", &inner.replacen("name=\"load\"", "name=\"within\"", 1));
+    for properties in ["", "oozie.wf.application.path=hdfs://nn/somewhere/else\n"] {
+        written(&app, "job.properties", properties);
+        for target in ["airflow", "step-functions", "argo", "prefect", "databricks"] {
+            let out = folder.path().join("out").join(target);
+            let (_, lost, _) = convert(&[&shown(&app), "--to", target, "-o", &shown(&out)]);
+            assert!(!lost.contains("sub-workflow.app-path"), "{target}: {lost}");
+            assert!(texts_below(&out).iter().any(|text| text.contains("within")), "{target}");
+        }
+    }
+    // It is given the parameters of the run.
+    let dag = std::fs::read_to_string(folder.path().join("out/airflow/dags/outer.py"));
+    let dag = dag.expect("it was written");
+    assert!(dag.contains("sub = oozie.SubWorkflow("), "{dag}");
+}
+
+/// The default of a parameter may name what a run alone is given.
+#[test]
+fn defaults_that_name_other_properties_are_filled_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app name='filled' xmlns='uri:oozie:workflow:0.5'><parameters><property><name>where</name><value>in ${region}</value></property></parameters><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec><argument>${where}</argument></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "workflow.xml", workflow);
+    let carried = |target: &str| {
+        let out = folder.path().join("out").join(target);
+        let app = shown(&folder.path().join("workflow.xml"));
+        let (_, lost, _) = convert(&[&app, "--to", target, "-o", &shown(&out)]);
+        (lost, texts_below(&out).concat())
+    };
+    let reason = "its default names properties that only a run knows";
+    for (target, code) in
+        [("airflow", "el.conf(params, 'where')"), ("prefect", "el.conf(run.params, \"where\")")]
+    {
+        let (lost, text) = carried(target);
+        assert!(text.contains(code) && !lost.contains(reason), "{target}: {lost}{text}");
+    }
+    for target in ["step-functions", "argo", "databricks"] {
+        assert!(carried(target).0.contains(reason), "{target}");
     }
 }

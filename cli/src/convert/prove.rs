@@ -15,7 +15,7 @@ use ankus::analysis::Analysis;
 use ankus::carry::airflow::{dag_id, python};
 use ankus::carry::prefect::flow_name;
 use ankus::carry::report::{Difference, Replay};
-use ankus::carry::{Conversion, Output, Target, idioms, model};
+use ankus::carry::{Conversion, Output, Target, Unscheduled, idioms, model};
 use ankus::ir::workflow::Details;
 use ankus::settings::secrets::Secrets;
 use ankus_engine::host::files::FileUri;
@@ -158,7 +158,7 @@ fn of_unit(
 ) -> Result<Vec<Trial>, String> {
     let words = |report: miette::Report| report.to_string();
     let Some(workflow) = &unit.workflow else {
-        return Err("its workflow does not lie around it".to_owned());
+        return Err("its workflow is not among the converted files".to_owned());
     };
     if looks_at_files(workflow) {
         return Err("its decisions look at files, which are only known here".to_owned());
@@ -170,7 +170,7 @@ fn of_unit(
     let mut conf: BTreeMap<String, String> = BTreeMap::new();
     let mut own = Given { define: define.clone(), ..given.clone() };
     if let Some((coordinator, definition)) = &unit.coordinator {
-        let definition = definition.as_ref().map_err(Clone::clone)?;
+        let definition = definition.as_ref().map_err(Unscheduled::reason)?;
         define.extend(unit.properties.clone());
         let coordinated = Given { define: define.clone(), ..given.clone() };
         let path = &coordinator.found.path;

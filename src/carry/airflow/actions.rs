@@ -157,7 +157,7 @@ impl Printer<'_> {
             let (path, name) = split_name(text);
             let path = self.absolute(path);
             lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
-            let reason = "the file lies beside the command, which has to be told of it";
+            let reason = "the file is fetched beside the command, which is not told to read it";
             self.differs(scalar.span(), reason, "check that the tool reads it");
         }
     }
@@ -220,7 +220,7 @@ impl Printer<'_> {
                 let dirs_only = option("dir-files").is_some_and(|t| t.known() == Some("false"));
                 let deep = if operation.recursive { " -R" } else { "" };
                 if !operation.recursive && !dirs_only {
-                    let reason = "files directly in the folder keep what they have";
+                    let reason = "files directly in the folder are not changed";
                     self.differs(operation.tag, reason, "add a line with `/*` where they matter");
                 }
                 let value = match (&*operation.kind, value.unwrap_or_default()) {
@@ -537,7 +537,7 @@ impl Printer<'_> {
         };
         let text = words.as_ref().map(|words| self.say(words).jinja()).unwrap_or_default();
         if let (true, Some(words)) = (plain, words) {
-            let reason = "mails of Airflow are HTML: the text stands in <pre>";
+            let reason = "Airflow sends HTML: the text is put into <pre>";
             self.differs(words.span(), reason, "");
         }
         let text = if plain { format!("<pre>{text}</pre>") } else { text };
@@ -618,20 +618,23 @@ impl Printer<'_> {
                 is_passed_on(name, secrets) && conf.iter().all(|(own, _)| own != *name)
             });
             let given = given.map(|(name, text)| (name.clone(), Value::text(text.jinja())));
-            let mut all = vec![(String::new(), Value::code("PARAMS"))];
-            all.extend(given);
+            let mut all: Vec<_> = given.collect();
             all.append(&mut conf);
             conf = all;
         }
-        let conf = Value::Dict(conf);
         self.uses_params |= propagate_configuration.is_some();
-        let given = vec![
-            ("trigger_dag_id".to_owned(), Value::text(dag)),
-            ("conf".to_owned(), conf),
-            ("wait_for_completion".to_owned(), Value::code("True")),
-            ("poke_interval".to_owned(), Value::code("30")),
-        ];
-        (self.standard("trigger_dagrun", "TriggerDagRunOperator"), given)
+        let mut given = vec![("trigger_dag_id".to_owned(), Value::text(dag))];
+        if propagate_configuration.is_none() || !conf.is_empty() {
+            given.push(("conf".to_owned(), Value::Dict(conf)));
+        }
+        given.push(("wait_for_completion".to_owned(), Value::code("True")));
+        given.push(("poke_interval".to_owned(), Value::code("30")));
+        let class = match propagate_configuration {
+            // It adds the parameters of the run.
+            Some(_) => "oozie.SubWorkflow".to_owned(),
+            None => self.standard("trigger_dagrun", "TriggerDagRunOperator"),
+        };
+        (class, given)
     }
 }
 

@@ -38,15 +38,15 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[Member]) -> 
                     ledger.whole(member.span(), Outcome::Exact, reason, "");
                 }
                 _ => {
-                    let reason = "its coordinator does not lie around the bundle";
+                    let reason = "its coordinator is not among the converted files";
                     ledger.whole(member.span(), Outcome::None, reason, "convert it by itself");
                 }
             }
         }
     }
     if let Some(kick_off) = &bundle.kick_off {
-        let reason = "what is converted runs as soon as it is there";
-        let remedy = "bring it there, or unpause it, at this time";
+        let reason = "converted coordinators run as soon as they are deployed";
+        let remedy = "deploy or unpause them at that time";
         ledger.claim(kick_off.span(), Outcome::Approximate, reason, remedy);
     }
     let entries = ledger.entries(analysis.source());

@@ -6,7 +6,7 @@ use super::schedule::{pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, Version, dag_id};
 use crate::carry::joined::Writer;
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, idioms, instances, missing, path_of};
+use crate::carry::{Unscheduled, claims, idioms, instances, missing, path_of};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -47,7 +47,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Nothing is known of when it runs.
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str, dag: &mut Dag) {
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled, dag: &mut Dag) {
         dag.arguments.push(("schedule".to_owned(), Value::code("None")));
         claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
@@ -134,7 +134,7 @@ impl<'a> Printer<'a> {
                         self.ledger.claim(span, Outcome::None, reason, remedy);
                     }
                     Execution::LastOnly | Execution::None => {
-                        let reason = "runs that are passed over begin, and skip their tasks";
+                        let reason = "runs that are too late still start, and skip their tasks";
                         self.ledger.claim(span, Outcome::Approximate, reason, "");
                     }
                 },
@@ -195,6 +195,7 @@ impl<'a> Printer<'a> {
                 dag.before.push(format!("{name} = {}", dataset.print(0)));
             }
             let own = identifier(&event.name);
+            self.lengths.insert(own.clone(), instances::length(event, definition));
             let code = format!("{}_DATA", own.to_uppercase());
             let mut given = vec![(String::new(), Value::code(&name))];
             let looks = window.iter().any(|(_, value)| {
@@ -492,7 +493,7 @@ impl<'a> Printer<'a> {
         let known = known.trim_end_matches("/workflow.xml");
         let name =
             dag_id(known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']));
-        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let reason = "its workflow is not among the converted files, and is started by its name";
         let remedy = "convert the workflow as well, and give the DAG this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let texts = self.texts.iter();

@@ -173,6 +173,8 @@ pub struct Names<'a> {
     pub texts: &'a BTreeMap<String, Text>,
     /// Whether the value of a property is a secret.
     pub is_secret: &'a dyn Fn(&str) -> bool,
+    /// Whether the value of a property names others that a run alone knows.
+    pub is_open: &'a dyn Fn(&str) -> bool,
     /// Constant results of functions without parameters: `wf:name`.
     pub constants: &'a BTreeMap<&'static str, Text>,
     /// Code of data events, by name, and of the sensor that finds them.
@@ -382,6 +384,10 @@ impl Names<'_> {
 
     /// The code of a property of the job.
     fn property(&self, name: &str) -> String {
+        if (self.is_open)(name) && !(self.is_secret)(name) {
+            let values = self.word("params", "run.params");
+            return format!("el.text(el.conf({values}, {}))", quoted(name, '\''));
+        }
         if self.place == Place::Flow {
             let key = quoted(name, '\'');
             return match (self.is_secret)(name) {
@@ -474,14 +480,14 @@ impl Names<'_> {
                 return Some(("run.job_id()".to_owned(), true));
             }
             "wf:run" if self.place == Place::Flow => {
-                text.differs.push("it counts how often the flow run was begun again".to_owned());
+                text.differs.push("it counts how often the flow run was restarted".to_owned());
                 return Some(("run.rerun()".to_owned(), false));
             }
             "wf:user" | "coord:user" if self.place == Place::Flow => {
                 return Some((self.property("user.name"), true));
             }
             "wf:id" | "coord:actionId" => {
-                text.differs.push("the id is that of the DAG and its run in Airflow".to_owned());
+                text.differs.push("the id is made of the names of the DAG and its run".to_owned());
                 return Some(("oozie.job_id(dag_run)".to_owned(), true));
             }
             "wf:run" => {
@@ -522,7 +528,7 @@ impl Names<'_> {
             text.differs.push("the file is looked at when the task begins, by WebHDFS".to_owned());
         }
         if name == "coord:actualTime" {
-            text.differs.push("it is when the run began in Airflow".to_owned());
+            text.differs.push("it is the time at which the run began in Airflow".to_owned());
         }
         if name.starts_with("wf:error") || name == "wf:lastErrorNode" {
             let differs = "Airflow keeps no codes, and messages only in the log of the task";

@@ -14,10 +14,11 @@ mod operators;
 pub mod python;
 pub mod schedule;
 
+use super::claims::SecretArgument;
 use super::joined::Joined;
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
-use super::{Conversion, Output, claims, resolve};
+use super::{Conversion, Output, Unscheduled, claims, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, NodeId, Workflow};
@@ -83,7 +84,7 @@ pub struct Coordinated<'a> {
     /// Its text and what is known of it.
     pub analysis: &'a Analysis,
     /// As a server takes it, or why that is not known.
-    pub definition: Result<&'a Definition, &'a str>,
+    pub definition: Result<&'a Definition, &'a Unscheduled>,
     /// Included files with datasets that are not at hand.
     pub missing: &'a [String],
 }
@@ -144,7 +145,11 @@ struct Printer<'a> {
     /// The ledger of the text that is printed now.
     ledger: Ledger,
     /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, String>,
+    secret_arguments: BTreeMap<Span, SecretArgument>,
+    /// Commands that are too long to stand in the DAG, as files beside it.
+    scripts: Vec<Output>,
+    /// About how long the URIs of data events are, by the names that templates have for them.
+    lengths: BTreeMap<String, usize>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -178,6 +183,8 @@ pub fn convert(given: Given<'_>) -> Conversion {
         given,
         ledger: Ledger::new(tree),
         secret_arguments: BTreeMap::new(),
+        scripts: Vec::new(),
+        lengths: BTreeMap::new(),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -215,7 +222,9 @@ pub fn convert(given: Given<'_>) -> Conversion {
         true => Vec::new(),
         false => {
             let text = printer.print(dag);
-            vec![Output { path: format!("dags/{}.py", given.name), text }]
+            let mut outputs = vec![Output { path: format!("dags/{}.py", given.name), text }];
+            outputs.append(&mut printer.scripts);
+            outputs
         }
     };
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
@@ -246,8 +255,8 @@ struct Dag {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return self.hide(scalar.span(), &name);
+        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return Text::literal(&argument.before).then(self.hide(scalar.span(), &argument.name));
         }
         // What the text gives away is left out.
         let shown = self.given.secrets.text(scalar.as_str());
@@ -260,7 +269,7 @@ impl<'a> Printer<'a> {
     }
 
     fn leave_out(&mut self, span: Span) {
-        let reason = "a secret stands in it, which is not written down again";
+        let reason = "it contains a secret, which is left out of the output";
         let remedy = "put it into a connection or a variable of Airflow";
         self.ledger.claim(span, Outcome::None, reason, remedy);
     }
@@ -290,10 +299,12 @@ impl<'a> Printer<'a> {
     fn compile(&mut self, source: &str) -> Text {
         let secrets = self.given.secrets;
         let is_secret = |name: &str| secrets.covers(name);
+        let is_open = |name: &str| super::is_open(name, self.given.properties);
         let names = Names {
             phase: self.phase,
             texts: &self.texts,
             is_secret: &is_secret,
+            is_open: &is_open,
             constants: &self.constants,
             data: &self.data,
             tasks: &self.tasks,
@@ -390,20 +401,23 @@ impl<'a> Printer<'a> {
         if !dag.task_arguments.is_empty() {
             arguments.push(("default_args".to_owned(), Value::Dict(dag.task_arguments)));
         }
-        let params = self.params(&format!("{before}{body}"));
+        // What stands in files beside the DAG needs the same.
+        let scripts: String = self.scripts.iter().map(|script| script.text.as_str()).collect();
+        let params = self.params(&format!("{before}{body}{scripts}"));
         if !params.is_empty() || self.uses_params {
             before.push_str(&format!("PARAMS = {}\n", Value::Dict(params).print(0)));
             arguments.push(("params".to_owned(), Value::code("PARAMS")));
         }
-        for (at, found) in body.match_indices("var.value.") {
-            let rest = &body[at + found.len()..];
+        let rendered = format!("{body}{scripts}");
+        for (at, found) in rendered.match_indices("var.value.") {
+            let rest = &rendered[at + found.len()..];
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             self.variables.insert(rest[..end.unwrap_or(rest.len())].to_owned());
         }
         let strict = Value::code("jinja2.StrictUndefined");
         arguments.push(("template_undefined".to_owned(), strict));
-        let uses = |name: &str| format!("{before}{body}").contains(name);
-        let all = format!("{before}{body}");
+        let all = format!("{before}{rendered}");
+        let uses = |name: &str| all.contains(name);
         let el = names_helper(&all, "el", include_str!("../python/oozie_el.py"));
         let own =
             concat!(include_str!("oozie_airflow.py"), include_str!("../python/oozie_data.py"));

@@ -2,9 +2,10 @@
 //!
 //! An action that an operator cannot do as it is stays a command on the worker, and the ledger says why.
 
-use super::Printer;
 use super::expression::{Part, Text};
 use super::python::Value;
+use super::{Output, Printer};
+use crate::carry::commands::LONGEST_ARGUMENT;
 use crate::carry::ledger::Outcome;
 use crate::ir::workflow::{Body, Details};
 
@@ -81,6 +82,7 @@ impl Printer<'_> {
         let mut given = Vec::new();
         match migration.operator(&kind) {
             "ssh" => {
+                self.claim_length(body, &lines);
                 let connection = migration.connection("ssh").to_owned();
                 given.push(("ssh_conn_id".to_owned(), Value::text(connection)));
                 given.push(("command".to_owned(), script(lines)));
@@ -91,6 +93,7 @@ impl Printer<'_> {
                 (self.import("airflow.providers.ssh.operators.ssh", "SSHOperator"), given)
             }
             "kubernetes" => {
+                self.claim_length(body, &lines);
                 let connection = migration.connection("kubernetes");
                 let own = migration.image(&kind).or_else(|| migration.image("hadoop"));
                 let image = own.unwrap_or(crate::carry::HADOOP_IMAGE);
@@ -109,13 +112,45 @@ impl Printer<'_> {
                 (self.import(module, "KubernetesPodOperator"), given)
             }
             _ => {
-                given.push(("bash_command".to_owned(), script(lines)));
+                let command = self.command_or_file(lines);
+                given.push(("bash_command".to_owned(), command));
                 if !secrets.is_empty() {
                     given.push(("append_env".to_owned(), Value::code("True")));
                     given.push(("env".to_owned(), Value::Dict(secrets)));
                 }
                 (self.standard("bash", "BashOperator"), given)
             }
+        }
+    }
+
+    /// A command of `bash`; one that is too long for an argument goes to a file beside the DAG, which the operator renders and runs.
+    fn command_or_file(&mut self, lines: Vec<String>) -> Value {
+        let command = script(lines);
+        let (Value::Text(text) | Value::Lines(text)) = &command else { return command };
+        if self.length(text) <= LONGEST_ARGUMENT {
+            return command;
+        }
+        let file = format!("{}_{}.sh", self.given.name, self.scripts.len() + 1);
+        let text = format!("{}\n", text.trim_end_matches('\n'));
+        self.scripts.push(Output { path: format!("dags/{file}"), text });
+        Value::Text(file)
+    }
+
+    /// About how long a command is once the folders of its data stand in it.
+    fn length(&self, command: &str) -> usize {
+        let data = self.lengths.iter().map(|(name, length)| {
+            let uses = command.matches(&format!("oozie.uris({name})")).count();
+            uses.saturating_mul(*length)
+        });
+        data.fold(command.len(), usize::saturating_add)
+    }
+
+    /// Says where a command that is too long for one argument cannot go to a file.
+    fn claim_length(&mut self, body: &Body, lines: &[String]) {
+        if self.length(&lines.join("\n")) > LONGEST_ARGUMENT {
+            let reason = "the command is too long for one argument of a shell";
+            let remedy = "put the arguments into a file that the program reads";
+            self.ledger.claim(body.tag, Outcome::None, reason, remedy);
         }
     }
 

@@ -207,7 +207,7 @@ fn stepped(from: i64, step: i64, last: i64) -> String {
 fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable, String> {
     let cron = unix(cron)?;
     let differs = (!schedule.zone.is_fixed()).then(|| {
-        "the server moves some runs by an hour while the zone is on another clock than at the start"
+        "the server shifts some runs by an hour while daylight saving time differs from that at the start"
             .to_owned()
     });
     let value = cron_call(&cron, "UTC");

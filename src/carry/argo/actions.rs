@@ -242,7 +242,7 @@ impl Printer<'_> {
                 self.lack = None;
             }
             if let Some(span) = propagate_configuration {
-                let reason = "what is passed on are the parameters that are known now";
+                let reason = "only parameters that are known at conversion are passed on";
                 self.differs(*span, reason, "");
                 pairs = self.propagated();
             }

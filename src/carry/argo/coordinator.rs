@@ -9,7 +9,7 @@ use crate::carry::commands::Commands;
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
 use crate::carry::yaml::{Yaml, map, named, text};
-use crate::carry::{claims, missing};
+use crate::carry::{Unscheduled, claims, missing};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
@@ -128,7 +128,7 @@ impl<'a> Printer<'a> {
         self.start_workflow(coordinator)
     }
 
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
         claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
@@ -139,7 +139,7 @@ impl<'a> Printer<'a> {
         for scalar in parts.into_iter().chain(rest).flatten() {
             match &found {
                 Ok(times) => {
-                    let reason = "of the times that passed while nothing ran, only the latest of a day is made up";
+                    let reason = "of the nominal times missed while the controller was down, only the latest of the last day is run";
                     let remedy = "submit the template with the `nominal-time` of the others";
                     self.differs(scalar.span(), times.differs.unwrap_or(reason), remedy);
                 }
@@ -186,16 +186,16 @@ impl<'a> Printer<'a> {
                     self.differs(span, reason, "");
                 }
                 ("execution", Execution::Fifo) => {
-                    let reason =
-                        "runs are let in by when they were made, not by their nominal times";
+                    let reason = "waiting runs start in the order of their creation, not of their nominal times";
                     self.differs(span, reason, "");
                 }
                 ("execution", Execution::LastOnly) => {
-                    let reason = "of missed runs the latest alone is made up, but those that wait for others all run";
+                    let reason = "of missed runs only the latest is made up, but all runs that wait for others are started";
                     self.differs(span, reason, "");
                 }
                 ("execution", Execution::None) => {
-                    let reason = "late is what is made up, not what waits for data";
+                    let reason =
+                        "only runs that are made up count as late, not those that wait for data";
                     self.differs(span, reason, "");
                 }
                 ("execution", _) => {
@@ -334,7 +334,7 @@ impl<'a> Printer<'a> {
         let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
         let known = known.trim_end_matches("/workflow.xml");
         let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
-        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let reason = "its workflow is not among the converted files, and is started by its name";
         let remedy = "convert the workflow as well, and give its template this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let hidden = &self.hidden;
@@ -382,7 +382,12 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
             let index = format!("int(floor(({months}) / {every}))");
             (index, format!("date('{start}').AddDate(0, (i + #) * {every}, 0)"))
         }
-        _ => return Err("months, and days of a zone, are not counted from there".to_owned()),
+        _ => {
+            return Err(
+                "steps of months, or of days in a zone with clock changes, are not computed there"
+                    .to_owned(),
+            );
+        }
     };
     let list = match &event.instances {
         Instances::Range(first, last) => {

@@ -407,7 +407,7 @@ impl Names<'_> {
             }
             "coord:nominalTime" => Some((NOMINAL.to_owned(), Kind::Time)),
             "coord:actualTime" => {
-                text.differs.push("it is when the run was made".to_owned());
+                text.differs.push("it is the time at which the run was created".to_owned());
                 Some(("date(workflow.creationTimestamp).UTC()".to_owned(), Kind::Time))
             }
             "coord:dateOffset" => {

@@ -9,6 +9,7 @@ pub mod expression;
 mod graph;
 pub(super) mod schedule;
 
+use super::claims::SecretArgument;
 use super::ledger::{Ledger, Outcome};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
@@ -62,7 +63,7 @@ struct Printer<'a> {
     /// The ledger of the text that is printed now.
     ledger: Ledger,
     /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, String>,
+    secret_arguments: BTreeMap<Span, SecretArgument>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -131,8 +132,8 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return self.hide(scalar.span(), &name);
+        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return Text::literal(&argument.before).then(self.hide(scalar.span(), &argument.name));
         }
         let shown = self.given.secrets.text(scalar.as_str());
         let text = self.compile(&shown);
@@ -140,7 +141,7 @@ impl<'a> Printer<'a> {
             self.judge(scalar.span(), &text);
             return text;
         }
-        let reason = "a secret stands in it, which is not written down again";
+        let reason = "it contains a secret, which is left out of the output";
         let remedy = "read it from a Secret of Kubernetes";
         self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
         text
@@ -219,7 +220,8 @@ impl<'a> Printer<'a> {
             }
             return None;
         }
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS);
+        let defaults = (self.given.properties, claims::Defaults::AsWritten);
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {

@@ -25,7 +25,7 @@ pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> 
             crons: vec![unix(cron)?],
             zone: "UTC".to_owned(),
             differs: (!schedule.zone.is_fixed()).then_some(
-                "the server moves some runs by an hour while the zone is on another clock than at the start",
+                "the server shifts some runs by an hour while daylight saving time differs from that at the start",
             ),
         }),
         Frequency::Every { count, unit, end_of } => {

@@ -1,6 +1,6 @@
 //! What actions do, as the tasks that Databricks has: Spark and SQL as such, all else as a command on the driver of a cluster.
 
-use super::expression::printed;
+use super::expression::{READ, is_sheltered, printed};
 use super::{Printer, key, program};
 use crate::carry::claims;
 use crate::carry::commands::Commands;
@@ -11,11 +11,19 @@ use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation};
 use crate::source::Span;
 
+/// Bytes of the parameters of a task, as JSON.
+const MOST_PARAMETERS: usize = 10_000;
+
 const CLUSTER: &str = "the cluster of the job stands for it";
 
-/// Whether a text names a secret, which is read by a program alone.
-pub(super) fn is_hidden(text: &str) -> bool {
+/// Whether a text names a secret, which is read by a program of `src/` alone.
+fn is_hidden(text: &str) -> bool {
     text.contains("@{secret:")
+}
+
+/// Whether a program of `src/` alone reads a text as it is meant.
+pub(super) fn is_for_programs(text: &str) -> bool {
+    is_hidden(text) || is_sheltered(text)
 }
 
 impl Commands for Printer<'_> {
@@ -106,7 +114,29 @@ impl Printer<'_> {
         }
         let command = self.command_of(body)?;
         words.extend(command.texts("\n"));
+        let bytes: usize = words.iter().map(|word| printed(word).len() + 4).sum();
+        if bytes > MOST_PARAMETERS {
+            let reason = "a task takes 10,000 bytes of parameters at most";
+            let remedy = "put the arguments into a file that the program reads";
+            self.ledger.claim(body.tag, Outcome::None, reason, remedy);
+            self.lack.get_or_insert_with(|| reason.to_owned());
+        }
         Some(program("run", &words))
+    }
+
+    /// A text for a field of a task that is no program of `src/`.
+    fn field(&mut self, scalar: &Scalar) -> String {
+        let said = printed(&self.say(scalar));
+        if is_for_programs(&said) {
+            let reason = match is_hidden(&said) {
+                true => "the secret is known to programs of this conversion alone",
+                false => READ,
+            };
+            let remedy = "let the program read it from a secret scope or a file";
+            self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+            self.lack.get_or_insert_with(|| reason.to_owned());
+        }
+        said
     }
 
     /// The file of a path that has to lie in the volume of the bundle.
@@ -165,9 +195,9 @@ impl Printer<'_> {
             self.ledger.claim(opts.span(), Outcome::None, reason, remedy);
         }
         let file = self.artifact(jar.as_deref()?, "artifacts")?;
-        let words: Vec<String> = arguments.iter().map(|word| printed(&self.say(word))).collect();
+        let words: Vec<String> = arguments.iter().map(|word| self.field(word)).collect();
         let words = words.into_iter().map(text).collect();
-        let class = class.as_deref().map(|class| printed(&self.say(class)));
+        let class = class.as_deref().map(|class| self.field(class));
         let task = match (class, file.ends_with(".py")) {
             (_, true) => {
                 let task = map([("python_file", text(file))]).and_some("parameters", words);
@@ -213,7 +243,7 @@ impl Printer<'_> {
         let file = self.artifact(script.as_deref()?, "scripts")?;
         let mut pairs: Vec<(String, Yaml)> = Vec::new();
         for param in params {
-            let said = printed(&self.say(param));
+            let said = self.field(param);
             let Some((name, value)) = said.split_once('=') else {
                 self.lack = Some("a parameter of the script has no `=`".to_owned());
                 return None;
@@ -282,7 +312,7 @@ impl Printer<'_> {
         });
         let mut pairs: Vec<(String, String)> = Vec::new();
         if let Some(span) = propagate_configuration {
-            let reason = "what is passed on are the parameters that are known now";
+            let reason = "only parameters that are known at conversion are passed on";
             self.differs(*span, reason, "");
             pairs = self.propagated();
         }
@@ -298,6 +328,11 @@ impl Printer<'_> {
                 let reason = "a secret is not passed on";
                 let remedy = "the job takes it from a scope of its own";
                 self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
+                continue;
+            }
+            if is_for_programs(&value) {
+                let remedy = "let the job that is started have it as a default";
+                self.ledger.whole(property.span, Outcome::None, READ, remedy);
                 continue;
             }
             pairs.retain(|(other, _)| *other != name);
@@ -343,7 +378,7 @@ impl Printer<'_> {
         let mut pairs: Vec<(String, String)> =
             whole.map(|(name, said)| (name, printed(&said))).collect();
         pairs.dedup_by(|one, other| one.0 == other.0);
-        pairs.retain(|(_, value)| !is_hidden(value));
+        pairs.retain(|(_, value)| !is_for_programs(value));
         pairs
     }
 

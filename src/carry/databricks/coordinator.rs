@@ -1,14 +1,13 @@
 //! Coordinators: what starts a run, and what the workflow is given.
 
 use super::Printer;
-use super::expression::printed;
+use super::expression::{READ, is_sheltered, printed};
 use crate::carry::airflow::Coordinated;
 use crate::carry::argo::schedule::times;
-use crate::carry::claims;
 use crate::carry::ledger::Outcome;
-use crate::carry::missing;
 use crate::carry::text::Text;
 use crate::carry::yaml::{Yaml, map, text};
+use crate::carry::{Unscheduled, claims, missing};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{Definition, Execution};
 use ankus_lang::el::Phase;
@@ -49,7 +48,7 @@ impl<'a> Printer<'a> {
         self.start_workflow(coordinator)
     }
 
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
         claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
@@ -66,8 +65,7 @@ impl<'a> Printer<'a> {
             let Some(scalar) = scalar else { continue };
             match &found {
                 Ok((_, _, differs)) => {
-                    let reason =
-                        "times that passed while the job was not there or paused are not made up";
+                    let reason = "nominal times that pass while the job is missing or paused are not run later";
                     let remedy = "run a backfill with `nominal_time` and `nominal_date`";
                     self.approximate(scalar.span(), differs.unwrap_or(reason), remedy);
                 }
@@ -192,13 +190,15 @@ impl<'a> Printer<'a> {
         let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
         let known = known.trim_end_matches("/workflow.xml");
         let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
-        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let reason = "its workflow is not among the converted files, and is started by its name";
         let remedy = "convert the workflow as well, and give its job this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let texts = self.texts.iter().filter(|(_, text)| text.lacks.is_empty());
         let pairs = texts.map(|(name, text)| (super::key(name), printed(text)));
-        let pairs = pairs.filter(|(_, value)| !super::actions::is_hidden(value)).collect();
+        let pairs = pairs.filter(|(_, value)| !super::actions::is_for_programs(value)).collect();
         let lost = self.texts.values().flat_map(|text| &text.lacks).next().cloned();
+        let is_read = self.texts.values().any(|text| is_sheltered(&printed(text)));
+        let lost = lost.or_else(|| is_read.then(|| READ.to_owned()));
         let what = match lost {
             Some(why) => Self::refused(&why),
             None => self.starting(name, None, pairs),

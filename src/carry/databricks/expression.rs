@@ -132,6 +132,28 @@ pub(super) fn printed(text: &Text) -> String {
     parts.collect()
 }
 
+/// A literal for a program of `src/`: what Databricks would read as a reference is taken apart by `@{}`, which those programs leave out.
+pub(super) fn sheltered(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        out.push(c);
+        if matches!(c, '{' | '$' | '@') && letters.peek() == Some(&'{') {
+            out.push_str("@{}");
+        }
+    }
+    out
+}
+
+/// Whether a text has a literal that is taken apart.
+pub(super) fn is_sheltered(text: &str) -> bool {
+    text.contains("@{}")
+}
+
+/// Why such a text can be given to programs of `src/` alone.
+pub(super) const READ: &str =
+    "Databricks reads `{{` and `${` as references, and has no way to write them";
+
 /// Whether Databricks would read something into a text.
 pub(super) fn is_read(text: &str) -> bool {
     let names = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -145,9 +167,12 @@ impl Names<'_> {
             self.expression(template, nodes, written)
         });
         let mut text = compiled.unwrap_or_else(lacking);
-        let is_odd = |part: &Part| matches!(part, Part::Literal(text) if is_read(text));
-        if text.parts.iter().any(is_odd) {
-            text.lacks.push("Databricks takes `{{` and `${` for references of its own".to_owned());
+        for part in &mut text.parts {
+            if let Part::Literal(literal) = part
+                && is_read(literal)
+            {
+                *part = Part::Value((sheltered(literal), Kind::Text));
+            }
         }
         text
     }
@@ -183,6 +208,9 @@ impl Names<'_> {
                 Case::of(Condition::equal(&own, "true"))
             }
         };
+        if test.tests.iter().any(|test| is_sheltered(&test.left) || is_sheltered(&test.right)) {
+            text.lacks.push(READ.to_owned());
+        }
         (text, test)
     }
 
@@ -315,7 +343,7 @@ impl Names<'_> {
                 "{{job.repair_count}}".to_owned()
             }
             "wf:user" | "coord:user" => {
-                text.differs.push("it is the user who deployed the bundle".to_owned());
+                text.differs.push("the user is the one who deployed the bundle".to_owned());
                 "${workspace.current_user.short_name}".to_owned()
             }
             "wf:appPath" => self.variable("oozie.wf.application.path", text)?,
@@ -338,7 +366,8 @@ impl Names<'_> {
                 return Some(Value::Nominal);
             }
             "coord:actualTime" | "timestamp" => {
-                text.differs.push("it is when the job run began, with seconds".to_owned());
+                text.differs
+                    .push("it is the time at which the job run began, with seconds".to_owned());
                 "{{job.start_time.iso_datetime}}".to_owned()
             }
             "coord:formatTime" => {
@@ -380,7 +409,7 @@ fn told(base: Value, key: &str, text: &mut Text) -> Option<Value> {
         return None;
     }
     let key = if key.chars().all(fits) { key.to_owned() } else { format!("`{key}`") };
-    text.differs.push("a key that was not told is an error, not an empty text".to_owned());
+    text.differs.push("a key that was not captured is an error, not an empty text".to_owned());
     Some(Value::Text(format!("{{{{tasks.{task}.values.{key}}}}}")))
 }
 

@@ -2,4 +2,5 @@
 
 import sys
 
-raise RuntimeError(sys.argv[1])
+# `@{}` keeps apart what Databricks would read as a reference.
+raise RuntimeError(sys.argv[1].replace("@{}", ""))

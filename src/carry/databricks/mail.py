@@ -4,7 +4,9 @@ import smtplib
 import sys
 from email.message import EmailMessage
 
-host, sender, to, cc, bcc, subject, kind, body = sys.argv[1:]
+# `@{}` keeps apart what Databricks would read as a reference.
+words = [word.replace("@{}", "") for word in sys.argv[1:]]
+host, sender, to, cc, bcc, subject, kind, body = words
 mail = EmailMessage()
 mail["From"], mail["To"], mail["Subject"] = sender, to, subject
 if cc:

@@ -8,6 +8,7 @@ mod coordinator;
 mod expression;
 mod graph;
 
+use super::claims::SecretArgument;
 use super::ledger::{Ledger, Outcome};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
@@ -16,14 +17,14 @@ use crate::ir::Scalar;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
 use ankus_lang::el::Phase;
-use expression::{Names, TIMES, is_read, printed};
+use expression::{Names, TIMES, is_read, sheltered};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::text::{Kind, Text};
+use super::text::{Kind, Part, Text};
 
 const CREDENTIALS: (&str, &str) = (
-    "Databricks takes rights from who the job runs as",
+    "a job has the rights of the identity that it runs as",
     "give `run_as` a service principal with what it needs",
 );
 
@@ -33,7 +34,7 @@ struct Printer<'a> {
     /// The ledger of the text that is printed now.
     ledger: Ledger,
     /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, String>,
+    secret_arguments: BTreeMap<Span, SecretArgument>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -121,8 +122,8 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return self.hide(scalar.span(), &name);
+        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return Text::literal(&argument.before).then(self.hide(scalar.span(), &argument.name));
         }
         let shown = self.given.secrets.text(scalar.as_str());
         let text = self.names(|names, dialect| names.text(&shown, dialect));
@@ -130,7 +131,7 @@ impl<'a> Printer<'a> {
             self.judge(scalar.span(), &text);
             return text;
         }
-        let reason = "a secret stands in it, which is not written down again";
+        let reason = "it contains a secret, which is left out of the output";
         self.ledger.claim(scalar.span(), Outcome::None, reason, "read it from a secret scope");
         text
     }
@@ -210,7 +211,8 @@ impl<'a> Printer<'a> {
             }
             return None;
         }
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS);
+        let defaults = (self.given.properties, claims::Defaults::AsWritten);
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
@@ -296,7 +298,14 @@ fn cluster() -> Yaml {
 
 /// What runs a program of `src/`.
 fn program(name: &str, words: &[Text]) -> Yaml {
-    let words = words.iter().map(|word| text(printed(word))).collect();
+    let word = |word: &Text| {
+        let parts = word.parts.iter().map(|part| match part {
+            Part::Literal(literal) if is_read(literal) => sheltered(literal),
+            Part::Literal(text) | Part::Value((text, _)) => text.clone(),
+        });
+        text(parts.collect::<String>())
+    };
+    let words = words.iter().map(word).collect();
     let task = map([
         ("python_file", text(format!("../src/{name}.py"))),
         ("parameters", Yaml::List(words)),

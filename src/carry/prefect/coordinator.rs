@@ -8,7 +8,7 @@ use crate::carry::airflow::expression::{Part, Text as Code};
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, instances, missing};
+use crate::carry::{Unscheduled, claims, instances, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -55,7 +55,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Nothing is known of when it runs.
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
         claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
@@ -279,7 +279,7 @@ impl<'a> Printer<'a> {
         let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
         let known = known.trim_end_matches("/workflow.xml");
         let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
-        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let reason = "its workflow is not among the converted files, and is started by its name";
         let remedy = "convert the workflow as well, and give its flow this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let mut params = vec![(String::new(), Value::code("run.params"))];
@@ -321,7 +321,7 @@ fn times(definition: &Definition) -> Result<Times, String> {
     let (count, unit, end_of) = match &schedule.frequency {
         Frequency::Cron(cron) => {
             let differs = (!schedule.zone.is_fixed()).then_some(
-                "the server moves some runs by an hour while the zone is on another clock than at the start",
+                "the server shifts some runs by an hour while daylight saving time differs from that at the start",
             );
             return Ok(Times { schedule: of_cron(&unix(cron)?, "UTC"), differs });
         }

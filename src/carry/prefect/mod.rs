@@ -11,6 +11,7 @@ mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
 use super::airflow::python::{Value, identifier, transitions};
+use super::claims::SecretArgument;
 use super::ledger::{Ledger, Outcome};
 use super::text::Text;
 use super::{Conversion, Given, Output, claims, model};
@@ -22,7 +23,7 @@ use ankus_lang::el::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 
 const CREDENTIALS: (&str, &str) = (
-    "programs authenticate as the worker does that runs the flow",
+    "programs authenticate as the worker that runs the flow",
     "give the worker a keytab, or what else it needs",
 );
 
@@ -62,7 +63,7 @@ struct Printer<'a> {
     /// The ledger of the text that is printed now.
     ledger: Ledger,
     /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, String>,
+    secret_arguments: BTreeMap<Span, SecretArgument>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Code>,
@@ -138,8 +139,9 @@ impl<'a> Printer<'a> {
     }
 
     fn say_code(&mut self, scalar: &Scalar) -> Code {
-        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return self.secret(scalar.span(), &name);
+        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return Code::literal(&argument.before)
+                .then(self.secret(scalar.span(), &argument.name));
         }
         let shown = self.given.secrets.text(scalar.as_str());
         let text = self.code(&shown);
@@ -147,7 +149,7 @@ impl<'a> Printer<'a> {
             self.judge(scalar.span(), &text);
             return text;
         }
-        let reason = "a secret stands in it, which is not written down again";
+        let reason = "it contains a secret, which is left out of the output";
         let remedy = "read it from a Secret block of Prefect";
         self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
         text
@@ -182,10 +184,12 @@ impl<'a> Printer<'a> {
     fn code(&self, source: &str) -> Code {
         let secrets = self.given.secrets;
         let is_secret = |name: &str| secrets.covers(name);
+        let is_open = |name: &str| super::is_open(name, self.given.properties);
         let names = Names {
             phase: self.phase,
             texts: &self.texts,
             is_secret: &is_secret,
+            is_open: &is_open,
             constants: &self.constants,
             data: &self.data,
             tasks: &BTreeMap::new(),
@@ -211,7 +215,8 @@ impl<'a> Printer<'a> {
             }
             return false;
         }
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS);
+        let defaults = (self.given.properties, claims::Defaults::FilledIn);
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {

@@ -52,6 +52,9 @@ impl Commands for Printer<'_> {
     }
 }
 
+/// The longest command of a step.
+const LONGEST_STEP: usize = 10_240;
+
 impl Printer<'_> {
     /// A step of the cluster.
     pub(super) fn step(&self, name: &str, command: &Command) -> Value {
@@ -95,6 +98,11 @@ impl Printer<'_> {
             self.ledger.claim(span, Outcome::None, reason, remedy);
         }
         let command = self.command_of(body)?;
+        if command.length("; ") > LONGEST_STEP {
+            let reason = "a step of EMR takes 10,240 characters at most";
+            let remedy = "put the arguments into a file that the program reads";
+            self.ledger.claim(body.tag, Outcome::None, reason, remedy);
+        }
         Some(self.step(name, &command))
     }
 

@@ -8,7 +8,7 @@ use crate::carry::airflow::schedule::{usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
-use crate::carry::{claims, missing};
+use crate::carry::{Unscheduled, claims, missing};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
@@ -49,7 +49,7 @@ impl<'a> Printer<'a> {
         self.start_workflow(coordinator)
     }
 
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
         claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
@@ -61,8 +61,7 @@ impl<'a> Printer<'a> {
             let span = scalar.span();
             match &found {
                 Ok(_) => {
-                    let reason =
-                        "EventBridge makes up no times that passed before the schedule was there";
+                    let reason = "EventBridge starts no runs for nominal times before the schedule was created";
                     let remedy = "start executions with the `nominalTime` of those times";
                     self.ledger.claim(span, Outcome::Approximate, reason, remedy);
                 }
@@ -98,7 +97,7 @@ impl<'a> Printer<'a> {
                     self.differs(span, reason, "");
                 }
                 "execution" if execution == Execution::None => {
-                    let reason = "runs that are passed over begin, and end at once";
+                    let reason = "runs that are too late still start, and end at once";
                     self.differs(span, reason, "");
                 }
                 "execution" if execution == Execution::Fifo => {
@@ -263,7 +262,7 @@ impl<'a> Printer<'a> {
         let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
         let known = known.trim_end_matches("/workflow.xml");
         let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
-        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let reason = "its workflow is not among the converted files, and is started by its name";
         let remedy = "convert the workflow as well, and give the machine this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let input: serde_json::Map<_, _> =
@@ -291,7 +290,7 @@ fn expression(definition: &Definition) -> Result<(String, String), String> {
     match &schedule.frequency {
         Frequency::Cron(cron) => {
             if !schedule.zone.is_fixed() {
-                return Err("the server moves some runs by an hour while the zone is on another clock than at the start".to_owned());
+                return Err("the server shifts some runs by an hour while daylight saving time differs from that at the start".to_owned());
             }
             Ok((of_cron(cron)?, "UTC".to_owned()))
         }
@@ -360,12 +359,16 @@ fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
     let data = &event.dataset;
     let zone =
         ankus_lang::time::Zone::from_id(&data.timezone).map_err(|_| "its zone is not known")?;
-    let length = match data.unit {
-        Unit::Minute => 60_000,
-        Unit::Hour => 3_600_000,
-        Unit::Day if zone.is_fixed() => 86_400_000,
-        _ => return Err("JSONata cannot count in months, or in days of a zone".to_owned()),
-    };
+    let length =
+        match data.unit {
+            Unit::Minute => 60_000,
+            Unit::Hour => 3_600_000,
+            Unit::Day if zone.is_fixed() => 86_400_000,
+            _ => return Err(
+                "JSONata cannot compute steps of months, or of days in a zone with clock changes"
+                    .to_owned(),
+            ),
+        };
     if data.end_of != EndOf::None {
         return Err("JSONata cannot count from the ends of days or months".to_owned());
     }

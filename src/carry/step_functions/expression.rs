@@ -52,8 +52,9 @@ impl Text {
     pub fn field(&self) -> String {
         match self.known() {
             // A text that looks like JSONata must not be taken for it.
-            Some(text) if text.starts_with("{%") && text.ends_with("%}") => {
-                format!("{{% '{{' & {} %}}", quoted(&text[1..]))
+            Some(text) if text.starts_with("{%") || text.ends_with("%}") => {
+                let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+                format!("{{% {} & {} %}}", quoted(first), quoted(rest))
             }
             // Readers of the language take no other text that is empty, or longer than a line.
             Some(text) if !text.is_empty() && !text.contains(['\n', '\r']) => text.to_owned(),
@@ -407,7 +408,7 @@ impl Names<'_> {
             }
             "coord:nominalTime" => Some(("$nominal".to_owned(), Kind::Time)),
             "coord:actualTime" => {
-                text.differs.push("it is when the execution began".to_owned());
+                text.differs.push("it is the time at which the execution began".to_owned());
                 Some(("$toMillis($states.context.Execution.StartTime)".to_owned(), Kind::Time))
             }
             "coord:dateOffset" => {

@@ -10,6 +10,7 @@ pub mod expression;
 mod states;
 mod template;
 
+use super::claims::SecretArgument;
 use super::ledger::{Ledger, Outcome};
 use super::{Conversion, Given, Output, claims, model, resolve};
 use crate::analysis::Analysis;
@@ -39,7 +40,7 @@ struct Printer<'a> {
     /// The ledger of the text that is printed now.
     ledger: Ledger,
     /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, String>,
+    secret_arguments: BTreeMap<Span, SecretArgument>,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -120,8 +121,8 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        if let Some(name) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return self.hide(scalar.span(), &name);
+        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
+            return Text::literal(&argument.before).then(self.hide(scalar.span(), &argument.name));
         }
         let shown = self.given.secrets.text(scalar.as_str());
         let text = self.compile(&shown);
@@ -129,7 +130,7 @@ impl<'a> Printer<'a> {
             self.judge(scalar.span(), &text);
             return text;
         }
-        let reason = "a secret stands in it, which is not written down again";
+        let reason = "it contains a secret, which is left out of the output";
         let remedy = "read it from Secrets Manager where it is needed";
         self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
         text
@@ -219,7 +220,7 @@ impl<'a> Printer<'a> {
             Ok(machine) => Some(machine),
             Err(why) => {
                 let remedy = "close its forks: `ankus convert --to airflow` takes them as they are";
-                self.refuse(&format!("no Parallel state can say it: {why}"), remedy);
+                self.refuse(&format!("it does not fit into a Parallel state: {why}"), remedy);
                 None
             }
         }

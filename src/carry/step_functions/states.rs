@@ -37,6 +37,8 @@ struct Region<'a> {
     todo: Vec<NodeId>,
     /// The state that ends it, where a choice or a failure leads to its join.
     last: Option<String>,
+    /// The state that fails the run where an expression of an action failed.
+    failed: Option<String>,
 }
 
 impl<'a> Printer<'a> {
@@ -52,7 +54,7 @@ impl<'a> Printer<'a> {
             return Err("forks lie in forks too deeply".to_owned());
         }
         let (names, todo) = (BTreeMap::new(), Vec::new());
-        let mut region = Region { flow, stop, depth, names, todo, last: None };
+        let mut region = Region { flow, stop, depth, names, todo, last: None, failed: None };
         let outer = self.scope.clone();
         if depth > 0 {
             self.branches += 1;
@@ -90,6 +92,11 @@ impl<'a> Printer<'a> {
         if let Some(last) = region.last {
             machine.states.insert(last, json!({"Type": "Succeed"}));
         }
+        if let Some(failed) = region.failed {
+            let cause = "an expression of an action could not be evaluated";
+            let state = json!({"Type": "Fail", "Error": EXPRESSION, "Cause": cause});
+            machine.states.insert(failed, state);
+        }
         self.scope = outer;
         Ok(machine)
     }
@@ -113,6 +120,15 @@ impl<'a> Printer<'a> {
         let join = region.stop.map(|join| region.flow.workflow.node(join).name.text.to_string());
         let name = self.name_of(&join.unwrap_or_default());
         region.last = Some(name.clone());
+        name
+    }
+
+    fn failed_of(&mut self, region: &mut Region<'a>) -> String {
+        if let Some(failed) = &region.failed {
+            return failed.clone();
+        }
+        let name = self.name_of("Expression failed");
+        region.failed = Some(name.clone());
         name
     }
 
@@ -195,7 +211,16 @@ impl<'a> Printer<'a> {
                     });
                 }
                 catch["Next"] = json!(target);
-                state["Catch"] = json!([catch]);
+                let mut catches = vec![catch];
+                if may_fail(&state["Arguments"]) {
+                    // A server fails the job then, and takes no error transition.
+                    let name = self.failed_of(region);
+                    catches.insert(0, json!({"ErrorEquals": [EXPRESSION], "Next": name}));
+                    if let Some(Value::Array(retries)) = state.get_mut("Retry") {
+                        retries.insert(0, json!({"ErrorEquals": [EXPRESSION], "MaxAttempts": 0}));
+                    }
+                }
+                state["Catch"] = json!(catches);
                 self.lead(region, &mut state, next(Way::Ok))?;
                 Ok(state)
             }
@@ -325,7 +350,8 @@ impl<'a> Printer<'a> {
 
     /// Nodes and transitions, and what belongs to none.
     pub(super) fn claim_flow(&mut self, analysis: &Analysis) {
-        claims::flow(&mut self.ledger, analysis, (super::CREDENTIALS, super::ROLE));
+        let defaults = (self.given.properties, claims::Defaults::AsWritten);
+        claims::flow(&mut self.ledger, analysis, (super::CREDENTIALS, super::ROLE), defaults);
         let workflow = analysis.flow().workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
@@ -338,6 +364,26 @@ impl<'a> Printer<'a> {
         let reason = "Step Functions has no SLAs";
         let remedy = "set an alarm of CloudWatch on the metrics of the state machine";
         self.ledger.whole(span, Outcome::None, reason, remedy);
+    }
+}
+
+/// What Step Functions calls an expression that fails.
+const EXPRESSION: &str = "States.QueryEvaluationError";
+
+/// Whether a text among the arguments of a state is an expression that can fail: one that calls a function.
+fn may_fail(arguments: &Value) -> bool {
+    /// Functions that fail for no text.
+    const SAFE: [&str; 6] = ["join", "exists", "trim", "lowercase", "uppercase", "fromMillis"];
+    match arguments {
+        Value::String(text) => {
+            let calls = text.strip_prefix("{%").unwrap_or_default().split('$').skip(1);
+            calls
+                .filter_map(|call| call.split_once('('))
+                .any(|(name, _)| name.chars().all(char::is_alphanumeric) && !SAFE.contains(&name))
+        }
+        Value::Array(values) => values.iter().any(may_fail),
+        Value::Object(values) => values.values().any(may_fail),
+        _ => false,
     }
 }
 
