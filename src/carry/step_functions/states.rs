@@ -94,7 +94,8 @@ impl<'a> Printer<'a> {
         }
         if let Some(failed) = region.failed {
             let cause = "an expression of an action could not be evaluated";
-            let state = json!({"Type": "Fail", "Error": EXPRESSION, "Cause": cause});
+            // Names that begin with `States.` are for the service alone.
+            let state = json!({"Type": "Fail", "Error": "ExpressionFailed", "Cause": cause});
             machine.states.insert(failed, state);
         }
         self.scope = outer;
