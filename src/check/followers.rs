@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 49] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 54] = [
     ("missing-application-file", "did you mean", "shell-script-not-shipped", Within("action")),
     ("unknown-element", "", "credential-incomplete", Within("credential")),
     ("element-needs-newer-schema", "`retry-", "retry-out-of-range", Within("action")),
@@ -70,6 +70,11 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 49] = [
     ("misspelt-sqoop-option", "has no value", "sqoop-query-without-conditions", Within("sqoop")),
     ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),
     ("duplicate-single-element", "`start`", "unreachable-node", Whole),
+    ("cycle", "", "kill-after-success", Whole),
+    ("missing-element", "`action` needs `ok`", "kill-after-success", Whole),
+    ("missing-element", "`action` needs `ok`", "failure-reported-as-success", Within("action")),
+    ("xml-not-well-formed", "", "malformed-property-value", Within("property")),
+    ("instance-out-of-range", "", "range-mixes-kinds", Within("data-in")),
 ];
 
 /// Takes out what others explain.
@@ -79,6 +84,7 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     of_ways(is_on, found);
     of_names(is_on, found);
     of_unknown(is_on, found);
+    of_unterminated(tree.text(), is_on, found);
     let tells = |finding: &Diagnostic, (cause, words, _, _): &(&str, &str, &str, Reach)| {
         finding.kind.name == *cause
             && (finding.message.contains(words)
@@ -135,6 +141,10 @@ fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.retain(|finding| {
         !(finding.kind.name == "el-unknown-action" && missed.contains(&finding.message))
     });
+    // Where paths of a fork lead nowhere, what they lead to instead is not known.
+    if !missed.is_empty() {
+        found.retain(|finding| finding.kind.name != "node-reached-twice-in-parallel");
+    }
 }
 
 /// Where two nodes have one name, or a fork has one path, what the graph makes of it is no other fault. That a path leads to the end inside a
@@ -175,6 +185,20 @@ fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         !(finding.kind.name == "submission-refused"
             && finding.message.contains("E1002")
             && (open && finding.message.contains("${") || told()))
+    });
+}
+
+/// What an expression without an end seems to read is the text behind it.
+fn of_unterminated(text: &str, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let open: Vec<usize> = found
+        .iter()
+        .filter(|f| f.kind.name == "el-unterminated" && f.file.is_none() && is_on(f))
+        .map(|finding| finding.span.start as usize)
+        .collect();
+    found.retain(|finding| {
+        let at = finding.span.start as usize;
+        let follows = finding.kind.name == "undefined-variable" && finding.file.is_none();
+        !(follows && open.iter().any(|start| *start < at && !text[*start..at].contains('<')))
     });
 }
 

@@ -194,7 +194,8 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
                 &UNDEFINED_CREDENTIAL,
                 span,
                 format!("no credential is named `{name}`"),
-            );
+            )
+            .about(name);
             let known = workflow.credentials.iter().map(|credential| &*credential.name.text);
             let known = known.take(patience);
             patience = patience.saturating_sub(workflow.credentials.len());

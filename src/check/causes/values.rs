@@ -17,7 +17,9 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         Some((file.clone(), source.position(finding.span.start).line))
     };
     // Of several words for one fault in one place, the first says most.
-    const SAME: [(&str, &str); 14] = [
+    const SAME: [(&str, &str); 16] = [
+        ("hive2-jdbc-url", "malformed-uri"),
+        ("el-foreign-placeholder", "variable-without-braces"),
         ("hive2-jdbc-url", "hardcoded-cluster-address"),
         ("malformed-uri", "malformed-resource-manager"),
         ("variable-without-braces", "missing-application-file"),

@@ -292,6 +292,8 @@ fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
         let near =
             others.filter(|(_, count)| **count > 1).map(|((_, other), count)| (*other, count));
         let mut near = near
+            // With another letter in front it is another key.
+            .filter(|(other, _)| key.chars().next() == other.chars().next())
             .filter(|(other, _)| within(key, other, 1).is_some() && letters(key) != letters(other));
         if let Some((other, count)) = near.next() {
             let message = format!("`{key}` is asked for only here, and `{other}` {count} times");

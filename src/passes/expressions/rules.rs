@@ -249,8 +249,34 @@ impl Examination<'_, '_> {
         self.out.push(finding);
     }
 
+    /// Results of functions that are called as if they were functions: the evaluation always fails.
+    fn results(&mut self) {
+        let nodes = self.template.nodes();
+        for (at, node) in nodes.iter().enumerate() {
+            let Op::Invoke(arguments) = node.op else { continue };
+            let is_its = |call: &&Node| {
+                call.start == node.start
+                    && matches!(call.op, Op::Call { .. })
+                    && call.end < node.end
+            };
+            let Some(call) = nodes[..at].iter().rev().find(is_its) else { continue };
+            let name = self.template.call_name(call).into_owned();
+            if functions::named(&name).next().is_none() {
+                continue;
+            }
+            let place = self.span(call.end, node.end);
+            let message = format!("the result of `{name}` is not a function");
+            let finding = Diagnostic::new(&SYNTAX_ERROR, place, message).about(name);
+            self.out.push(match arguments {
+                1 => finding.help("a key is read with brackets: `['key']`"),
+                _ => finding,
+            });
+        }
+    }
+
     /// Functions that are not there, not here, or not so.
     fn calls(&mut self) {
+        self.results();
         for node in self.template.nodes() {
             let Op::Call { target, name_end, arguments } = node.op else { continue };
             let name = self.template.call_name(node).into_owned();
