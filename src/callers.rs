@@ -7,7 +7,7 @@
 use crate::diag::{Patience, within};
 use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
-use crate::syntax::properties::{self, Caller, Lost};
+use crate::syntax::properties::{self, Caller, Lost, Near};
 use crate::syntax::xml::{Element, Tree};
 use foldhash::fast::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 mod kinds;
 mod launched;
+mod near;
 
 use kinds::{KEYS, Kind, NAMES, ROOTS, meant};
 
@@ -73,6 +74,8 @@ pub struct Index {
     missing_one: HashSet<String>,
     /// The names that scripts give the jobs they start, by the same folders.
     launched: BTreeMap<String, BTreeSet<String>>,
+    /// What lies near definitions that nobody is known to start, by the same folders.
+    near: BTreeMap<String, Near>,
 }
 
 /// Paths of files by their names.
@@ -92,6 +95,8 @@ pub struct Gathering {
     named: Vec<(String, String)>,
     /// Names that scripts give a job they start, with the script.
     launched: Vec<(String, String)>,
+    /// Variables that definitions read, by the definition.
+    read: Vec<(String, BTreeSet<String>)>,
 }
 
 /// How many scripts of one definition are looked for.
@@ -176,6 +181,7 @@ impl Gathering {
             return false;
         }
         self.definitions.insert(path.to_owned());
+        self.variables(path, text);
         let own = folder_of(path);
         let tag = "<script>";
         for at in memmem::find_iter(text.as_bytes(), tag).take(MOST_NAMED) {
@@ -236,6 +242,7 @@ impl Gathering {
         self.scripts.extend(other.scripts.iter().cloned());
         self.named.extend(other.named.iter().cloned());
         self.launched.extend(other.launched.iter().cloned());
+        self.read.extend(other.read.iter().cloned());
     }
 
     /// Whether nothing was gathered.
@@ -252,6 +259,7 @@ impl Gathering {
             of_top.or_default().insert(name.clone());
         }
         self.give_launched(&index);
+        self.give_near(&mut index);
         let followed = Followed::new(&self.definitions, &self.starters);
         // To a definition above all folders, all of them belong.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());

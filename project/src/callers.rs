@@ -240,6 +240,7 @@ impl Project {
         loaded.submission.misses_one_script = index.misses_one_script(&own);
         loaded.submission.scripts = Some(named.cloned().collect());
         loaded.submission.launched = index.launched_near(&own);
+        loaded.submission.near = index.near(&own);
         // The one file of properties that starts it, through whatever else, is what it is submitted with.
         let is_file = |path: &&str| path.ends_with(".properties");
         let mut firsts: Vec<&str> = loaded
@@ -279,6 +280,7 @@ impl Project {
             paths.extend(ankus::files::join(ankus::files::folder_of(path), "config-default.xml"));
         }
         loaded.submission.starts = starts;
+        paths.extend(loaded.submission.near.properties.iter().cloned());
         for path in paths {
             if loaded.files.text(&path).is_some() {
                 continue;

@@ -318,6 +318,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
             let (outcome, unknown) =
                 coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, &site);
             let needed = unknown.needed.iter().cloned().collect();
+            let near = rules::near_properties(around);
             let facts = rules::Facts {
                 written: analysis.coordinator(),
                 kept: outcome.as_ref(),
@@ -327,6 +328,8 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
                 processing: site.processing,
                 most: (site.most_timeout, site.most_throttle),
                 around,
+                near: &near,
+                is_other: false,
             };
             found.extend(rules::coordinator(&facts, found));
             let submit = broken(input, "E0803")

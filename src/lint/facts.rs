@@ -233,6 +233,7 @@ pub(super) struct Known<'a> {
     by_name: OnceCell<[Vec<NodeId>; LOOKED_FOR.len()]>,
     configurations: OnceCell<Vec<Element<'a>>>,
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
+    near_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
     blocks: OnceCell<Vec<(NodeId, Vec<Property<'a>>)>>,
@@ -380,6 +381,20 @@ impl<'a> Facts<'a> {
             let others = callers.map(|caller| &caller.path).filter(|path| !own.contains(*path));
             let paths = own.iter().chain(others).filter(|path| path.ends_with(".properties"));
             paths
+                .filter_map(|path| self.files.text(path))
+                .map(|source| (source, properties::parse(&source.text).entries))
+                .collect()
+        })
+    }
+
+    /// Other `.properties` files near it, read, where nobody is known to start it: they may, and they tell how names are
+    /// written here.
+    pub(super) fn near_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
+        self.known.near_files.get_or_init(|| {
+            let is_own =
+                |path: &str| self.property_files().iter().any(|(source, _)| source.path == path);
+            let others = self.submission.near.properties.iter().filter(|path| !is_own(path));
+            others
                 .filter_map(|path| self.files.text(path))
                 .map(|source| (source, properties::parse(&source.text).entries))
                 .collect()

@@ -129,6 +129,64 @@ pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
     !name.eq_ignore_ascii_case(other) && weight(name, other, texts) < weight(other, name, texts)
 }
 
+/// A name with a slip in one of its words put right: a letter doubled, two exchanged, or one left out of a long word, where
+/// what is written is no word that names are made of.
+pub(crate) fn corrected(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let own = words(name);
+    let mut wrong = own.iter().filter_map(|word| Some((word, meant_word(word)?)));
+    let (word, meant) = wrong.next().filter(|_| wrong.next().is_none())?;
+    let at = lower.find(word.as_str()).filter(|_| lower.matches(word.as_str()).count() == 1)?;
+    let written = &name[at..at + word.len()];
+    let meant = match written.chars().next().is_some_and(char::is_uppercase) {
+        true if written.chars().all(char::is_uppercase) => meant.to_ascii_uppercase(),
+        true => meant[..1].to_ascii_uppercase() + &meant[1..],
+        false => meant.to_owned(),
+    };
+    Some(format!("{}{meant}{}", &name[..at], &name[at + word.len()..]))
+}
+
+/// The word that one with a slip was meant to be.
+fn meant_word(word: &str) -> Option<&'static str> {
+    if word.len() < 5 && !(word.len() == 4 && word.is_ascii()) || COMMON.contains(&word) {
+        return None;
+    }
+    let letters: Vec<char> = word.chars().collect();
+    COMMON.into_iter().filter(|known| known.len() > 3 && *known != "from").find(|known| {
+        let meant: Vec<char> = known.chars().collect();
+        let first = letters[0] == meant[0];
+        let exchanged = || {
+            let mut differing = (0..meant.len()).filter(|at| letters[*at] != meant[*at]);
+            let (one, two) = (differing.next(), differing.next());
+            let pair = one.zip(two).filter(|(one, two)| two - one == 1);
+            let last = differing.next();
+            pair.is_some_and(|(one, two)| {
+                last.is_none() && letters[one] == meant[two] && letters[two] == meant[one]
+            })
+        };
+        let without = |longer: &[char], shorter: &[char], doubled: bool| {
+            (1..longer.len()).any(|at| {
+                let rest = || longer[..at].iter().chain(&longer[at + 1..]);
+                (!doubled || longer[at] == longer[at - 1]) && rest().eq(shorter)
+            })
+        };
+        first
+            && match letters.len().cmp(&meant.len()) {
+                std::cmp::Ordering::Equal => exchanged(),
+                std::cmp::Ordering::Greater => {
+                    letters.len() == meant.len() + 1 && without(&letters, &meant, true)
+                }
+                std::cmp::Ordering::Less => {
+                    // Without its last letter, it may be another form of the word.
+                    letters.len() + 1 == meant.len()
+                        && meant.len() > 6
+                        && letters.last() == meant.last()
+                        && without(&meant, &letters, false)
+                }
+            }
+    })
+}
+
 /// Whether a text has a name on its own, and not only as a part of others.
 pub(crate) fn has_name(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
@@ -141,11 +199,30 @@ pub(crate) fn has_name(text: &str, name: &str) -> bool {
 /// Whether two names differ in words that are long enough to hold a slip: `a` and `b` are two names of one kind.
 pub(crate) fn differ_in_a_word(name: &str, other: &str) -> bool {
     let (own, others) = (words(name), words(other));
+    // A capital in another place parts other words.
+    let ends = |text: &str| (text.chars().next(), text.chars().next_back());
+    let moved = own.len() != others.len() && name.len() > 7 && ends(name) == ends(other);
+    if moved && plain(name) != plain(other) {
+        return true;
+    }
     let lone = |words: &[String], rest: &[String]| -> bool {
         let mut differing = words.iter().filter(|word| !rest.contains(word));
         differing.next().is_some_and(|word| word.len() > 2) && differing.next().is_none()
     };
     lone(&own, &others) && lone(&others, &own)
+}
+
+/// Whether the words in which two names differ begin alike: what is changed at the beginning is another word.
+pub(crate) fn begin_alike(name: &str, other: &str) -> bool {
+    let (own, others) = (words(name), words(other));
+    let first = |words: &[String], rest: &[String]| {
+        words.iter().find(|word| !rest.contains(word)).and_then(|word| word.chars().next())
+    };
+    first(&own, &others) == first(&others, &own)
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn weight(name: &str, other: &str, texts: [&str; 2]) -> usize {
@@ -182,7 +259,7 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{differ_in_a_word, is_slip};
+    use super::{begin_alike, corrected, differ_in_a_word, is_slip};
 
     #[test]
     fn letters_and_numbers_at_the_end_tell_names_apart() {
@@ -190,6 +267,29 @@ mod tests {
         assert!(differ_in_a_word("out_putdir", "out_putdri"));
         assert!(!differ_in_a_word("initial_instance_b", "initial_instance_a"));
         assert!(!differ_in_a_word("inputA", "inputB") && !differ_in_a_word("dirIn", "dirOn"));
+    }
+
+    #[test]
+    fn another_word_begins_with_another_letter() {
+        assert!(begin_alike("inputFodler", "inputFolder"));
+        assert!(!begin_alike("inputHolder", "inputFolder"));
+    }
+
+    #[test]
+    fn one_word_is_put_right() {
+        for (name, meant) in [
+            ("stratTime", "startTime"),
+            ("workflowPatth", "workflowPath"),
+            ("HIVE_TABEL", "HIVE_TABLE"),
+            ("outputDirectry", "outputDirectory"),
+        ] {
+            assert_eq!(corrected(name).as_deref(), Some(meant), "{name}");
+        }
+        for name in
+            ["formDate", "tables", "patchLevel", "startTime", "dataMart", "state", "workflows"]
+        {
+            assert_eq!(corrected(name), None, "{name}");
+        }
     }
 
     #[test]

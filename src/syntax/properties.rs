@@ -389,6 +389,26 @@ pub struct Submission {
     pub misses_one_script: bool,
     /// Names that scripts of the tree give the jobs they start: with some value.
     pub launched: std::collections::BTreeSet<String>,
+    /// What lies near it where nobody is known to start it.
+    pub near: Near,
+}
+
+/// What lies near a definition that nobody is known to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Near {
+    /// Files of properties that start something, and may start it as well; the nearest first.
+    pub properties: Vec<String>,
+    /// The variables that definitions near it, and it itself, read, with how many of them do.
+    pub read: std::sync::Arc<BTreeMap<String, usize>>,
+    /// A number for those variables.
+    pub number: u64,
+}
+
+impl std::hash::Hash for Near {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.properties.hash(state);
+        self.number.hash(state);
+    }
 }
 
 impl Submission {

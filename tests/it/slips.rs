@@ -256,3 +256,515 @@ fn the_script_of_an_interpreter_has_to_be_brought() {
     assert!(!is_told("python3", "<argument>-m</argument><argument>load.py</argument>"));
     assert!(!is_told("cat", "<argument>load.py</argument>"));
 }
+
+const MERGE: &str = "<workflow-app name='${mergeName}' xmlns='uri:oozie:workflow:0.5'><start to='merge'/>
+  <action name='merge'><spark xmlns='uri:oozie:spark-action:0.2'><job-tracker>${jobTracker}</job-tracker>
+    <name-node>${nameNode}</name-node><master>${sparkMaster}</master><mode>cluster</mode><name>${mergeName}</name>
+    <class>a.Merge</class><jar>${libFolder}/${mergeJar}</jar><spark-opts>--jars ${libFolder}/${driverJar}</spark-opts></spark>
+  <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+const MERGE_DAILY: &str =
+    "<coordinator-app name='${mergeName}' frequency='${mergeFrequency}' start='${mergeStart}'
+  end='${mergeEnd}' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
+  <controls><concurrency>1</concurrency></controls>
+  <action><workflow><app-path>${mergePath}</app-path></workflow></action></coordinator-app>";
+const MERGE_BUNDLE: &str =
+    "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><coordinator name='merge'>
+  <app-path>${mergeCoordinatorPath}</app-path></coordinator></bundle-app>";
+const MERGE_GIVEN: &str = "nameNode=hdfs://nn:8020
+jobTracker=rm:8032
+sparkMaster=yarn
+libFolder=${nameNode}/lib
+driverJar=driver.jar
+mergeName=merge
+mergeJar=merge.jar
+mergeFrequency=0 4 * * *
+mergeStart=2026-01-01T00:00Z
+mergeEnd=2027-01-01T00:00Z
+mergeMemory=512m
+mergePath=${nameNode}/deployed/flows/files
+mergeCoordinatorPath=${nameNode}/deployed/times/files
+oozie.bundle.application.path=${nameNode}/deployed/bundles
+";
+
+/// Where the paths lead nowhere in the tree, properties above a definition that give what it reads tell of slips.
+#[test]
+fn properties_near_a_definition_tell_how_names_are_written() {
+    let tell = |from: &str, to: &str| {
+        let files = [
+            ("bundle.xml", MERGE_BUNDLE),
+            ("job.properties", MERGE_GIVEN),
+            ("merge/coordinator.xml", MERGE_DAILY),
+            ("merge/workflow.xml", MERGE),
+        ];
+        let changed = files.map(|(path, text)| (path, text.replacen(from, to, 1)));
+        let changed: Vec<(&str, &str)> =
+            changed.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        told(&changed)
+    };
+    assert_eq!(tell("-", "-"), "");
+    for (from, to, found) in [
+        (
+            "${driverJar}",
+            "${drvierJar}",
+            "merge/workflow.xml:4:96: warning: nothing defines `drvierJar` [undefined-variable]",
+        ),
+        (
+            "${mergePath}",
+            "${mregePath}",
+            "merge/coordinator.xml:4:33: warning: nothing defines `mregePath` [undefined-variable]",
+        ),
+        (
+            "0 4 * * *",
+            "0 4 * *",
+            "job.properties:8:16: error: cron has five fields here, not 4 [cron-field-count]",
+        ),
+        (
+            "0 4 * * *",
+            "daily",
+            "job.properties:8:16: error: the value of `mergeFrequency` is neither a number nor cron [cron-unparsable]",
+        ),
+        (
+            "2026-01-01T",
+            "2026-13-01T",
+            "job.properties:9:12: error: the value of `mergeStart` is not a valid date here [date-format]",
+        ),
+        (
+            "2027-",
+            "1999-",
+            "job.properties:10:10: error: the end is not after the start [start-not-before-end]",
+        ),
+        (
+            "=yarn",
+            "=yanr",
+            "job.properties:3:13: warning: the value of `sparkMaster` is no master that Spark knows: `yarn`, `local[*]`, `spark://…` [malformed-property-value]",
+        ),
+        (
+            "512m",
+            "512 m",
+            "job.properties:11:13: warning: the value of `mergeMemory` is a size with a blank before its unit [malformed-property-value]",
+        ),
+        (
+            "<concurrency>1<",
+            "<concurrency>1x<",
+            "merge/coordinator.xml:3:26: error: `1x` is not a whole number [submission-refused]",
+        ),
+    ] {
+        let answer = tell(from, to);
+        assert_eq!(answer.lines().collect::<Vec<_>>(), [found], "{from} -> {to}");
+    }
+}
+
+/// Other definitions near one that nobody starts tell how a name is written.
+#[test]
+fn definitions_near_another_tell_how_names_are_written() {
+    let tell = |flow: &str| {
+        let other = SHELL.replace("inputFolder", "inputFolder}/a${otherFolder");
+        told(&[
+            ("a/one.xml", flow),
+            ("a/two.xml", &other),
+            ("a/three.xml", &other),
+            ("a/four.xml", &other),
+        ])
+    };
+    assert_eq!(tell(SHELL), "");
+    assert_eq!(
+        tell(&SHELL.replace("${inputFolder}", "${inputFodler}")),
+        "a/one.xml:4:17: warning: `inputFodler` is read only here, and `inputFolder` 3 times [undefined-variable]\n"
+    );
+    // One of another thing is none.
+    assert_eq!(tell(&SHELL.replace("${inputFolder}", "${inputHolder}")), "");
+}
+
+/// A property is called as the variable it holds, and one of the two has a slip.
+#[test]
+fn names_are_compared_with_what_they_hold() {
+    let daily = DAILY.replace(
+        "<name>inputFolder</name><value>${nameNode}/in</value>",
+        "<name>nameNode</name><value>${nameNode}</value>",
+    );
+    let tell = |from: &str, to: &str| told(&[("a/coordinator.xml", &daily.replace(from, to))]);
+    assert_eq!(tell("-", "-"), "");
+    assert_eq!(
+        tell("<name>nameNode", "<name>nmaeNode"),
+        "a/coordinator.xml:4:21: warning: `nameNode` is handed on as `nmaeNode` [undefined-variable]\n"
+    );
+    assert_eq!(
+        tell(
+            "<name>nameNode</name><value>${nameNode}",
+            "<name>workingFolder</name><value>${workingFoldre}"
+        ),
+        "a/coordinator.xml:4:50: warning: `workingFoldre` is handed on as `workingFolder` [undefined-variable]\n"
+    );
+    assert_eq!(tell("<name>nameNode", "<name>otherNode"), "");
+}
+
+/// A brace or a dollar is missing of a variable that is read nowhere else.
+#[test]
+fn half_of_a_sign_is_told_without_knowing_the_name() {
+    let tell = |value: &str| told(&[("a/workflow.xml", &SHELL.replace("${inputFolder}", value))]);
+    assert_eq!(tell("--in"), "");
+    for (value, column, text) in [
+        ("-f $script}", 18, "$script}"),
+        ("{inputFolder}/x", 15, "{inputFolder}"),
+        ("{inputFolder}", 15, "{inputFolder}"),
+    ] {
+        let name = text.trim_matches(['$', '{', '}']);
+        let found = format!(
+            "a/workflow.xml:4:{column}: warning: `{text}` is text, not the variable `{name}` [variable-without-braces]\n"
+        );
+        let flow = SHELL.replace("<file>", "<argument>${other}</argument><file>");
+        let flow = flow.replace("${inputFolder}", value);
+        assert_eq!(told(&[("a/workflow.xml", &flow)]), found, "{value}");
+    }
+    // Braces of a shell and of JSON are their own.
+    for value in ["{ echo $x}", "{\"a\": $x}", "awk '{print $1}'", "a{x}", "{1}"] {
+        assert_eq!(tell(&value.replace('"', "&quot;")), "", "{value}");
+    }
+}
+
+/// A definition that a path leads to lies beside under nearly that name.
+#[test]
+fn a_path_with_a_slip_in_the_name_of_the_file_beside() {
+    let daily = DAILY.replace("${appFolder}", "/apps/elsewhere/flow-daily.xml");
+    let tell = |daily: &str| {
+        told(&[("a/coordinator.xml", daily), ("a/flow-daily.xml", SHELL), ("a/say.sh", "")])
+    };
+    assert_eq!(tell(&daily), "");
+    assert_eq!(
+        tell(&daily.replace("flow-daily.xml", "flow-dialy.xml")),
+        "a/coordinator.xml:3:31: warning: there is no workflow at `/apps/elsewhere/flow-dialy.xml` [workflow-not-found]\n"
+    );
+    let parent = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='sub'/><action name='sub'>
+  <sub-workflow><app-path>${base}/../flow-daily.xml</app-path></sub-workflow>
+  <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let tell = |parent: &str| {
+        told(&[("a/workflow.xml", parent), ("a/flow-daily.xml", SHELL), ("a/say.sh", "")])
+    };
+    let words = "there is no workflow at `${base}/../flow-dailyx.ml` [subworkflow-not-found]";
+    assert!(!tell(parent).contains("subworkflow-not-found"), "{}", tell(parent));
+    let found = tell(&parent.replace("daily.xml", "dailyx.ml"));
+    assert!(found.contains(&format!("a/workflow.xml:2:27: warning: {words}")), "{found}");
+}
+
+/// Hosts in one file are compared with one another, and with those that everybody knows.
+#[test]
+fn hosts_with_a_slip() {
+    let tell = |given: &str| {
+        let flow = SHELL.replace("${inputFolder}", "--in");
+        told(&[("a/workflow.xml", &flow), ("a/say.sh", ""), ("a/job.properties", given)])
+    };
+    let given = "nameNode=hdfs://master.example.com:8020\njobTracker=master.example.com:8032\noozie.wf.application.path=${nameNode}/a\n";
+    assert_eq!(tell(given), "");
+    for (from, to, line, column, name, meant) in [
+        (
+            "hdfs://master.example.com",
+            "hdfs://master.example.coom",
+            1,
+            17,
+            "master.example.coom",
+            "master.example.com",
+        ),
+        (
+            "hdfs://master.example.com",
+            "hdfs://masster.example.com",
+            1,
+            17,
+            "masster.example.com",
+            "master.example.com",
+        ),
+        (
+            "hdfs://master.example.com",
+            "wasb://a@shop.blob.core.widows.net",
+            1,
+            19,
+            "shop.blob.core.widows.net",
+            "shop.blob.core.windows.net",
+        ),
+        ("=master.example.com", "=localhsot", 2, 12, "localhsot", "localhost"),
+    ] {
+        let found = format!(
+            "a/job.properties:{line}:{column}: warning: `{name}` is nearly `{meant}` [misspelt-path]\n"
+        );
+        assert_eq!(tell(&given.replacen(from, to, 1)), found, "{to}");
+    }
+    for other in
+        ["master1.example.com", "masters.example.com", "master.example.net", "master-a.example.com"]
+    {
+        assert_eq!(
+            tell(&given.replacen("hdfs://master.example.com", &format!("hdfs://{other}"), 1)),
+            "",
+            "{other}"
+        );
+    }
+}
+
+/// Values of a file of properties that stand under one another's names.
+#[test]
+fn values_are_exchanged() {
+    let tell = |given: &str| {
+        let flow = SHELL.replace("${inputFolder}", "${queueName}");
+        told(&[("a/workflow.xml", &flow), ("a/say.sh", ""), ("a/job.properties", given)])
+    };
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nqueueName=nightly\noozie.wf.application.path=/a\n";
+    assert_eq!(tell(given), "");
+    assert_eq!(
+        tell(
+            "nameNode=nightly\njobTracker=rm:8032\nqueueName=hdfs://nn:8020\noozie.wf.application.path=/a\n"
+        ),
+        "a/job.properties:1:10: warning: the value of `nameNode` is not the URI of a file system, and that of `queueName` is [malformed-name-node]\n"
+    );
+    // A resource manager may be written as a URL: only the scheme of the name node is missing.
+    assert_eq!(
+        tell(
+            "nameNode=nn.example.com:8020\njobTracker=http://rm.example.com:8032\nqueueName=a\noozie.wf.application.path=/a\n"
+        ),
+        "a/job.properties:1:10: warning: the value of `nameNode` is not the URI of a file system [malformed-name-node]\n"
+    );
+}
+
+/// The last word of the application's path says which kind it is of.
+#[test]
+fn a_path_of_another_kind() {
+    let given = GIVEN.replace(
+        "oozie.coord.application.path=${nameNode}/apps/daily",
+        "oozie.wf.application.path=${nameNode}/apps/coordinator",
+    );
+    let found = told(&[("coord/coordinator.xml", DAILY), ("coord/coordinator.properties", &given)]);
+    assert!(found.contains("coord/coordinator.properties:6:27: warning: `oozie.wf.application.path` names a workflow, and `coordinator` speaks of another kind"), "{found}");
+}
+
+/// What a server refuses first hides nothing of what it would refuse next.
+#[test]
+fn bad_controls_are_told_in_a_file_of_an_unknown_schema() {
+    let daily = DAILY.replace("coordinator:0.4", "coordinator:0.9");
+    let tell = |from: &str, to: &str| told(&[("a/coordinator.xml", &daily.replace(from, to))]);
+    let unknown = tell("-", "-");
+    assert_eq!(unknown.lines().count(), 1, "{unknown}");
+    let found = tell("<concurrency>1<", "<concurrency>1x<");
+    let other: Vec<&str> = found.lines().filter(|line| !unknown.contains(line)).collect();
+    assert_eq!(
+        other,
+        ["a/coordinator.xml:2:96: error: `1x` is not a whole number [submission-refused]"],
+        "{found}"
+    );
+}
+
+const FED: &str = "<coordinator-app name='c' frequency='${coord:days(1)}' start='${startTime}' end='${endTime}' timezone='UTC'
+  xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout></controls><datasets>
+  <dataset name='in' frequency='${coord:days(1)}' initial-instance='2026-01-01T00:00Z' timezone='UTC'>
+    <uri-template>${nameNode}/in/${YEAR}/${MONTH}/${DAY}</uri-template><done-flag>_SUCCESS</done-flag></dataset></datasets>
+  <input-events><data-in name='fed' dataset='in'><instance>${first}</instance></data-in></input-events>
+  <action><workflow><app-path>${appFolder}</app-path><configuration>
+    <property><name>inputFolder</name><value>${coord:dataIn('fed')}</value></property>
+  </configuration></workflow></action></coordinator-app>";
+
+/// Data of a coordinator: first instances, instances among properties, and the flag that jobs write.
+#[test]
+fn slips_in_the_data_of_a_coordinator() {
+    let given = format!("{GIVEN}first=2026-01-01T00:00Z\n");
+    let tell = |from: &str, to: &str| {
+        let (daily, given) = (FED.replacen(from, to, 1), given.replacen(from, to, 1));
+        told(&[
+            ("a/coordinator.xml", &daily),
+            ("a/workflow.xml", SHELL),
+            ("a/say.sh", ""),
+            ("a/coordinator.properties", &given),
+        ])
+    };
+    assert_eq!(tell("-", "-"), "");
+    assert_eq!(
+        tell("_SUCCESS", "_SUCESS"),
+        "a/coordinator.xml:4:83: warning: `_SUCESS` is nearly `_SUCCESS`, which jobs of Hadoop write [misspelt-path]\n"
+    );
+    assert_eq!(
+        tell("first=2026-01-01T", "first=2026-13-01T"),
+        "a/coordinator.properties:7:7: warning: the value of `first` is not a valid instance: actions cannot be created [instance-not-an-instance-function]\n"
+    );
+    let late =
+        FED.replace("instance='2026", "instance='2099").replace("${first}", "${coord:current(0)}");
+    let found = told(&[
+        ("a/coordinator.xml", &late),
+        ("a/workflow.xml", SHELL),
+        ("a/say.sh", ""),
+        ("a/coordinator.properties", &given),
+    ]);
+    assert!(found.contains("a/coordinator.xml:5:46: warning:"), "{found}");
+    assert!(found.contains("[initial-instance-after-use]"), "{found}");
+    // A file without dates is one to be filled in; one date that is missing is a fault.
+    let blank = given.replace("2026-01-01T00:00Z", "").replace("2027-01-01T00:00Z", "");
+    let daily = FED.replace("${first}", "${coord:current(0)}");
+    let files = |given: &str| {
+        told(&[
+            ("a/coordinator.xml", &daily),
+            ("a/workflow.xml", SHELL),
+            ("a/say.sh", ""),
+            ("a/coordinator.properties", given),
+        ])
+    };
+    assert!(!files(&blank).contains("date-format"), "{}", files(&blank));
+    let one = given.replace("endTime=2027-01-01T00:00Z", "endTime=");
+    assert!(
+        files(&one).contains(
+            "a/coordinator.properties:5:9: error: the value of `endTime` is not a valid date here"
+        ),
+        "{}",
+        files(&one)
+    );
+}
+
+/// A value is judged in every file of properties that starts a definition.
+#[test]
+fn each_of_several_files_of_properties_is_judged() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    let given = |host: &str| {
+        format!(
+            "nameNode=hdfs://{host}:8020\njobTracker=rm:8032\noozie.wf.application.path=${{nameNode}}/flows/say/workflow.xml\n"
+        )
+    };
+    let tell = |one: &str, other: &str| {
+        told(&[
+            ("say/workflow.xml", &flow),
+            ("say/say.sh", ""),
+            ("say/test.properties", one),
+            ("say/live.properties", other),
+        ])
+    };
+    assert_eq!(tell(&given("test"), &given("live")), "");
+    let bad = given("live").replace(":8020", ":8o20");
+    assert_eq!(
+        tell(&given("test"), &bad),
+        "say/live.properties:1:10: warning: the value of `nameNode` is not the URI of a file system [malformed-name-node]\n"
+    );
+    let both = tell(&given("test").replace(":8032", ":803z"), &bad);
+    assert_eq!(both.lines().count(), 2, "{both}");
+}
+
+/// The version of a distribution is filled in by the cluster.
+#[test]
+fn the_version_of_a_distribution_is_no_variable() {
+    let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='run'/><action name='run'>
+  <spark xmlns='uri:oozie:spark-action:0.2'><job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node>
+    <master>yarn</master><mode>cluster</mode><name>a</name><class>a.B</class><jar>${nameNode}/a.jar</jar>
+    <spark-opts>--conf spark.driver.extraJavaOptions=-Dhdp.version=2.6</spark-opts></spark>
+  <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.wf.application.path=${nameNode}/a\noozie.use.system.libpath=true\noozie.launcher.mapreduce.map.env=HDP=/usr/hdp/${hdp.version}\n";
+    assert_eq!(told(&[("a/workflow.xml", flow), ("a/job.properties", given)]), "");
+}
+
+/// A credential with a slip is one fault, however many actions ask for it; so is a call of a result.
+#[test]
+fn one_slip_is_one_finding() {
+    let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><credentials><credential name='metastore' type='hcat'>
+  <property><name>hcat.metastore.uri</name><value>${uri}</value></property><property><name>hcat.metastore.principal</name><value>${p}</value></property>
+  </credential></credentials><start to='one'/>
+  <action name='one' cred='metastore'><fs><delete path='${nameNode}/a'/></fs><ok to='two'/><error to='bad'/></action>
+  <action name='two' cred='metastore'><fs><delete path='${nameNode}/b'/></fs><ok to='is'/><error to='bad'/></action>
+  <decision name='is'><switch><case to='end'>${wf:conf('a') eq 'b'}</case><default to='bad'/></switch></decision>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let tell = |from: &str, to: &str| told(&[("a/workflow.xml", &flow.replacen(from, to, 1))]);
+    assert_eq!(tell("-", "-"), "");
+    let found = tell("name='metastore'", "name='metastroe'");
+    assert_eq!(
+        found,
+        "a/workflow.xml:4:28: warning: no credential is named `metastore` [undefined-credential]\n"
+    );
+    assert_eq!(
+        tell("wf:conf('a')", "wf:conf('a')('key')"),
+        "a/workflow.xml:6:60: error: the result of `wf:conf` is not a function [el-syntax-error]\n"
+    );
+}
+
+/// Names of hosts are told apart by a letter beside a number or a dash.
+#[test]
+fn hosts_of_one_kind_are_no_slips() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    for (node, manager) in [
+        ("hdp-m1.example.com", "hdp-s1.example.com"),
+        ("node-a.example.com", "node-b.example.com"),
+        ("10.0.0.1", "10.0.0.2"),
+    ] {
+        let given = format!(
+            "nameNode=hdfs://{node}:8020\njobTracker={manager}:8032\nhost={manager}:80\noozie.wf.application.path=/a\n"
+        );
+        let files =
+            [("a/workflow.xml", flow.as_str()), ("a/say.sh", ""), ("a/job.properties", &given)];
+        assert_eq!(told(&files), "", "{node}");
+    }
+}
+
+/// Where nobody is known to start a definition, a slip in a word is one all the same.
+#[test]
+fn words_of_names_are_known() {
+    let tell = |flow: &str| told(&[("a/workflow.xml", flow), ("a/say.sh", "")]);
+    assert_eq!(tell(SHELL), "");
+    let found = tell(&SHELL.replace("${inputFolder}", "${salesDirectry}"));
+    assert_eq!(
+        found,
+        "a/workflow.xml:4:17: warning: `salesDirectry` is nearly `salesDirectory` [undefined-variable]\n"
+    );
+    // One that is read again is called so.
+    let twice = SHELL.replace("${inputFolder}", "${salesDirectry}/${salesDirectry}");
+    assert_eq!(tell(&twice), "");
+    let given = "jobTrakcer=rm:8032\nnameNode=hdfs://nn:8020\n";
+    let flow = SHELL.replace("${jobTracker}", "rm:8032");
+    let found = told(&[("a/workflow.xml", &flow), ("a/say.sh", ""), ("a/job.properties", given)]);
+    assert!(
+        found.contains("a/job.properties:1:1: warning: nothing reads `jobTrakcer`, which is nearly `jobTracker`"),
+        "{found}"
+    );
+}
+
+/// The workflow beside a coordinator tells how its names are written, wherever it is deployed.
+#[test]
+fn the_workflow_beside_tells_names() {
+    let flow = SHELL
+        .replace("name='w'", "name='sales-daily'")
+        .replace("<start", "<parameters><property><name>YEAR</name></property></parameters><start");
+    let daily = DAILY
+        .replace("${appFolder}", "${nameNode}/deployed/sales-daily")
+        .replace("inputFolder", "YEAR");
+    let tell = |daily: &str| {
+        told(&[("a/coordinator.xml", daily), ("a/workflow.xml", &flow), ("a/say.sh", "")])
+    };
+    assert_eq!(tell(&daily), "");
+    assert_eq!(
+        tell(&daily.replace("YEAR", "YEeR")),
+        "a/coordinator.xml:4:21: warning: the workflow beside this reads `YEAR`, and is given `YEeR` [workflow-parameters-missing]\n"
+    );
+    assert_eq!(
+        tell(&daily.replace("sales-daily", "sales-dialy")),
+        "a/coordinator.xml:3:31: warning: there is no workflow at `${nameNode}/deployed/sales-dialy` [workflow-not-found]\n"
+    );
+}
+
+/// URLs of databases and names of queues among properties.
+#[test]
+fn values_are_known_by_the_names_of_their_properties() {
+    let flow = SHELL.replace("${inputFolder}", "${url} ${queueName}");
+    let tell = |url: &str, queue: &str| {
+        let given = format!(
+            "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nurl={url}\nqueueName={queue}\noozie.wf.application.path=/a\n"
+        );
+        told(&[("a/workflow.xml", &flow), ("a/say.sh", ""), ("a/job.properties", &given)])
+    };
+    assert_eq!(tell("jdbc:mysql://db/x", "root.etl"), "");
+    for (url, queue, line, column, words) in [
+        (
+            "jbdc:mysql://db/x",
+            "q",
+            3,
+            5,
+            "the URL of a database begins with `jdbc`, and not with `jbdc` [malformed-uri]",
+        ),
+        (
+            "jdbc:mysql://db/x",
+            "/user/q",
+            4,
+            11,
+            "the value of `queueName` is a path, and not the name of a queue [malformed-property-value]",
+        ),
+    ] {
+        let found = format!("a/job.properties:{line}:{column}: warning: {words}\n");
+        assert_eq!(tell(url, queue), found);
+    }
+}

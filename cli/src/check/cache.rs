@@ -147,7 +147,9 @@ impl Cache {
             let keeps =
                 (callers.keeps_scripts(&found.shown), callers.misses_one_script(&found.shown));
             let launched = callers.launched_near(&found.shown);
-            let near = (callers.has_strays(), callers.scripts_near(&found.shown), keeps, launched);
+            let near = callers.near(&found.shown);
+            let strays = callers.has_strays();
+            let near = (strays, callers.scripts_near(&found.shown), keeps, launched, near);
             hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts, near))
         });
         let (kind, walked) = (found.kind.name(), found.is_walked);

@@ -318,7 +318,8 @@ impl Root {
         let started: Vec<_> = index.started_by(shown).collect();
         let keeps = (index.keeps_scripts(shown), index.misses_one_script(shown));
         let launched = index.launched_near(shown);
-        let near = (index.has_strays(), index.scripts_near(shown), keeps, launched);
+        let strays = index.has_strays();
+        let near = (strays, index.scripts_near(shown), keeps, launched, index.near(shown));
         hashed(&(index.of(shown), index.lost(shown), started, near))
     }
 

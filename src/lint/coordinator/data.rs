@@ -6,7 +6,7 @@ use ankus_lang::coordinator::{DataEvent as Kept, Instances};
 use ankus_lang::time::{Frequency, Instant, Unit, UriTemplate, Zone};
 
 use super::kinds as k;
-use super::{Facts, changes, finding, is_same_clock};
+use super::{Facts, changes, finding, in_words, is_same_clock};
 use crate::budget;
 use crate::diag::{Diagnostic, Fix, Level, Patience, within};
 use crate::ir::Scalar;
@@ -396,6 +396,16 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
                     finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message)
                         .help("write `${coord:current(0)}` or a date as `2020-01-31T00:00Z`"),
                 );
+            } else if let Some(value) = facts.value(text).filter(|_| text.known().is_none())
+                && !value.trim().is_empty()
+                && !value.contains(['$', '(', '@', '#'])
+                && facts.processing.parse(value.trim()).is_err()
+            {
+                let words = in_words(Some(text), value);
+                let message = format!("{words} is not a valid instance: actions cannot be created");
+                let found = finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message);
+                let found = found.help("a date is written as `2020-01-31T00:00Z`");
+                out.push(facts.at_origin(text, "read here", found));
             }
         }
         let Some((name, number)) = function(written) else { continue };
@@ -409,7 +419,9 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
             _ => None,
         };
         if is_input && let Some(number) = beyond {
-            let message = format!("`{name}` has no instance {number}: the action waits in vain");
+            let message = format!(
+                "`{name}` has no instance {number}, so the action waits until it times out"
+            );
             let found = finding(&k::INSTANCE_OUT_OF_RANGE, text.span(), message);
             out.push(found.help(match name.starts_with("latest") {
                 true => "0 is the latest instance, and -1 the one before it",

@@ -17,7 +17,7 @@ use crate::diag::{Diagnostic, Kind};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
-use crate::syntax::properties::Origin;
+use crate::syntax::properties::{self, Entry, Origin};
 
 pub use across::{Around, Sibling, bundle as across_bundle, given};
 pub use bundle::bundle;
@@ -41,6 +41,10 @@ pub struct Facts<'f> {
     pub now: Option<Instant>,
     /// What lies around it.
     pub around: Around<'f>,
+    /// What properties near it give, where nobody is known to start it.
+    pub near: &'f [(&'f str, Entry)],
+    /// Whether those are what one that starts it gives, in the place of what it is submitted with.
+    pub is_other: bool,
 }
 
 impl<'f> Facts<'f> {
@@ -48,9 +52,69 @@ impl<'f> Facts<'f> {
     fn value(&self, written: &'f Scalar) -> Option<&'f str> {
         let name =
             written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-        let given = name.and_then(|name| self.around.submission.get(name.trim()));
+        let given = name.and_then(|name| {
+            let own = self.around.submission.get(name.trim()).filter(|_| !self.is_other);
+            own.or_else(|| Some(self.near(name.trim())?.1.value.as_str()))
+        });
         written.known().or(given.filter(|value| !value.contains("${")))
     }
+
+    /// What properties near it give, where nobody is known to start it.
+    fn near(&self, name: &str) -> Option<&'f (&'f str, Entry)> {
+        self.near.iter().find(|(_, entry)| entry.name == name)
+    }
+
+    /// Puts a finding about a value where that is written: at its line among the properties, where all that stands in the
+    /// definition is a reference to it.
+    fn at_origin(&self, written: &Scalar, words: &str, found: Diagnostic) -> Diagnostic {
+        let name =
+            written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let is_near = |name: &&str| self.is_other || self.around.submission.get(name).is_none();
+        let near = name.map(str::trim).filter(is_near);
+        let Some((path, entry)) = near.and_then(|name| self.near(name)) else {
+            return at_origin(self.around, written, words, found);
+        };
+        let mut moved = found.likely().note_in(self.around.path, written.span(), words);
+        moved.span = entry.value_span;
+        // An edit would be of the definition.
+        moved.fixes.clear();
+        moved.in_file(*path)
+    }
+}
+
+/// The properties of each other file that starts a definition.
+fn of_other_files(around: Around<'_>) -> Vec<Vec<(&str, Entry)>> {
+    let own = &around.submission.files;
+    let mut paths: Vec<&str> = around
+        .submission
+        .callers
+        .iter()
+        .filter(|caller| caller.is_properties && !own.contains(&caller.path))
+        .map(|caller| caller.path.as_str())
+        .collect();
+    paths.dedup();
+    let read = |path: &str| {
+        let source = around.files.text(path)?;
+        Some((source.path.as_str(), properties::parse(&source.text).entries))
+    };
+    let files = paths.into_iter().filter_map(read);
+    files.map(|(path, entries)| entries.into_iter().map(|entry| (path, entry)).collect()).collect()
+}
+
+/// The properties near a definition that nobody is known to start, of files that give several of the names it reads.
+pub fn near_properties(around: Around<'_>) -> Vec<(&str, Entry)> {
+    let text = around.files.text(around.path).map_or("", |source| source.text.as_str());
+    let mut found = Vec::new();
+    for path in &around.submission.near.properties {
+        let Some(source) = around.files.text(path) else { continue };
+        let entries = properties::parse(&source.text).entries;
+        let is_read = |entry: &&Entry| text.contains(&format!("${{{}}}", entry.name));
+        if entries.iter().filter(is_read).count() > 1 {
+            let read: Vec<Entry> = entries.iter().filter(is_read).cloned().collect();
+            found.extend(read.into_iter().map(|entry| (path.as_str(), entry)));
+        }
+    }
+    found
 }
 
 /// All findings of the rules.
@@ -66,18 +130,40 @@ pub fn coordinator(facts: &Facts<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
                 && refused.code.is_none_or(|code| finding.kind.oozie.contains(&code))
         };
         let is_told = found.iter().find(explains).or(out.iter().find(explains)).is_some();
-        out.extend(refusal::explain(facts.written, facts.around, refused, is_told));
-        // The server stops at the first fault; each of them has to be mended.
-        for other in refusal::others(facts, refused) {
-            let found = refusal::explain(facts.written, facts.around, &other, true);
-            let is_new = |found: &Diagnostic| {
-                !out.iter().any(|known| {
-                    std::ptr::eq(known.kind, found.kind)
-                        && known.span == found.span
-                        && known.file == found.file
-                })
-            };
-            out.extend(found.filter(is_new));
+        out.extend(refusal::explain(facts, refused, is_told));
+    }
+    // The server stops at the first fault; each of them has to be mended. Without all properties it is not known to stop.
+    let others = match facts.kept {
+        Err(refused) => refusal::others(facts, Some(refused), found),
+        Ok(_) if facts.is_unsure => refusal::others(facts, None, found),
+        Ok(_) => Vec::new(),
+    };
+    for other in others {
+        let found = refusal::explain(facts, &other, true);
+        let is_new = |found: &Diagnostic| {
+            !out.iter().any(|known| {
+                std::ptr::eq(known.kind, found.kind)
+                    && known.span == found.span
+                    && known.file == found.file
+            })
+        };
+        out.extend(found.filter(is_new));
+    }
+    for near in of_other_files(facts.around) {
+        let mut more = Vec::new();
+        let other = Facts { near: &near, is_other: true, ..*facts };
+        time::dates(&other, &mut more);
+        let refused = refusal::others(&other, None, found);
+        more.extend(refused.iter().filter_map(|refused| refusal::explain(&other, refused, true)));
+        let of_file =
+            |found: &Diagnostic| found.file.as_deref() == near.first().map(|(path, _)| *path);
+        for found in more.into_iter().filter(of_file) {
+            let is_known = out
+                .iter()
+                .any(|known: &Diagnostic| known.file == found.file && known.span == found.span);
+            if !is_known {
+                out.push(found);
+            }
         }
     }
     out

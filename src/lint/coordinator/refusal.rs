@@ -4,19 +4,15 @@ use ankus_lang::coordinator::Execution;
 use ankus_lang::time::{Cron, CronError, Zone};
 
 use super::kinds as k;
-use super::{Around, Facts, at_origin, finding, in_words, no_date, time};
+use super::{Facts, finding, in_words, no_date, time};
 use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
 
 /// The finding for a refusal; nothing where another finding says the same.
-pub(super) fn explain(
-    written: &Coordinator,
-    around: Around<'_>,
-    refused: &Refused,
-    is_told: bool,
-) -> Option<Diagnostic> {
+pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Option<Diagnostic> {
+    let (written, around) = (facts.written, facts.around);
     let place = place(written, &refused.about);
     let check = refused.subject.first().map_or("", String::as_str);
     // Who moves the start on forgets the end.
@@ -116,14 +112,30 @@ pub(super) fn explain(
                 None => found.help("there are FIFO, LIFO, LAST_ONLY and NONE"),
             }
         }
+        (Some("E1003"), "timeout" | "concurrency" | "throttle", _) => {
+            let message = format!("{} is not a whole number", in_words(place, value));
+            finding(&k::SUBMISSION_REFUSED, span, message)
+        }
         (Some("E0803"), _, "undefined-dataset") => {
             let message = match place.is_none_or(|place| place.known().is_some()) {
                 true => format!("no dataset is called `{value}`"),
                 false => format!("{} is the name of no dataset", in_words(place, value)),
             };
             let found = finding(&k::UNDEFINED_DATASET, span, message);
-            let names = written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
-            match nearest(value, names.map(Scalar::as_str)) {
+            let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
+            let near = nearest(value, names().map(Scalar::as_str));
+            // The slip may be in the name of the dataset, where no event has that.
+            let events = || written.inputs.iter().chain(&written.outputs);
+            let is_used = |name: &str| {
+                events().any(|event| event.dataset.as_ref().is_some_and(|d| d.as_str() == name))
+            };
+            let lone = near.filter(|near| !is_used(near));
+            let lone = lone.and_then(|near| names().find(|name| name.as_str() == near));
+            let found = match lone {
+                Some(name) => found.note(name.span(), "no event is of this dataset"),
+                None => found,
+            };
+            match near {
                 Some(near) if place.is_some_and(|place| place.known().is_some()) => found
                     .help(format!("did you mean `{near}`?"))
                     .fix(Fix::guess(format!("Write {near}"), span, near)),
@@ -174,17 +186,21 @@ pub(super) fn explain(
     let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));
     debug_assert!(has_code, "{refused:?} explained as {}", found.kind.name);
     Some(match place {
-        Some(place) => at_origin(around, place, "read here", found),
+        Some(place) => facts.at_origin(place, "read here", found),
         None => found,
     })
 }
 
 /// What the server would refuse as well, were the fault that it stops at not there: values that are known.
-pub(super) fn others(facts: &Facts<'_>, first: &Refused) -> Vec<Refused> {
+pub(super) fn others(
+    facts: &Facts<'_>,
+    first: Option<&Refused>,
+    told: &[Diagnostic],
+) -> Vec<Refused> {
     let written = facts.written;
     let mut found = Vec::new();
     let mut add = |code, about: String, subject: &[&str]| {
-        if about != first.about {
+        if first.is_none_or(|first| about != first.about) {
             let subject = subject.iter().map(|&name| name.to_owned()).collect();
             found.push(Refused { code: Some(code), inner: Vec::new(), subject, about });
         }
@@ -209,11 +225,36 @@ pub(super) fn others(facts: &Facts<'_>, first: &Refused) -> Vec<Refused> {
         add("E1003", "execution".to_owned(), &["execution", text]);
     }
     if let Some(text) = written.frequency.as_ref().and_then(|frequency| facts.value(frequency))
-        && text.trim().contains(' ')
+        && (text.trim().contains(' ') || first.is_none())
         && !text.contains(['$', '{'])
+        && text.trim().parse::<i64>().is_err()
         && Cron::parse(text.trim()).is_err()
     {
-        add("E1003", "frequency".to_owned(), &[text]);
+        add("E1003", "frequency".to_owned(), &["frequency", text]);
+    }
+    for name in ["timeout", "concurrency", "throttle"] {
+        let control = written.controls.iter().find(|(known, _)| known == name);
+        let Some((_, control)) = control else { continue };
+        let is_told = told.iter().any(|found| {
+            let (span, own) = (found.span, control.span());
+            found.file.is_none() && span.start <= own.end && own.start <= span.end
+        });
+        if let Some(text) = facts.value(control).map(str::trim)
+            && !is_told
+            && !text.is_empty()
+            && text.parse::<i32>().is_err()
+        {
+            add("E1003", name.to_owned(), &[name, text]);
+        }
+    }
+    let date =
+        |scalar: &Option<Scalar>| facts.processing.parse(facts.value(scalar.as_ref()?)?).ok();
+    if let Some((start, end)) = date(&written.start).zip(date(&written.end))
+        && start >= end
+        && first
+            .is_none_or(|first| first.subject.first().is_none_or(|s| s != "start-not-before-end"))
+    {
+        add("E1003", "end".to_owned(), &["start-not-before-end"]);
     }
     // In the form that a server stores, which its schemas refuse, datasets lie in the events.
     if !written.datasets.is_empty() && written.includes.is_empty() {

@@ -3,7 +3,7 @@
 use ankus_lang::time::{Cron, CronField, Frequency, Instant, Schedule, Unit, Zone};
 
 use super::kinds as k;
-use super::{Facts, at_origin, changes, finding, is_same_clock, no_date};
+use super::{Facts, changes, finding, is_same_clock, no_date};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -261,19 +261,25 @@ pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
     })
 }
 
-fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let server = facts.processing;
     let initial = facts.written.datasets.iter().map(|dataset| &dataset.initial_instance);
     let all = [&facts.written.start, &facts.written.end].into_iter().chain(initial).flatten();
+    let is_blank = || {
+        let both = facts.written.start.iter().chain(&facts.written.end);
+        both.map(|date| facts.value(date)).all(|value| value.is_some_and(|v| v.trim().is_empty()))
+    };
     // The server stops at the first; each of them has to be mended.
     for written in all {
-        let reference =
-            written.as_str().trim().strip_prefix("${").and_then(|r| r.strip_suffix('}'));
-        let given = reference.and_then(|name| facts.around.submission.get(name.trim()));
-        let value = written.known().or(given.filter(|value| !value.contains("${")));
+        let value = facts.value(written);
         let Some(value) = value.filter(|value| server.parse(value).is_err()) else { continue };
         let found = no_date(Some(written), value, written.span());
-        out.push(at_origin(facts.around, written, "read here", found));
+        // Where none is given at all, the file is one to be filled in.
+        let found = match value.trim().is_empty() && is_blank() {
+            true => found.depends_on("what is filled in there"),
+            false => found,
+        };
+        out.push(facts.at_origin(written, "read here", found));
     }
     out.extend(exchanged(facts.written).map(|found| {
         // Without the values, names alone say so.
@@ -391,7 +397,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     {
         let message = "no action is ever started with a concurrency of 0";
         let found = finding(&k::CONCURRENCY_ZERO, value.span(), message);
-        out.push(at_origin(facts.around, value, "read here", found));
+        out.push(facts.at_origin(value, "read here", found));
     }
     if control("concurrency").is_none() {
         let message = "without `concurrency` one action runs at a time";

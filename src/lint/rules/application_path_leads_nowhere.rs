@@ -1,6 +1,6 @@
 //! Application paths of properties that end at nothing.
 
-use crate::callers::is_slip_of_folder;
+use crate::callers::{is_slip_of_folder, resolved};
 use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+const KINDS: [&str; 3] = ["workflow", "coordinator", "bundle"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let own = facts.folder();
@@ -57,7 +58,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // A name of a definition with a slip in its ending, or the name of this folder with a slip in it.
         let slip = |known: &str| is_slip_of_folder(last, known);
         let file = NAMES.into_iter().find(|name| *name != last && slip(name));
-        let message = if let Some(near) = file.filter(|name| here(name) == Some(true)) {
+        let named = of_words(index, last).filter(|other| {
+            let says = files::name_of(&source.path).contains(KINDS[*other]);
+            here(NAMES[*other]) == Some(true) && (says || here(NAMES[index]) == Some(false))
+        });
+        let message = if let Some(other) = named {
+            (
+                format!(
+                    "`{}` names a {}, and `{last}` speaks of another kind",
+                    entry.name, KINDS[index]
+                ),
+                format!("the `{}` here is named with `{}`", NAMES[other], PATH_KEYS[other]),
+            )
+        } else if let Some(near) = file.filter(|name| here(name) == Some(true)) {
             (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
         } else if !last.contains(['$', '.']) && slip(own_name) && here(NAMES[index]) == Some(true) {
             let message = format!("the folder of this application is `{own_name}`, not `{last}`");
@@ -95,12 +108,54 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 format!("`{}` names a folder without a `{}`", entry.name, NAMES[index]),
                 format!("the `{}` here is named with `{}`", NAMES[other], PATH_KEYS[other]),
             )
+        } else if let Some(other) = lone_kind(facts, index, last, &entries) {
+            (
+                format!("`{}` names a folder without a `{}`", entry.name, NAMES[index]),
+                format!("the `{}` here is named with `{}`", NAMES[other], PATH_KEYS[other]),
+            )
         } else {
             continue;
         };
         let finding = Diagnostic::new(&RULE.kind, entry.value_span, message.0);
         out.push(finding.likely().help(message.1).in_file(source.path.clone()));
     }
+}
+
+/// The one kind of definition beside these properties, where they name a folder for one of another kind of which there is
+/// nothing to be seen.
+fn lone_kind(facts: &Facts<'_>, index: usize, last: &str, entries: &[Entry]) -> Option<usize> {
+    let own = facts.folder();
+    let beside = facts.files.texts().filter(|source| files::folder_of(&source.path) == own);
+    let mut others: Vec<usize> = Vec::new();
+    for source in beside.filter(|source| source.path.ends_with(".xml")) {
+        let root = |kind: &&str| source.text.contains(&format!("<{kind}-app"));
+        let kind = KINDS.iter().position(root)?;
+        // Whatever else it is called, it may be the one that is meant.
+        if kind == index {
+            return None;
+        }
+        others.push(kind);
+    }
+    let [other] = others[..] else { return None };
+    // Times are what a coordinator is given, wherever it is kept.
+    let is_time = |entry: &Entry| {
+        let value = entry.value.trim().as_bytes();
+        value.len() > 15 && value[..4].iter().all(u8::is_ascii_digit) && value[10] == b'T'
+    };
+    let of_times = index == 1 && entries.iter().any(is_time);
+    let values = entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
+    let whole = resolved(last, &values);
+    let last = files::name_of(whole.trim_end_matches('/'));
+    let is_folder = !last.contains(['.', '$']) && !last.is_empty();
+    (is_folder && !of_times && facts.path.ends_with(NAMES[other])).then_some(other)
+}
+
+/// The other kind of application that the last word of a path speaks of.
+fn of_words(index: usize, last: &str) -> Option<usize> {
+    let stem = last.strip_suffix(".xml").unwrap_or(last);
+    let at = KINDS.iter().position(|kind| *kind == stem)?;
+    // With the whole name, whoever reads the file is told.
+    (at != index && !last.ends_with(".xml")).then_some(at)
 }
 
 /// Properties in the folder above, which name it and the kind of application that it is not.

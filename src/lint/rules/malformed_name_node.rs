@@ -4,8 +4,9 @@ use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{PATH_KEYS, Said};
 use crate::lint::paths::{is_port, names_file_system};
-use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used};
+use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used, names_manager};
 use crate::lint::{Facts, Rule};
+use crate::syntax::properties::{Entry, Origin};
 use crate::syntax::xml::Element;
 use foldhash::{HashSet, HashSetExt};
 use std::collections::BTreeMap;
@@ -70,9 +71,33 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
             let value = entry.value.trim();
-            let is_seen = seen.contains(&format!("${{{}}}", entry.name));
-            // A port alone says that a URI was meant; a bare name may be that of a host.
-            if name != "namenode" || is_seen || !value.contains("/") || !is_malformed(value) {
+            let variable = format!("${{{}}}", entry.name);
+            // What it is submitted with is judged where it is used.
+            let is_judged = || {
+                let bound = facts.submission.values.get(&entry.name);
+                bound.is_some_and(|bound| bound.origin == Origin::File(source.path.clone()))
+            };
+            let is_seen = seen.contains(&variable) && is_judged();
+            if name == "namenode"
+                && is_bare(value)
+                && let Some(other) = exchanged(entries)
+            {
+                let other = &other.name;
+                let message = format!(
+                    "the value of `{}` is not the URI of a file system, and that of `{other}` is",
+                    entry.name
+                );
+                let found = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
+                out.push(found.help("exchange the two").in_file(source.path.clone()));
+                continue;
+            }
+            // A port says that a URI was meant, unless the scheme stands before the variable.
+            let has_scheme = || {
+                let whole = format!("://{variable}");
+                facts.files.texts().any(|other| other.text.contains(&whole))
+            };
+            let is_uri = value.contains('/') || value.contains(':') && !has_scheme();
+            if name != "namenode" || is_seen || !is_uri || !is_malformed(value) {
                 continue;
             }
             let message = format!("the value of `{}` is not the URI of a file system", entry.name);
@@ -81,6 +106,32 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(finding.in_file(source.path.clone()));
         }
     }
+}
+
+/// Whether a value is a word.
+fn is_bare(value: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !value.is_empty() && value.chars().all(letter)
+}
+
+/// The property for something else that has the URI of a file system, and no path in it.
+fn exchanged(entries: &[Entry]) -> Option<&Entry> {
+    let is_other = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        ["queue", "pool", "user", "name", "start", "end", "date", "time"]
+            .iter()
+            .any(|word| lower.contains(word))
+            && !["node", "fs", "uri", "url", "dir", "path", "root", "service"]
+                .iter()
+                .any(|word| lower.contains(word))
+    };
+    let is_node = |value: &str| {
+        let uri = value.split_once("://").filter(|(scheme, _)| !scheme.starts_with("http"));
+        uri.is_some_and(|(scheme, host)| {
+            !scheme.is_empty() && !host.is_empty() && !host.trim_end_matches('/').contains('/')
+        })
+    };
+    entries.iter().find(|entry| is_other(&entry.name) && is_node(entry.value.trim()))
 }
 
 /// Properties without a scheme at the beginning of the path of the application, which is a relative one for that.
@@ -95,6 +146,14 @@ fn in_paths(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             };
             let value = node.value.trim();
+            // What the resource manager has in its place is told where both are used.
+            let is_exchanged = entries.iter().any(|other| {
+                let uri = other.value.trim().split_once("://");
+                names_manager(&other.name) && uri.is_some_and(|(s, _)| !s.starts_with("http"))
+            });
+            if is_exchanged || is_bare(value) && exchanged(entries).is_some() {
+                continue;
+            }
             let bare = !value.is_empty()
                 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.:_".contains(&b));
             if !bare || !names_file_system(&node.name) || !whole.starts_with(&format!("{value}/")) {

@@ -53,10 +53,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
-        for (name, is_known, known) in [
-            ("mode", is_mode as fn(&str) -> bool, "neither `client` nor `cluster`"),
-            ("master", is_master, "no master that Spark knows: `yarn`, `local[*]`, `spark://…`"),
-        ] {
+        for (name, is_known, known) in
+            [("mode", is_mode as fn(&str) -> bool, NO_MODE), ("master", is_master, NO_MASTER)]
+        {
             let Some(text) = action.text(name) else { continue };
             let Some(said) = Said::of(facts, &text) else { continue };
             // What a build fills in is not known.
@@ -69,14 +68,45 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(said.place(facts, finding, "it is used here"));
         }
     }
-    for (source, entries) in facts.property_files() {
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         for entry in entries {
-            if let Some(why) = problem(&entry.name, entry.value.trim()) {
+            let value = entry.value.trim();
+            if let Some(why) = problem(&entry.name, value).or_else(|| of_name(&entry.name, value)) {
                 let found = finding(entry.value_span, &entry.name, why);
                 out.push(found.in_file(source.path.clone()));
             }
         }
     }
+}
+
+const NO_MODE: &str = "neither `client` nor `cluster`";
+const NO_MASTER: &str = "no master that Spark knows: `yarn`, `local[*]`, `spark://…`";
+
+/// Why the value of a property that is called after what it holds cannot be that, wherever it is read.
+fn of_name(name: &str, value: &str) -> Option<&'static str> {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    let nearly = |known: &[&str]| known.iter().any(|known| within(value, known, 2).is_some());
+    if plain.ends_with("sparkmaster") || plain == "master" {
+        let known = ["yarn", "yarn-client", "yarn-cluster"];
+        return (!is_master(value) && nearly(&known)).then_some(NO_MASTER);
+    }
+    if plain.ends_with("deploymode") || plain.ends_with("sparkmode") {
+        return (!is_mode(value) && nearly(&["client", "cluster"])).then_some(NO_MODE);
+    }
+    if plain.ends_with("queuename") || plain == "queue" {
+        // The URI of a file system has been exchanged with this, which is told where it belongs.
+        let is_path = value.contains('/') && !value.contains("://");
+        return is_path.then_some("a path, and not the name of a queue");
+    }
+    if plain.ends_with("memory") {
+        let (number, unit) = value.split_once([' ', '\t'])?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let unit = unit.trim().to_ascii_lowercase();
+        let is_unit = ["k", "m", "g", "t", "kb", "mb", "gb", "tb"].contains(&unit.as_str());
+        return (is_number && is_unit).then_some("a size with a blank before its unit");
+    }
+    None
 }
 
 fn is_mode(text: &str) -> bool {
@@ -133,7 +163,8 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     if of_class && value.split(',').map(str::trim).any(is_part) {
         return Some("not the name of a class");
     }
-    if is_switch(name) && ["yes", "no", "on", "off", "1", "0"].contains(&lower.as_str()) {
+    let is_word = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_switch(name) && is_word && !["true", "false"].contains(&lower.as_str()) {
         return Some("neither `true` nor `false`, and ignored");
     }
     let of_java = name.ends_with(".java.opts") || name.ends_with(".command-opts");

@@ -1,5 +1,6 @@
 //! Resource managers with an address that no client can parse.
 
+use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Said, is_open};
 use crate::lint::paths::{is_port, names_file_system};
@@ -33,6 +34,22 @@ fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagno
                 || host_of_url(value).is_none() && value.contains("://")
                 || seen.contains(&format!("${{{}}}", entry.name))
             {
+                continue;
+            }
+            // What other properties make of it.
+            let values = || entries.iter().map(|e| (e.name.clone(), e.value.clone())).collect();
+            let whole = match value.starts_with("${") && value.ends_with('}') {
+                true => resolved(value, &values()),
+                false => value.to_owned(),
+            };
+            let is_path = whole != value && whole.contains('/') && !whole.contains("${");
+            if is_path && host_of_url(&whole).is_none() {
+                let name = &entry.name;
+                let message = format!(
+                    "the value of `{name}` is a path, and not the address of a resource manager"
+                );
+                let finding = Diagnostic::new(&RULE.kind, entry.value_span, message);
+                out.push(finding.likely().in_file(source.path.clone()));
                 continue;
             }
             if let Some(why) = problem(value) {
@@ -111,7 +128,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// Whether an expression reads what people call their resource manager.
-fn names_manager(expression: &str) -> bool {
+pub(super) fn names_manager(expression: &str) -> bool {
     let letters = expression.chars().filter(char::is_ascii_alphanumeric);
     let word = letters.collect::<String>().to_ascii_lowercase();
     ["jobtracker", "resourcemanager"].contains(&word.as_str())
@@ -119,9 +136,11 @@ fn names_manager(expression: &str) -> bool {
 
 /// Whether a resource manager has the URI of a file system, and the name node beside it has none.
 pub(super) fn is_exchanged(facts: &Facts<'_>, manager: Element<'_>) -> bool {
+    // A resource manager may be written as a URL of the web.
     let has_scheme = |text: &Decoded<'_>| {
         let said = Said::of(facts, text)?;
-        (!said.value.is_empty()).then(|| said.value.contains("://"))
+        let is_uri = said.value.contains("://") && host_of_url(said.value).is_none();
+        (!said.value.is_empty()).then_some(is_uri)
     };
     let beside = manager.parent().and_then(|parent| parent.child("name-node"));
     let other = beside.and_then(|other| has_scheme(&other.text().trimmed()));

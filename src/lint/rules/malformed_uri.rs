@@ -31,6 +31,11 @@ const WORDS: [&str; 7] =
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (element, text) in facts.texts() {
+        if let Some(range) = jdbc(&text.text).filter(|_| element.name() != "message") {
+            let span = text.source(range);
+            out.push(of_scheme(span, facts.slice(span), "jdbc"));
+            continue;
+        }
         if WORDS.contains(&element.name()) {
             continue;
         }
@@ -64,6 +69,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             // Where the value stands as it is in the file.
             let raw = source.slice(entry.value_span);
+            if let Some(range) = jdbc(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(of_scheme(span, &raw[range], "jdbc").in_file(source.path.clone()));
+                continue;
+            }
             if let Some((scheme, near)) = meant_scheme(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start, start + scheme.len());
@@ -80,6 +91,31 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// The beginning of the URL of a database that is nearly `jdbc`.
+fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
+    const DRIVERS: [&str; 12] = [
+        ":db2:",
+        ":hive2:",
+        ":hsqldb:",
+        ":impala:",
+        ":mariadb:",
+        ":mysql:",
+        ":netezza:",
+        ":oracle:",
+        ":postgresql:",
+        ":sqlserver:",
+        ":teradata:",
+        ":phoenix:",
+    ];
+    DRIVERS.iter().find_map(|driver| {
+        let end = text.find(driver)?;
+        let start = text[..end].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+        let word = &text[start..end];
+        let is_slip = word != "jdbc" && word.len() > 2 && within(word, "jdbc", 1).is_some();
+        (is_slip && !word.eq_ignore_ascii_case("jdbc")).then_some(start..end)
+    })
 }
 
 /// The name node at the beginning of a path that goes on without a slash, so that its port or host is another one.
@@ -132,6 +168,7 @@ fn meant_scheme(text: &str) -> Option<(&str, &'static str)> {
 fn of_scheme(span: Span, scheme: &str, near: &str) -> Diagnostic {
     let message = match near {
         "http" | "https" | "thrift" => format!("nothing is served under the scheme `{scheme}`"),
+        "jdbc" => format!("the URL of a database begins with `jdbc`, and not with `{scheme}`"),
         _ => format!("no file system has the scheme `{scheme}`"),
     };
     Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{near}`?"))

@@ -2,9 +2,10 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level, within};
 use crate::lint::paths::split_scheme;
-use crate::lint::slips::has_name;
+use crate::lint::slips::{self, has_name};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use crate::syntax::xml::Element;
 use foldhash::{HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
@@ -55,6 +56,8 @@ struct Part<'t> {
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    done_flags(facts, out);
+    hosts(facts, out);
     let mut parts: Vec<Part<'_>> = Vec::new();
     let texts = facts.texts().iter().filter(|(element, _)| !OTHERS.contains(&element.name()));
     for (_, text) in texts {
@@ -85,7 +88,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         };
         patience -= beside.len();
-        let is_near = |other: &&&str| is_slip(part.name, other);
+        let is_near = |other: &&&str| {
+            let many = other.len() + 1 == SHORTEST && times(other) > OFTEN;
+            is_slip(part.name, other, if many { SHORTEST - 1 } else { SHORTEST })
+        };
         let Some(meant) = beside.iter().filter(is_near).min() else { continue };
         // Of two that stand here once each, the other files tell which one has the slip.
         let elsewhere = |name: &str| {
@@ -108,12 +114,202 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// What Hadoop's jobs write when they have ended.
+const DONE: &str = "_SUCCESS";
+
+/// Done-flags that are nearly the one that jobs write.
+fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if facts.workflow().is_some() {
+        return;
+    }
+    let all = facts.tree.root().into_iter().flat_map(Element::descendants);
+    for flag in all.filter(|element| element.name() == "done-flag") {
+        let text = flag.text().trimmed();
+        // One that says more than a slip does is another file.
+        let near = text.text != DONE && within(&text.text, DONE, 2).is_some();
+        if near && !text.text.contains('/') {
+            let message = format!("`{}` is nearly `{DONE}`, which jobs of Hadoop write", text.text);
+            let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+            out.push(found.help(format!("did you mean `{DONE}`?")));
+        }
+    }
+}
+
+/// Hosts that everybody knows by their names, and what hosts of object stores end with.
+const HOSTS: [&str; 4] =
+    ["localhost", "quickstart.cloudera", "sandbox.hortonworks.com", "sandbox-hdp.hortonworks.com"];
+const ENDS: [&str; 6] = [
+    ".blob.core.windows.net",
+    ".dfs.core.windows.net",
+    ".azuredatalakestore.net",
+    ".blob.core.chinacloudapi.cn",
+    ".dfs.core.chinacloudapi.cn",
+    ".s3.amazonaws.com",
+];
+/// Last parts of names of hosts that many have.
+const DOMAINS: [&str; 10] =
+    ["com", "net", "org", "local", "internal", "cloud", "corp", "intra", "lan", "prod"];
+/// Hosts that are compared in all.
+const MOST_HOSTS: usize = 200;
+
+/// Hosts with a slip in their names, next to another one that has none.
+fn hosts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut all: Vec<Part<'_>> = Vec::new();
+    for (element, text) in facts.texts() {
+        if !["message", "body", "subject", "description"].contains(&element.name()) {
+            for (before, name, at) in hosts_of(&text.text) {
+                let span = text.source(at..at + name.len());
+                all.push(Part { name, before, file: None, span });
+            }
+        }
+    }
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            let start = entry.value_span.start as usize;
+            for (before, name, at) in hosts_of(source.slice(entry.value_span)) {
+                let span = Span::new(start + at, start + at + name.len());
+                all.push(Part { name, before, file: Some(&source.path), span });
+            }
+        }
+    }
+    all.truncate(MOST_HOSTS);
+    let times = |name: &str| all.iter().filter(|other| other.name == name).count();
+    let numbers = |name: &str| !name.bytes().any(|byte| byte.is_ascii_alphabetic());
+    for host in all.iter().filter(|host| times(host.name) == 1 && !numbers(host.name)) {
+        let Some(meant) = meant_host(host, &all) else { continue };
+        let message = format!("`{}` is nearly `{meant}`", host.name);
+        let found = Diagnostic::new(&RULE.kind, host.span, message)
+            .likely()
+            .help(format!("did you mean `{meant}`?"));
+        out.push(match host.file {
+            Some(file) => found.in_file(file),
+            None => found,
+        });
+    }
+}
+
+/// The host that one with a slip was meant to be.
+fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
+    let name = host.name;
+    let is_near = |name: &str, other: &str| {
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        within(name, other, 1) == Some(1)
+            && (letters(name) != letters(other) || digits(name) == digits(other))
+            && !name.eq_ignore_ascii_case(other)
+            && (plain(name) != plain(other) || name.len() == other.len())
+    };
+    if let Some(known) = HOSTS.into_iter().find(|known| is_near(name, known)) {
+        return Some(known.to_owned());
+    }
+    // Of an address in numbers, a letter is none.
+    let parts: Vec<&str> = name.split('.').collect();
+    let is_number = |part: &&&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if parts.len() == 4 && parts.iter().filter(is_number).count() == 3 {
+        let near = all.iter().find(|other| other.name != name && is_near(name, other.name));
+        return near.map(|near| near.name.to_owned());
+    }
+    // What follows the account is the same for all of them.
+    if let Some((account, end)) = name.split_once('.') {
+        let end = format!(".{end}");
+        let stores = ["wasb", "wasbs", "abfs", "abfss", "adl", "s3", "s3a", "s3n"];
+        let of_store = stores.contains(&host.before) || end.contains(".windows.");
+        let meant = ENDS.into_iter().filter(|_| of_store && !ENDS.contains(&&*end));
+        if let Some(meant) = meant.into_iter().find(|meant| within(&end, meant, 2).is_some()) {
+            return Some(format!("{account}{meant}"));
+        }
+    }
+    let place = |name: &str| all.iter().position(|other| other.name == name);
+    let last = |name: &'h str| name.rsplit_once('.').unwrap_or((name, ""));
+    let meant = all.iter().find(|other| {
+        let (own, others) = (last(name), last(other.name));
+        let of_domain =
+            own.0 == others.0 && DOMAINS.contains(&others.1) && !DOMAINS.contains(&own.1);
+        let often = all.iter().filter(|more| more.name == other.name).count() >= OFTEN;
+        // Of two that are as likely, the first is told of.
+        let first = || {
+            !slips::is_slip(other.name, name, ["", ""])
+                && is_anagram(name, other.name)
+                && place(name) < place(other.name)
+        };
+        let is_slip = || often || slips::is_slip(name, other.name, ["", ""]) || first();
+        let inside = other.name.len() >= SHORTEST + 2 && is_inside(name, other.name);
+        is_near(name, other.name) && (of_domain || inside && is_slip())
+    });
+    meant.map(|meant| meant.name.to_owned())
+}
+
+fn is_anagram(name: &str, other: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.sort_unstable();
+        bytes
+    };
+    sorted(name) == sorted(other)
+}
+
+/// Whether two names of hosts differ inside one part alone.
+fn is_inside(name: &str, other: &str) -> bool {
+    let ends = |text: &str| (text.chars().next(), text.chars().next_back());
+    let differing = |split: fn(char) -> bool| -> Option<(&str, &str)> {
+        let (own, others): (Vec<&str>, Vec<&str>) =
+            (name.split(split).collect(), other.split(split).collect());
+        let mut pairs = own.iter().zip(&others).filter(|(one, other)| one != other);
+        let pair = pairs.next().map(|(one, other)| (*one, *other));
+        pair.filter(|_| pairs.next().is_none() && own.len() == others.len())
+    };
+    // A letter alone beside a number or a dash tells hosts apart.
+    let of_word = differing(|c| !c.is_ascii_alphabetic());
+    let is_word =
+        of_word.is_some_and(|(one, other)| ends(one) == ends(other) && other.len() + 1 >= SHORTEST);
+    let exchanged = || {
+        let part = differing(|c| c == '.');
+        is_anagram(name, other) && part.is_some_and(|(one, other)| ends(one) == ends(other))
+    };
+    is_word || exchanged()
+}
+
+/// The hosts in a text, each with what stands before it (the scheme, or nothing) and its place.
+fn hosts_of(text: &str) -> Vec<(&str, &str, usize)> {
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    let mut found = Vec::new();
+    let mut add = |scheme, at: usize| {
+        let mut at = at;
+        let rest = &text[at..];
+        // A container or a user stands before the host.
+        let authority = rest.split(['/', ',', ' ', '"', '\'']).next().unwrap_or_default();
+        if let Some((before, _)) = authority.split_once('@') {
+            at += before.len() + 1;
+        }
+        let name = text[at..].split(|c| !letter(c)).next().unwrap_or_default();
+        let behind = text[at + name.len()..].chars().next();
+        let ends = behind.is_none_or(|c| matches!(c, ':' | '/' | ',' | ' ' | '"' | '\'' | ';'));
+        if name.len() >= SHORTEST && ends {
+            found.push((scheme, name, at));
+        }
+    };
+    for (at, _) in text.match_indices("://") {
+        let scheme = text[..at].rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
+        add(scheme.unwrap_or_default(), at + 3);
+    }
+    // A host with a port alone.
+    let plain = text.trim();
+    if let Some((host, port)) = plain.split_once(':')
+        && (2..=5).contains(&port.len())
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && host.chars().all(letter)
+    {
+        add("", text.len() - text.trim_start().len());
+    }
+    found
+}
+
 /// Whether a name is another one with a letter too many, too few or wrong, or two exchanged, somewhere inside: what is
 /// changed at an end is another form of the word, and a digit tells two of a kind apart.
-fn is_slip(name: &str, other: &str) -> bool {
+fn is_slip(name: &str, other: &str, shortest: usize) -> bool {
     let ends = |text: &str| (text.chars().next(), text.chars().next_back());
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    other.len() >= SHORTEST
+    other.len() >= shortest
         && ends(name) == ends(other)
         && within(name, other, 1) == Some(1)
         && letters(name) != letters(other)
@@ -160,12 +356,12 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_slip, parts_of};
+    use super::{hosts_of, is_slip, parts_of};
 
     #[test]
     fn a_slip_is_inside_a_word() {
-        assert!(is_slip("expirde", "expired") || is_slip("exipred", "expired"));
-        assert!(is_slip("warehosue", "warehouse") && is_slip("warehuse", "warehouse"));
+        assert!(is_slip("expirde", "expired", 6) || is_slip("exipred", "expired", 6));
+        assert!(is_slip("warehosue", "warehouse", 6) && is_slip("warehuse", "warehouse", 6));
         for (name, other) in [
             ("orders", "order"),
             ("tablet", "tables"),
@@ -174,8 +370,20 @@ mod tests {
             ("Warehouse", "warehouse"),
             ("form", "from"),
         ] {
-            assert!(!is_slip(name, other), "{name}");
+            assert!(!is_slip(name, other, 6), "{name}");
         }
+    }
+
+    #[test]
+    fn hosts_stand_behind_schemes_or_before_ports() {
+        assert_eq!(hosts_of("hdfs://nn.example.com:8020/a"), [("hdfs", "nn.example.com", 7)]);
+        assert_eq!(
+            hosts_of("wasb://data@shop.blob.core.windows.net/in"),
+            [("wasb", "shop.blob.core.windows.net", 12)]
+        );
+        assert_eq!(hosts_of("rm.example.com:8032"), [("", "rm.example.com", 0)]);
+        assert!(hosts_of("${nameNode}/a").is_empty() && hosts_of("12:30").is_empty());
+        assert!(hosts_of("hdfs://${host}.example.com/").is_empty());
     }
 
     #[test]

@@ -170,8 +170,11 @@ fn interpreted(
         let (path, link) = file.text.split_once('#')?;
         (name_of(path.trim()) == script).then(|| link.trim().to_owned())
     });
-    // Under an open name it may be brought as well.
-    if renamed.is_none() && links.iter().any(|link| is_open(link)) {
+    // Under an open name it may be brought as well, unless that ends as other files do.
+    let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
+    let may_be =
+        |link: &String| is_open(link) && (link.ends_with('}') || ending(link) == ending(script));
+    if renamed.is_none() && links.iter().any(may_be) {
         return;
     }
     let same_ending = |link: &&String| link.rsplit('.').next() == script.rsplit('.').next();
@@ -179,8 +182,11 @@ fn interpreted(
         let mut scripts = links.iter().filter(same_ending);
         scripts.next().filter(|_| scripts.next().is_none()).cloned()
     });
-    // An archive may hold it; one that is brought under another name was not looked for there.
-    if near.is_none() && action.each("archive").next().is_some() {
+    // An archive may hold it, but hardly what the application has; one that is brought under another name was not looked
+    // for there.
+    let mut own = facts.files.below(facts.folder());
+    let mut is_kept = || own.any(|(path, _)| name_of(path) == script);
+    if near.is_none() && action.each("archive").next().is_some() && !is_kept() {
         return;
     }
     let message = format!("no `file` brings `{script}` to the machine where it should run");

@@ -1,9 +1,11 @@
 //! Sub-workflows that are not there.
 
+use crate::callers::is_slip_of_folder;
 use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
 use crate::lint::facts::Said;
 use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -38,6 +40,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             });
             continue;
         }
+        if let Some(near) = nearly_beside(facts, &path) {
+            let message = format!("there is no workflow at `{}`", path.text);
+            let found = Diagnostic::new(&RULE.kind, path.span(), message).likely();
+            out.push(found.help(format!("did you mean `{near}`?")));
+            continue;
+        }
         let Some(below) = path.text.strip_prefix("${wf:appPath()}/") else { continue };
         let below = below.trim_matches('/');
         if below.is_empty() || below.contains('$') {
@@ -66,4 +74,33 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             None => finding.help("the other sub-workflows lie beside this definition"),
         });
     }
+}
+
+/// The workflow in this folder that a path means whose last part is nearly its name, where nothing is known to be started.
+fn nearly_beside<'a>(facts: &Facts<'a>, path: &Decoded<'_>) -> Option<&'a str> {
+    if facts.submission.starts.iter().any(|(place, _)| *place == path.span()) {
+        return None;
+    }
+    let last = path.text.rsplit('/').next()?;
+    let stem = last.strip_suffix(".xml").or_else(|| last.split_once('.').map(|(stem, _)| stem))?;
+    let is_there = |name: &str| {
+        facts.beside(name).is_some_and(|path| facts.files.presence(&path) != Presence::Absent)
+    };
+    if stem.contains(['$', '}']) || is_there(last) {
+        return None;
+    }
+    let own = facts.folder();
+    let mut near = facts.files.below(own).filter_map(|(path, _)| {
+        let name = files::name_of(path);
+        let is_near = files::folder_of(path) == own
+            && path != facts.path
+            && name.strip_suffix(".xml").is_some_and(|known| {
+                known != stem && is_slip_of_folder(stem, known)
+                    || known == stem && last != name
+                    || is_slip_of_folder(last, name)
+            });
+        let text = is_near.then(|| facts.files.text(path)).flatten()?;
+        text.text.contains("<workflow-app").then_some(name)
+    });
+    near.next().filter(|_| near.next().is_none())
 }

@@ -1,13 +1,13 @@
 //! Variables that nobody defines.
 
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
-use crate::lint::facts::{Start, has_default, is_given, starts};
+use crate::lint::facts::{Start, block, has_default, is_given, starts};
 use crate::lint::reads::{self, How, Read};
-use crate::lint::slips::{differ_in_a_word, has_name, is_slip};
+use crate::lint::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties;
-use crate::syntax::xml::Element;
+use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +51,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if out.len() == before {
             customary(facts, out);
         }
+        if out.len() == before {
+            handed_on(facts, true, out);
+        }
+        if out.len() == before {
+            misspelt(facts, out);
+            customary_keys(facts, out);
+        }
         return;
     }
     // In an order of its own, so that of two names that are as near the same one is always offered.
@@ -67,6 +74,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let told = misnamed(facts, &all, &read, out);
     functions(facts, &all, &own, &told, out);
     dotted(facts, &all, out);
+    // A variable that is not given is told of where it is read.
+    handed_on(facts, false, out);
+    let before = out.len();
     let mut patience = MOST_COMPARED;
     let mut known: BTreeMap<&str, Verdict<'_>> = BTreeMap::new();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
@@ -111,6 +121,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         true => finding.depends_on("what is given with `-D`"),
         false => finding,
     }));
+    if out.len() == before && told.is_empty() {
+        customary_keys(facts, out);
+    }
 }
 
 /// Defaults beside the definition under a name that nobody reads, next to one that is read and that nobody gives.
@@ -170,13 +183,15 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .map(|read| read.name.as_str())
         .collect();
     let mut patience = MOST_COMPARED;
-    for (source, entries) in facts.property_files() {
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         let given: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let common = read.intersection(&given).count();
         let lacking: Vec<&str> = read
             .difference(&given)
             .copied()
             .filter(|name| name.len() > 4 && !has_default(facts, name) && !is_given(facts, name))
+            .filter(|name| !told.contains(name))
             .collect();
         if common < 2 || lacking.len() > common || patience < lacking.len() * given.len() {
             continue;
@@ -197,7 +212,8 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .files
                 .texts()
                 .any(|other| other.path != source.path && other.text.contains(&variable))
-                || source.text.contains(&variable);
+                || source.text.contains(&variable)
+                || facts.submission.near.read.contains_key(near);
             if !elsewhere && is_slip(near, name, [&source.text, facts.tree.text()]) {
                 let message = format!("nothing reads `{near}`, and `{name}` is read and not given");
                 out.push(
@@ -206,11 +222,13 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         .help(format!("did you mean `{name}`?"))
                         .in_file(source.path.clone()),
                 );
+                told.insert(name);
                 continue;
             }
             if !is_slip(name, near, [&source.text, facts.tree.text()]) {
                 continue;
             }
+            told.insert(name);
             let places = facts.reads.iter().filter(|place| place.name == name);
             for place in places.filter(|place| place.how == How::Variable) {
                 out.push(slip(place, near, format!("nothing defines `{name}`")));
@@ -256,9 +274,17 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What the addresses of a cluster are called nearly everywhere.
-const CUSTOMARY: [&str; 6] =
-    ["jobTracker", "job_tracker", "nameNode", "name_node", "resourceManager", "resource_manager"];
+/// What the addresses of a cluster and its queues are called nearly everywhere.
+const CUSTOMARY: [&str; 8] = [
+    "jobTracker",
+    "job_tracker",
+    "nameNode",
+    "name_node",
+    "queueName",
+    "queue_name",
+    "resourceManager",
+    "resource_manager",
+];
 
 /// Addresses of the cluster under names that are nearly the customary ones.
 fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -297,6 +323,39 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Keys of properties that are nearly a customary one which is not among them, and that nobody reads.
+fn customary_keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
+    for (source, entries) in facts.property_files() {
+        let gives = |name: &str| entries.iter().any(|entry| letters(&entry.name) == letters(name));
+        for entry in entries {
+            let name = entry.name.as_str();
+            let near = CUSTOMARY.into_iter().find(|known| within(name, known, 1) == Some(1));
+            let Some(near) = near.filter(|near| letters(near) != letters(name) && !gives(near))
+            else {
+                continue;
+            };
+            // Whoever reads one of the two tells of it.
+            let is_read = |name: &str| {
+                let variable = format!("${{{name}}}");
+                facts.files.texts().any(|text| text.text.contains(&variable))
+                    || facts.submission.near.read.contains_key(name)
+            };
+            // With a letter behind it, it may be that of another cluster.
+            if name.starts_with(near) || is_read(name) || is_read(near) {
+                continue;
+            }
+            let message = format!("nothing reads `{name}`, which is nearly `{near}`");
+            out.push(
+                Diagnostic::new(&RULE.kind, entry.name_span, message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?"))
+                    .in_file(source.path.clone()),
+            );
+        }
+    }
+}
+
 /// A read of a name that was most likely meant to be another one.
 fn slip(place: &Read, near: &str, message: String) -> Diagnostic {
     Diagnostic::new(&RULE.kind, place.span, message)
@@ -312,8 +371,27 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for read in &facts.reads {
         *counts.entry(read.name.as_str()).or_default() += 1;
     }
-    let often: Vec<&str> =
-        counts.iter().filter(|(_, count)| **count >= OFTEN).map(|(name, _)| *name).collect();
+    let near = &facts.submission.near.read;
+    // Other definitions near this one count as well, and properties that give most of what this one reads.
+    let others = |name: &str| {
+        let own = usize::from(counts.contains_key(name));
+        near.get(name).copied().unwrap_or_default().saturating_sub(own)
+    };
+    let files = facts.property_files().iter().chain(facts.near_files());
+    let given: BTreeSet<&str> = files
+        .filter(|(_, entries)| {
+            let common = entries.iter().filter(|entry| counts.contains_key(entry.name.as_str()));
+            common.count() > 1
+        })
+        .flat_map(|(_, entries)| entries.iter().map(|entry| entry.name.as_str()))
+        .collect();
+    let times = |name: &str| counts.get(name).copied().unwrap_or_default() + others(name);
+    let known: BTreeSet<&str> =
+        counts.keys().copied().chain(near.keys().map(String::as_str)).collect();
+    let often: Vec<&str> = known
+        .into_iter()
+        .filter(|name| times(name) + if given.contains(name) { 2 } else { 0 } >= OFTEN)
+        .collect();
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     // One thing and several of it are two variables.
     let is_plural =
@@ -321,7 +399,11 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut patience = MOST_COMPARED;
     for place in facts.reads.iter().filter(|read| read.how != How::Dotted) {
         let name = place.name.as_str();
-        let is_odd = counts.get(name) == Some(&1) && name.len() > 5 && !is_given(facts, name);
+        let is_odd = counts.get(name) == Some(&1)
+            && name.len() > 5
+            && others(name) == 0
+            && !given.contains(name)
+            && !is_given(facts, name);
         if !is_odd || has_default(facts, name) || patience < often.len() {
             continue;
         }
@@ -331,12 +413,140 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && letters(near) != letters(name)
                 && !is_plural(near, name)
                 && (differ_in_a_word(name, near) || name.eq_ignore_ascii_case(near))
+                // What only others read has to be the better name as well.
+                && (counts.get(near).is_some_and(|count| *count >= OFTEN)
+                    || counts.contains_key(near) && given.contains(near) && name.len() > 7
+                    || begin_alike(name, near) && is_slip(name, near, [facts.tree.text(), ""]))
         });
         let Some(near) = near else { continue };
-        let times = counts.get(near).copied().unwrap_or_default();
-        let message = format!("`{name}` is read only here, and `{near}` {times} times");
+        let message = match times(near) {
+            1 => format!("`{name}` is read only here, and `{near}` is given"),
+            times => format!("`{name}` is read only here, and `{near}` {times} times"),
+        };
         out.push(slip(place, near, message));
     }
+}
+
+/// Names that are read once, and nowhere near, with a slip in a word that names are made of.
+fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for read in &facts.reads {
+        *counts.entry(read.name.as_str()).or_default() += 1;
+    }
+    let files = || facts.property_files().iter().chain(facts.near_files());
+    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = place.name.as_str();
+        let near = facts.submission.near.read.get(name).copied().unwrap_or_default();
+        let is_known = || {
+            has_default(facts, name)
+                || is_given(facts, name)
+                || files().any(|(_, entries)| entries.iter().any(|entry| entry.name == name))
+        };
+        if counts.get(name) != Some(&1) || near > 1 || is_known() {
+            continue;
+        }
+        if let Some(meant) = corrected(name) {
+            out.push(slip(place, &meant, format!("`{name}` is nearly `{meant}`")));
+        }
+    }
+}
+
+/// Properties and parameters that are handed on under nearly the name of the variable they hold.
+fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let text = facts.tree.text();
+    let is_near = |name: &str, other: &str| {
+        name.len() > 4
+            && within(name, other, if name.len() < 8 { 1 } else { 2 }).is_some()
+            && letters(name) != letters(other)
+            && differ_in_a_word(name, other)
+    };
+    let read = &facts.submission.near.read;
+    // A name that others have as well is one of its own.
+    let is_lone = |name: &str| {
+        let own = facts.reads.iter().filter(|read| read.name == name).count();
+        own < 2 && read.get(name).copied().unwrap_or_default() <= own && !is_given(facts, name)
+    };
+    // What is called as a property of Hadoop with other signs between its words.
+    let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
+    for configuration in facts.named(&["configuration"]).into_iter().chain(credentials(facts)) {
+        for property in block(configuration).iter().filter(|_| of_values) {
+            let Some(value) = &property.value else { continue };
+            let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+            let Some(held) = held.filter(|held| held.len() > 11 && is_lone(held)) else { continue };
+            let lower = |name: &str| plain(name).to_ascii_lowercase();
+            let (name, other) = (lower(&property.name.text), lower(held));
+            let is_slip = property.name.text.contains('.') && within(&name, &other, 1) == Some(1);
+            let ends = name.chars().next_back() == other.chars().next_back();
+            if is_slip && ends && letters(&name) != letters(&other) {
+                let start = value.text.find(held).unwrap_or_default();
+                let span = value.source(start..start + held.len());
+                let message = format!("`{held}` is nearly the name of `{}`", property.name.text);
+                out.push(Diagnostic::new(&RULE.kind, span, message).about(held).likely());
+            }
+        }
+    }
+    let mut compare = |name: &str, place: Span, value: &Decoded<'_>, at: usize| {
+        let held = value.text[at..].trim();
+        let Some(held) = held.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
+            return;
+        };
+        if !is_near(name, held) {
+            return;
+        }
+        if of_values && is_slip(held, name, [text, ""]) && is_lone(held) {
+            let start = value.text.rfind(held).unwrap_or_default();
+            let span = value.source(start..start + held.len());
+            let message = format!("`{held}` is handed on as `{name}`");
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message)
+                    .about(held)
+                    .likely()
+                    .help(format!("did you mean `{name}`?"))
+                    .fix(Fix::guess(format!("Read `{name}`"), span, name)),
+            );
+        } else if is_slip(name, held, [text, ""]) && !read.contains_key(name) {
+            let message = format!("`{held}` is handed on as `{name}`");
+            out.push(
+                Diagnostic::new(&RULE.kind, place, message)
+                    .likely()
+                    .help(format!("did you mean `{held}`?")),
+            );
+        }
+    };
+    for configuration in facts.configurations() {
+        let starters = ["workflow", "coordinator", "sub-workflow"];
+        let starter = configuration.parent().filter(|parent| starters.contains(&parent.name()));
+        let Some(starter) = starter else { continue };
+        let path = starter.child("app-path").map(|path| path.text().trimmed().span());
+        let starts = facts.submission.starts.iter().filter(|(at, _)| Some(*at) == path);
+        let started: Vec<&str> =
+            starts.filter_map(|(_, path)| Some(facts.files.text(path)?.text.as_str())).collect();
+        for property in facts.block(*configuration) {
+            let Some(value) = &property.value else { continue };
+            let held = value.text.trim().trim_start_matches("${").trim_end_matches('}');
+            // What reads one of the two tells which.
+            let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
+            if !is_read(&property.name.text) && !is_read(held) {
+                compare(&property.name.text, property.name.span(), value, 0);
+            }
+        }
+    }
+    for action in &facts.actions {
+        for param in action.each("param") {
+            let text = param.text();
+            if let Some((name, _)) = text.text.split_once('=') {
+                let place = text.source(0..name.len());
+                compare(name.trim(), place, &text, name.len() + 1);
+            }
+        }
+    }
+}
+
+/// The credentials of a workflow, each of which holds properties.
+fn credentials<'a>(facts: &Facts<'a>) -> Vec<Element<'a>> {
+    let section = facts.workflow().and_then(|root| root.child("credentials"));
+    section.into_iter().flat_map(Element::elements).collect()
 }
 
 /// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.

@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{operations, starts};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
 use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -61,6 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     known.extend(all.iter().flat_map(|start| start.names()));
     let mut valued = vec!["value"];
     valued.extend(CLUSTER);
+    known.retain(|name| !name.contains('$'));
     let plain = facts.named(&valued).into_iter();
     let plain = plain.map(|element| (element, element.text())).filter(|(_, text)| {
         let is_plain = |byte: u8| {
@@ -69,6 +71,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         text.text.bytes().all(is_plain)
     });
     paths(facts, &known, out);
+    let half = half_open(facts, out);
     let said = facts
         .texts()
         .iter()
@@ -82,7 +85,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let own = named_by.as_ref().map(|(root, _)| root.span());
     for (element, text) in said.chain(plain).chain(named_by) {
         let is_own = own == Some(element.span());
-        if WORDS.contains(&element.name()) || element.elements().next().is_some() && !is_own {
+        if WORDS.contains(&element.name())
+            || element.elements().next().is_some() && !is_own
+            || half.contains(&text.span())
+        {
             continue;
         }
         let trimmed = text.trim();
@@ -175,6 +181,74 @@ fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
         );
     }
 }
+
+/// Variables with one of their signs forgotten, whether or not anything is known of them: `$name}`, and `{name}` alone.
+/// Where others are written so as well, they may be those of another program. The texts they are in.
+fn half_open(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) -> HashSet<Span> {
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    let mut variables = 0;
+    let signed = facts.texts().iter().filter(|(element, text)| {
+        let is_attribute = element.name() == "description";
+        !is_attribute && memchr::memchr2(b'{', b'}', text.text.as_bytes()).is_some()
+    });
+    for (element, text) in signed {
+        let plain = text.text.as_ref();
+        let inside = expressions(plain);
+        variables += inside.len();
+        if element.elements().next().is_some() && element.parent().is_some() || plain.len() > 4_000
+        {
+            continue;
+        }
+        let outside = |at: usize| !inside.iter().any(|range| range.contains(&at));
+        let begins = plain.len() - plain.trim_start().len();
+        let braces = memchr::memchr_iter(b'{', plain.as_bytes()).filter(|at| outside(*at));
+        let braces: Vec<usize> = braces.collect();
+        let name_at = |at: usize| {
+            let rest = &plain[at..];
+            let end = rest.find(|c| !letter(c)).unwrap_or(rest.len());
+            let closed = end > 1 && rest[end..].starts_with('}');
+            closed
+                .then(|| &rest[..end])
+                .filter(|name| !name.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let of_dollar = memchr::memchr_iter(b'$', plain.as_bytes())
+            .filter(|at| outside(*at) && braces.is_empty())
+            .find_map(|at| Some((at, name_at(at + 1)?)));
+        let hashed = usize::from(plain[begins..].starts_with("#{"));
+        let of_brace = (braces == [begins + hashed])
+            .then(|| name_at(begins + hashed + 1))
+            .flatten()
+            .filter(|name| {
+                let behind = plain[begins + hashed + name.len() + 2..].trim();
+                behind.is_empty() || behind.starts_with('/')
+            })
+            .map(|name| (begins, name));
+        if let Some((at, name)) = of_dollar.or(of_brace) {
+            let sign = if of_dollar.is_some() { 0 } else { hashed };
+            let range = at..at + sign + name.len() + 2;
+            found.push((of_dollar.is_some(), text.span(), text.source(range), name.to_owned()));
+        }
+    }
+    // Of a template, all of them are written so.
+    if found.len() > 1 || variables < ENOUGH_VARIABLES {
+        return HashSet::default();
+    }
+    for (_, _, span, name) in &found {
+        let message = format!("`{}` is text, not the variable `{name}`", facts.slice(*span));
+        out.push(
+            Diagnostic::new(&RULE.kind, *span, message)
+                .about(name.as_str())
+                .likely()
+                .help(format!("write `${{{name}}}`"))
+                .fix(Fix::guess(format!("Write `${{{name}}}`"), *span, format!("${{{name}}}"))),
+        );
+    }
+    found.into_iter().map(|(_, text, ..)| text).collect()
+}
+
+/// So many variables written in full tell that another one was meant to be.
+const ENOUGH_VARIABLES: usize = 3;
 
 /// Whether a text begins with a call of a function of Oozie.
 fn calls(text: &str) -> bool {

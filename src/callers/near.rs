@@ -1,0 +1,89 @@
+//! What lies near a definition that nobody is known to start: it tells how names are written there.
+
+use super::{Gathering, Index, Kind, top};
+use crate::files::folder_of;
+use crate::syntax::properties::Near;
+use memchr::memmem;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// How many variables of one definition are kept.
+const MOST_READ: usize = 512;
+/// How many files of properties are looked into for one definition.
+const MOST_FILES: usize = 8;
+
+impl Gathering {
+    /// Takes the variables that a definition reads: `${name}`.
+    pub(super) fn variables(&mut self, path: &str, text: &str) {
+        let mut names = BTreeSet::new();
+        for at in memmem::find_iter(text.as_bytes(), "${") {
+            let rest = text[at + 2..].trim_start();
+            let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let end = rest.find(|c| !letter(c)).unwrap_or(rest.len());
+            if end > 0 && rest[end..].trim_start().starts_with('}') {
+                names.insert(rest[..end].to_owned());
+            }
+            if names.len() == MOST_READ {
+                break;
+            }
+        }
+        if !names.is_empty() {
+            self.read.push((path.to_owned(), names));
+        }
+    }
+
+    /// Sorts what was gathered by the folders that definitions have in common.
+    pub(super) fn give_near(&self, index: &mut Index) {
+        let common = index.common;
+        let mut of_top = |path: &str, take: &mut dyn FnMut(&mut Near)| {
+            let top = top(path, common).unwrap_or_default().to_owned();
+            take(index.near.entry(top).or_default());
+        };
+        for (path, names) in &self.read {
+            of_top(path, &mut |near| {
+                let read = Arc::make_mut(&mut near.read);
+                names.iter().for_each(|name| *read.entry(name.clone()).or_default() += 1);
+            });
+        }
+        for starter in self.starters.iter().filter(|starter| starter.kind == Kind::Properties) {
+            of_top(&starter.path, &mut |near| near.properties.push(starter.path.clone()));
+        }
+        for near in index.near.values_mut() {
+            near.properties.sort();
+            let mut hasher = DefaultHasher::new();
+            near.read.hash(&mut hasher);
+            near.number = hasher.finish();
+        }
+    }
+}
+
+impl Index {
+    /// What lies near a definition; nothing where somebody is known to start it with all that it is given.
+    pub fn near(&self, path: &str) -> Near {
+        if self.of(path).iter().any(|caller| caller.is_whole) {
+            return Near::default();
+        }
+        let own = top(path, self.common).filter(|top| !top.is_empty());
+        let of_own = self.near.get(own.unwrap_or_default());
+        // What lies above all folders belongs to each of them.
+        let above = self.near.get("").filter(|_| own.is_some());
+        let mut properties = Vec::new();
+        for near in of_own.into_iter().chain(above) {
+            // In the order of their paths, those that share most folders stand around its own place.
+            let at = near.properties.partition_point(|other| other.as_str() < path);
+            let around = at.saturating_sub(MOST_FILES)..near.properties.len().min(at + MOST_FILES);
+            properties.extend(near.properties[around].iter().cloned());
+        }
+        let folder = folder_of(path);
+        let shared = |other: &String| {
+            let parts = folder_of(other).split('/').zip(folder.split('/'));
+            parts.take_while(|(one, other)| one == other).count()
+        };
+        properties.sort_by_key(|other| (usize::MAX - shared(other), other.clone()));
+        properties.truncate(MOST_FILES);
+        let (read, number) =
+            of_own.map(|near| (Arc::clone(&near.read), near.number)).unwrap_or_default();
+        Near { properties, read, number }
+    }
+}
