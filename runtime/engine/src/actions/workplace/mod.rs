@@ -21,7 +21,7 @@ use super::fs::{Operations, glob_limit};
 use super::submission;
 use crate::host::applications::Applications;
 use crate::host::elsewhere::{Place, System};
-use crate::host::files::{FileUri, Files, archive};
+use crate::host::files::{FileUri, Files};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
 use crate::host::process::{Bounds, Program, boot};
 use ankus_lang::action_types::is_cluster;
@@ -36,6 +36,7 @@ mod libraries;
 mod outcome;
 mod places;
 mod settings;
+mod shipping;
 
 pub(crate) use clearing::{clear, forget_key};
 pub(crate) use libraries::INHERITED;
@@ -608,126 +609,6 @@ impl Workplace<'_, '_> {
     fn resolve(&self, path: &str) -> FileUri {
         resolve(&self.application(), path)
     }
-
-    /// Brings `lib/`, the libraries of the job, files and archives into the folder of work.
-    fn bring_files(&self, work: &Path) -> Result<Shipped, Refusal> {
-        let mut shipped = Shipped::default();
-        self.bring_libraries(work, &mut shipped)?;
-        for entry in entries(self.element, "file") {
-            let (path, link) = split_link(&entry);
-            let uri = self.resolve(&decoded(path)?);
-            let name = link.unwrap_or_else(|| uri.name()).to_owned();
-            self.bring(&uri, work, &name)?;
-            let path = work.join(&name);
-            match link.is_none() && name.ends_with(".jar") {
-                true => shipped.jars.push((name, path)),
-                false => shipped.files.push((name, path)),
-            }
-        }
-        for entry in entries(self.element, "archive") {
-            let (path, link) = split_link(&entry);
-            let uri = self.resolve(&decoded(path)?);
-            let name = link.unwrap_or_else(|| uri.name()).to_owned();
-            let source = self.unpack(&uri, work, &name)?;
-            shipped.archives.push((name, source));
-        }
-        // Scripts and jars that elements name are brought as files are.
-        for name in ["script", "jar"] {
-            if let Some(path) = child_text(self.element, name).filter(|path| !path.is_empty()) {
-                let uri = self.resolve(&path);
-                let is_there = self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?;
-                // A script is one of the cluster's, or was brought by this name; a jar may be one of the tool's own machine.
-                if is_there.is_some() || (name == "script" && !work.join(uri.name()).exists()) {
-                    self.bring(&uri, work, uri.name())?;
-                    shipped.programs.push(uri.name().to_owned());
-                }
-            }
-        }
-        for list in [&mut shipped.jars, &mut shipped.files] {
-            let mut seen = std::collections::BTreeSet::new();
-            list.retain(|(name, _)| seen.insert(name.clone()));
-        }
-        Ok(shipped)
-    }
-
-    /// The place of a file on this machine; a fault as the engine has it where there is none.
-    fn locate(&self, uri: &FileUri) -> Result<PathBuf, Refusal> {
-        let copies = self.folder.join(COPIES);
-        let number = fs::read_dir(&copies).map_or(0, Iterator::count).to_string();
-        match self.files.locate(uri, &copies.join(number).join(uri.name())) {
-            Ok(Some(path)) => Ok(std::path::absolute(&path).unwrap_or(path)),
-            Ok(None) => {
-                let place = match self.files.place(uri) {
-                    Some(_) => format!("below the file root {}", self.files.root().display()),
-                    None => "in its cluster".to_owned(),
-                };
-                let message = format!(
-                    "File does not exist: {uri} (looked for in the application and {place})"
-                );
-                Err(refusal(Class::Error, "JA008", message))
-            }
-            Err(error) => Err(unreadable(uri, &error)),
-        }
-    }
-
-    fn bring(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
-        let source = self.locate(uri)?;
-        let target = within(work, name)?;
-        if target.symlink_metadata().is_ok() {
-            return Ok(());
-        }
-        let metadata = fs::metadata(&source).map_err(|error| own(&error, &source))?;
-        if metadata.is_dir() || metadata.len() > COPIED {
-            return std::os::unix::fs::symlink(&source, &target)
-                .map_err(|error| own(&error, &target));
-        }
-        // A copy of its own: a program may change it, and everything that is brought may be executed.
-        fs::copy(&source, &target).map_err(|error| own(&error, &target))?;
-        let mode = metadata.permissions().mode() | 0o700;
-        fs::set_permissions(&target, fs::Permissions::from_mode(mode))
-            .and_then(|()| match self.is_lasting() {
-                true => fs::File::open(&target)?.sync_data(),
-                false => Ok(()),
-            })
-            .map_err(|error| own(&error, &target))
-    }
-
-    /// Where the program finds an archive as it was, beside the unpacked one. To another place it goes with the attempt.
-    fn beside(&self, source: PathBuf) -> Result<PathBuf, Refusal> {
-        let copies = self.folder.join(COPIES);
-        if !self.needs.places.contains_key(self.element.tag_name().name())
-            || source.starts_with(&copies)
-        {
-            return Ok(source);
-        }
-        let number = fs::read_dir(&copies).map_or(0, Iterator::count).to_string();
-        let folder = copies.join(number);
-        private::folder(&folder).map_err(|error| own(&error, &folder))?;
-        let copy = folder.join(source.file_name().unwrap_or_default());
-        // What goes along follows links.
-        let link = std::os::unix::fs::symlink(&source, &copy);
-        link.map(|()| copy.clone()).map_err(|error| own(&error, &copy))
-    }
-
-    fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<PathBuf, Refusal> {
-        let source = self.locate(uri)?;
-        let target = within(work, name)?;
-        private::folder(&target).map_err(|error| own(&error, &target))?;
-        match archive::unpack(&source, uri.name(), &target, archive::QUOTA) {
-            Some(Ok(())) => self.beside(source),
-            // What is wrong with an archive stays wrong; a full disk does not.
-            Some(Err(error)) => match error.kind() {
-                io::ErrorKind::StorageFull => Err(own(&error, &target)),
-                _ => Err(refusal(Class::Error, "JA018", format!("cannot unpack `{uri}`: {error}"))),
-            },
-            None => {
-                let message = format!(
-                    "`{uri}` is not an archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
-                );
-                Err(refusal(Class::Error, "JA018", message))
-            }
-        }
-    }
 }
 
 /// The newest jar of this name in or below folders of an installation, the first that has one.
@@ -772,25 +653,6 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The path of a name within a folder; a name that leads out is refused.
-fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
-    let plain = !name.is_empty()
-        && !name.starts_with('/')
-        && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    if !plain {
-        return Err(refusal(
-            Class::Error,
-            "JA018",
-            format!("`{name}` is not a valid name for a link in the folder of work"),
-        ));
-    }
-    let path = folder.join(name);
-    if let Some(parent) = path.parent() {
-        private::folder(parent).map_err(|error| own(&error, parent))?;
-    }
-    Ok(path)
-}
-
 fn on_path(tool: &str, path: Option<OsString>) -> Option<PathBuf> {
     if tool.contains('/') {
         return Some(PathBuf::from(tool)).filter(|path| path.exists());
@@ -799,44 +661,6 @@ fn on_path(tool: &str, path: Option<OsString>) -> Option<PathBuf> {
         fs::metadata(path)
             .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     })
-}
-
-/// `path#name`.
-fn split_link(entry: &str) -> (&str, Option<&str>) {
-    match entry.split_once('#') {
-        Some((path, link)) if !link.is_empty() => (path, Some(link)),
-        Some((path, _)) => (path, None),
-        None => (entry, None),
-    }
-}
-
-/// The path of a `<file>` or `<archive>`, which a server reads as a URI: `%20` is a blank, `%25` a percent sign.
-fn decoded(path: &str) -> Result<String, Refusal> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = match (first, after) {
-            (b'%', [high, low, ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                std::str::from_utf8(&[*high, *low])
-                    .ok()
-                    .and_then(|hex| u8::from_str_radix(hex, 16).ok())
-            }
-            (b'%', _) => None,
-            _ => {
-                bytes.push(*first);
-                rest = after;
-                continue;
-            }
-        };
-        let Some(code) = code else {
-            let message =
-                format!("Malformed escape pair in `{path}`: write `%25` for a percent sign");
-            return Err(refusal(Class::Error, "URISyntaxException", message));
-        };
-        bytes.push(code);
-        rest = &after[2..];
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The entries of all children of a name; a text may hold several.
@@ -889,16 +713,6 @@ fn xml(properties: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_of_files_are_uris() {
-        for (path, read) in [("a%20b.txt", "a b.txt"), ("50%25.txt", "50%.txt"), ("a b", "a b")] {
-            assert_eq!(decoded(path).expect(path), read);
-        }
-        for path in ["50%", "50%2", "50%zz"] {
-            assert_eq!(decoded(path).expect_err(path).code, "URISyntaxException");
-        }
-    }
 
     #[test]
     fn what_was_prepared_before_the_machine_went_down_is_prepared_again() {
