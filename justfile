@@ -6,7 +6,7 @@ default:
 
 # Run all tests.
 test *ARGS:
-    cargo test --workspace {{ARGS}}
+    cargo test --workspace --features hdfs,object-stores {{ARGS}}
 
 # All checks, as CI runs them.
 ci:
@@ -15,7 +15,7 @@ ci:
 # Formatting and lints only.
 lint:
     cargo fmt --all --check
-    cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --workspace --all-targets --features hdfs,object-stores -- -D warnings
 
 # Regenerate generated files.
 gen:

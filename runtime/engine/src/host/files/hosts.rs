@@ -32,13 +32,34 @@ pub enum Place {
     Store(StoreUrl),
 }
 
+/// The optional parts that a program was built with.
+#[derive(Clone, Copy)]
+struct Built {
+    /// Feature `hdfs`.
+    hdfs: bool,
+    /// Feature `object-stores`.
+    stores: bool,
+}
+
+/// Those of this program.
+const BUILT: Built =
+    Built { hdfs: cfg!(feature = "hdfs"), stores: cfg!(feature = "object-stores") };
+
 impl Place {
     /// Reads a value of `[hosts]`: the URL of a cluster, or a folder that lies in `base` unless it is absolute.
     pub fn read(text: &str, base: &Path) -> Result<Place, String> {
+        Place::read_with(BUILT, text, base)
+    }
+
+    fn read_with(built: Built, text: &str, base: &Path) -> Result<Place, String> {
         match text.strip_prefix("file://") {
             Some(path) => Ok(Place::Folder(base.join(path))),
-            None if StoreUrl::is_scheme(text) => StoreUrl::parse(text).and_then(Place::store),
-            None if text.contains("://") => ClusterUrl::parse(text).and_then(Place::cluster),
+            None if StoreUrl::is_scheme(text) => {
+                StoreUrl::parse(text).and_then(|url| Place::store(built, url))
+            }
+            None if text.contains("://") => {
+                ClusterUrl::parse(text).and_then(|url| Place::cluster(built, url))
+            }
             None => Ok(Place::Folder(base.join(text))),
         }
     }
@@ -53,8 +74,8 @@ impl Place {
         Place::Machine(folders.iter().map(whole).collect())
     }
 
-    fn store(url: StoreUrl) -> Result<Place, String> {
-        if !cfg!(feature = "object-stores") {
+    fn store(built: Built, url: StoreUrl) -> Result<Place, String> {
+        if !built.stores {
             return Err(format!(
                 "{url} is an object store, and this ankus was built without them; build it with `--features object-stores`, \
                  or name a folder"
@@ -63,8 +84,8 @@ impl Place {
         Ok(Place::Store(url))
     }
 
-    fn cluster(url: ClusterUrl) -> Result<Place, String> {
-        if url.protocol == Protocol::Native && !cfg!(feature = "hdfs") {
+    fn cluster(built: Built, url: ClusterUrl) -> Result<Place, String> {
+        if url.protocol == Protocol::Native && !built.hdfs {
             // Which port the REST interface has, the one of the protocol does not tell.
             let host = url.host.split(':').next().unwrap_or_default();
             return Err(format!(
@@ -321,14 +342,19 @@ mod tests {
         check_refused("hdfs:///x", "hdfs://host:port");
     }
 
-    #[cfg(not(feature = "hdfs"))]
     #[test]
-    fn a_cluster_is_refused_where_none_is_built_in() {
-        let refused = Place::read("hdfs://nn1:8020", Path::new("")).expect_err("no cluster");
-        assert!(
-            refused.contains("--features hdfs") && refused.contains("webhdfs://nn1:9870"),
-            "{refused}"
-        );
+    fn what_is_not_built_in_is_refused() {
+        let read = |built, text| Place::read_with(built, text, Path::new(""));
+        let (none, all) =
+            (Built { hdfs: false, stores: false }, Built { hdfs: true, stores: true });
+        for (text, feature) in [
+            ("hdfs://nn1:8020", "webhdfs://nn1:9870`, or build ankus with `--features hdfs`"),
+            ("s3://raw", "--features object-stores"),
+        ] {
+            let refused = read(none, text).expect_err(text);
+            assert!(refused.contains(feature), "{refused}");
+            read(all, text).expect(text);
+        }
     }
 
     #[test]
