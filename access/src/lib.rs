@@ -144,8 +144,6 @@ pub struct Keeper {
     accounts: RwLock<Arc<Accounts>>,
     /// Passwords that fitted, by a sum of user and password, and until when they are not tried again.
     fitted: Mutex<HashMap<Vec<u8>, i64>>,
-    /// One password is tried at a time: it takes memory.
-    trying: Mutex<()>,
 }
 
 /// What is said to nobody in particular who asks for somebody else.
@@ -164,7 +162,7 @@ impl Keeper {
     /// Knows these users by these rules.
     pub fn new(rules: Rules, accounts: Accounts) -> Keeper {
         let accounts = RwLock::new(Arc::new(accounts));
-        Keeper { rules, accounts, fitted: Mutex::default(), trying: Mutex::default() }
+        Keeper { rules, accounts, fitted: Mutex::default() }
     }
 
     /// Knows these users from now on, and nobody else.
@@ -336,6 +334,32 @@ impl Keeper {
         acceptor.accept(&token, now_ms).map(Some).map_err(refused)
     }
 
+    /// Whether [`who`](Keeper::who) has to try a password to answer a request with this header `Authorization`: that takes 19 MB
+    /// and a part of a second, so the caller does well not to ask for many at once.
+    pub fn tries_password(&self, header: &str, now_ms: i64) -> bool {
+        self.plain(header).is_some_and(|plain| !self.has_fitted(&self.sum(&plain), now_ms))
+    }
+
+    /// `user:password` of a header for HTTP Basic, where that is a way in.
+    fn plain(&self, header: &str) -> Option<String> {
+        let (scheme, proof) = header.split_once(' ').filter(|_| header.len() <= LONGEST)?;
+        if !scheme.eq_ignore_ascii_case("basic") || !self.rules.methods.contains(&Method::Basic) {
+            return None;
+        }
+        let plain = String::from_utf8(STANDARD.decode(proof.trim()).ok()?).ok()?;
+        plain.contains(':').then_some(plain)
+    }
+
+    fn sum(&self, plain: &str) -> Vec<u8> {
+        self.rules.secret.sum(format!("basic {plain}").as_bytes())
+    }
+
+    /// Whether this password fitted a short while ago.
+    fn has_fitted(&self, sum: &[u8], now_ms: i64) -> bool {
+        let fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
+        fitted.get(sum).is_some_and(|until| now_ms < *until)
+    }
+
     /// Whom a header `Authorization` proves.
     fn authorized(&self, header: &str, now_ms: i64) -> Option<(String, Method)> {
         if header.len() > LONGEST {
@@ -347,18 +371,10 @@ impl Keeper {
         if scheme.eq_ignore_ascii_case("bearer") && self.rules.methods.contains(&Method::Token) {
             return Some((accounts.user_of_token(proof, now_ms)?.to_owned(), Method::Token));
         }
-        if !scheme.eq_ignore_ascii_case("basic") || !self.rules.methods.contains(&Method::Basic) {
-            return None;
-        }
-        let plain = String::from_utf8(STANDARD.decode(proof).ok()?).ok()?;
+        let plain = self.plain(header)?;
         let (user, password) = plain.split_once(':')?;
-        let sum = self.rules.secret.sum(format!("basic {plain}").as_bytes());
-        let has_fitted = |now| {
-            let fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
-            fitted.get(&sum).is_some_and(|until| now < *until)
-        };
-        if !has_fitted(now_ms) {
-            let _one = self.trying.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = self.sum(&plain);
+        if !self.has_fitted(&sum, now_ms) {
             if !accounts.is_password(user, password) {
                 return None;
             }

@@ -10,6 +10,7 @@ pub mod backend;
 mod beans;
 mod dot;
 mod layout;
+mod limits;
 mod listen;
 mod pages;
 mod request;
@@ -26,26 +27,18 @@ use ankus_console::{Console, Pages};
 use answer::Answer;
 pub use answer::Fault;
 use axum::Router;
-use axum::body::to_bytes;
 use axum::extract::{ConnectInfo, Request as HttpRequest, State};
 use axum::http::Version;
 use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use backend::Backend;
-use http_body_util::LengthLimitError;
 pub use layout::laid_out;
+use limits::Limits;
 use request::{Request, decoded, parameters};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 pub use tokio_rustls::rustls::ServerConfig;
-
-/// The largest body that is read, in bytes.
-const LARGEST_BODY: usize = 10 << 20;
-/// The largest archive of an application that is uploaded, in bytes.
-const LARGEST_UPLOAD: usize = 256 << 20;
-/// How long a client may take for the body of a request.
-const BODY: Duration = Duration::from_secs(120);
 
 /// How a server is run.
 pub struct Options {
@@ -71,6 +64,7 @@ pub(crate) struct Site {
     pub(crate) stops: watch::Receiver<bool>,
     /// `http` or `https`.
     scheme: &'static str,
+    limits: Limits,
 }
 
 /// What all requests share.
@@ -150,7 +144,7 @@ pub async fn serve(
     let console = Arc::new(Console::new(Box::new(pages::Within(shared.clone())), pages));
     let (end, stops) = watch::channel(false);
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let site = Arc::new(Site { shared, console, stops, scheme });
+    let site = Arc::new(Site { shared, console, stops, scheme, limits: Limits::new() });
     let stop = async move {
         stop.await;
         // Where nobody follows events, nobody needs to hear of it.
@@ -219,7 +213,16 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
     }
     let parts = Arc::new(parts);
     let (there, asks) = (site.clone(), parts.clone());
-    // To try a password takes a while.
+    let turn = match tries_password(&site.shared, &parts) {
+        false => None,
+        true => match site.limits.turn().await {
+            None => {
+                let busy = Answer { status: 503, ..Answer::done() };
+                return (Reply::Answer(busy.with("retry-after", "1")), Own::new());
+            }
+            turn => turn,
+        },
+    };
     let who = tokio::task::spawn_blocking(move || known(&there.shared, &asks, from)).await;
     let mut who = match who {
         Ok(Ok(who)) => who,
@@ -227,21 +230,19 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
         // A panic is told where it happens, and is the end of one request only.
         Err(_) => return status(500),
     };
+    drop(turn);
     let cookie = who.cookie.take().map(|cookie| (header::SET_COOKIE, cookie));
     let proof = who.proof.take().map(|proof| (header::WWW_AUTHENTICATE, proof));
     let own: Own = cookie.into_iter().chain(proof).collect();
-    let most = if parts.uri.path() == "/oozie/upload" { LARGEST_UPLOAD } else { LARGEST_BODY };
-    let body = match tokio::time::timeout(BODY, to_bytes(body, most)).await {
-        Ok(Ok(body)) => body.to_vec(),
-        Ok(Err(error)) if is_too_long(&error) => return status(413),
-        // It does not have the form that its head says, or the client went away.
-        Ok(Err(_)) => return status(400),
-        Err(_) => return status(408),
+    let mut body = match site.limits.read(body, parts.uri.path() == "/oozie/upload").await {
+        Ok(body) => body,
+        Err(refused) => return status(refused),
     };
-    let site = site.clone();
+    let bytes = std::mem::take(&mut body.bytes);
+    let there = site.clone();
     let done = tokio::task::spawn_blocking(move || {
-        let request = Request { who, body, ..read(&parts, site.scheme) };
-        routed(&site, &parts, request)
+        let request = Request { who, body: bytes, ..read(&parts, there.scheme) };
+        routed(&there, &parts, request)
     });
     (done.await.unwrap_or_else(|_| status(500).0), own)
 }
@@ -260,18 +261,6 @@ fn is_for_one_host(parts: &Parts) -> bool {
         }
         None => parts.version < Version::HTTP_11 && of_line.is_none(),
     }
-}
-
-/// Whether a body was not read to its end for it is too long.
-fn is_too_long(error: &axum::Error) -> bool {
-    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = at {
-        if error.is::<LengthLimitError>() {
-            return true;
-        }
-        at = error.source();
-    }
-    false
 }
 
 /// What a request says, its body left out.
@@ -304,9 +293,20 @@ fn header_of(parts: &Parts, name: &str) -> Option<String> {
     (!all.is_empty()).then(|| all.join(between))
 }
 
-/// Who asks; programs that tell of their end, and whoever asks whether the server is well, need not say so.
+/// Whether a password has to be tried to know who asks.
+fn tries_password(shared: &Shared, parts: &Parts) -> bool {
+    let header = header_of(parts, "authorization").filter(|_| !is_for_anyone(parts));
+    header.is_some_and(|header| shared.keeper.tries_password(&header, shared.now()))
+}
+
+/// Whether it does not matter who asks: programs that tell of their end, and whoever asks whether the server is well.
+fn is_for_anyone(parts: &Parts) -> bool {
+    matches!(parts.uri.path(), "/oozie/callback" | "/healthz" | "/readyz")
+}
+
+/// Who asks, where that matters.
 fn known(shared: &Shared, parts: &Parts, from: SocketAddr) -> Result<Who, Answer> {
-    if matches!(parts.uri.path(), "/oozie/callback" | "/healthz" | "/readyz") {
+    if is_for_anyone(parts) {
         return Ok(Who::default());
     }
     let query = parameters(parts.uri.query().unwrap_or_default());

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +13,16 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
 /// How long a client may take for a handshake, and for the head of a request; also how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of an answer that is sent to it.
+const DEAF: Duration = Duration::from_secs(60);
 /// How many connections there may be at once; others wait.
 const MOST: usize = 4_096;
 /// How long it is waited when the system can open no further connection.
@@ -52,6 +56,7 @@ pub(crate) async fn serve(
         };
         // An answer goes at once, however small it is; that this fails has no consequence but slowness.
         let _ = stream.set_nodelay(true);
+        let stream = heard(stream, DEAF);
         let (acceptor, router) = (acceptor.clone(), router.clone());
         let watcher = graceful.watcher();
         tokio::spawn(async move {
@@ -71,6 +76,13 @@ pub(crate) async fn serve(
     graceful.shutdown().await;
 }
 
+/// A connection that fails when its client takes nothing of what is sent to it for so long.
+fn heard(stream: TcpStream, deaf: Duration) -> Pin<Box<TimeoutStream<TcpStream>>> {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(deaf));
+    Box::pin(stream)
+}
+
 /// Answers the requests of one connection.
 async fn connection<I: Read + Write + Unpin + Send + 'static>(
     io: I,
@@ -88,4 +100,26 @@ async fn connection<I: Read + Write + Unpin + Send + 'static>(
         .serve_connection(io, service);
     // A client that goes away, or that speaks no HTTP, has been told what could be told.
     let _ = watcher.watch(served).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_client_that_takes_nothing_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut client = TcpStream::connect(address).await.expect("it listens");
+        let (stream, _) = listener.accept().await.expect("a client");
+        let mut stream = heard(stream, Duration::from_millis(100));
+        let sent = stream.write_all(&vec![b'x'; 64 << 20]).await;
+        assert_eq!(sent.expect_err("nobody reads it").kind(), std::io::ErrorKind::TimedOut);
+        drop(stream);
+        let mut taken = Vec::new();
+        // What was on its way arrives, or the connection was broken off.
+        let _ = client.read_to_end(&mut taken).await;
+        assert!(taken.len() < 64 << 20);
+    }
 }

@@ -1,9 +1,11 @@
 //! Requests that no client of ours sends: what they may not reach, change or break.
 
 use crate::cli::folder;
-use crate::serve::{Server, apps};
+use crate::serve::{Server, accounts, apps};
+use base64::Engine as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The statuses of the answers to what is sent as it is, and all that came back.
@@ -241,4 +243,80 @@ fn a_claimed_parent_hears_nothing() {
     }
     server.ask("PUT", &format!("v2/job/{coordinator}?action=kill"), "", "");
     server.waits(&coordinator, "KILLED");
+}
+
+fn basic(text: &str) -> String {
+    let encoded = base64::engine::general_purpose::STANDARD.encode(text);
+    format!("authorization: Basic {encoded}\r\n")
+}
+
+/// To try a password takes time. Those who guess wait for each other, and hold up nobody who has shown who they are.
+#[test]
+fn many_wrong_passwords_hold_up_nobody_else() {
+    // More than there are threads that answer.
+    const GUESSES: usize = 600;
+    let folder = apps();
+    let token = accounts(folder.path(), "");
+    let how = ["--auth", "basic,token", "--accounts", "accounts.toml"];
+    let server = Server::start(folder.path(), &how);
+    let bearer = format!("authorization: Bearer {token}\r\n");
+    let tried = AtomicUsize::new(0);
+    let (meanwhile, statuses) = std::thread::scope(|scope| {
+        let guess = |at: usize| {
+            let status = server.ask("GET", "v2/jobs", &basic(&format!("ann:{at}")), "").status;
+            if status.starts_with("401") {
+                tried.fetch_add(1, Ordering::SeqCst);
+            }
+            status
+        };
+        let guesses: Vec<_> = (0..GUESSES).map(|at| scope.spawn(move || guess(at))).collect();
+        // The first wrong guess has been refused, so that the others wait.
+        while tried.load(Ordering::SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let then = tried.load(Ordering::SeqCst);
+        assert_eq!(server.ask("GET", "v2/jobs", &bearer, "").status, "200 OK");
+        let meanwhile = tried.load(Ordering::SeqCst) - then;
+        let statuses: Vec<String> =
+            guesses.into_iter().map(|guess| guess.join().expect("an answer")).collect();
+        (meanwhile, statuses)
+    });
+    assert!(meanwhile < 44, "the token waited for {meanwhile} passwords");
+    assert!(
+        statuses.iter().all(|status| status.starts_with("401") || status.starts_with("503")),
+        "{statuses:?}"
+    );
+    assert_eq!(server.ask("GET", "v2/jobs", &basic("ann:s3cret"), "").status, "200 OK");
+}
+
+/// Large bodies that never end take the memory of a few, and small requests are answered beside them.
+#[test]
+fn bodies_that_never_end_take_little_memory() {
+    let folder = apps();
+    let server = Server::start(folder.path(), &[]);
+    let before = server.resident_kb();
+    let head = format!(
+        "POST /oozie/v2/jobs HTTP/1.1\r\nHost: {}\r\nContent-Type: application/xml\r\nContent-Length: 9000000\r\n\r\n",
+        server.address
+    );
+    let open = |_| {
+        let mut stream = TcpStream::connect(&server.address).expect("it listens");
+        stream.set_write_timeout(Some(Duration::from_secs(1))).expect("a time-out");
+        stream.write_all(head.as_bytes()).expect("it reads heads");
+        // Most of it is not taken.
+        let _ = stream.write_all(&vec![b'x'; 8_000_000]);
+        stream
+    };
+    let streams: Vec<TcpStream> = std::thread::scope(|scope| {
+        let opened: Vec<_> = (0..60).map(|at| scope.spawn(move || open(at))).collect();
+        opened.into_iter().map(|stream| stream.join().expect("a connection")).collect()
+    });
+    assert_eq!(server.ask("GET", "v2/admin/status", "", "").status, "200 OK");
+    let id = server.id("v2/jobs?action=start", "tidy");
+    if let (Some(before), Some(now)) = (before, server.resident_kb()) {
+        // All of them together are 480 MB; twelve places have 10 MB each, and growing takes as much for a moment.
+        assert!(now - before < 280 << 10, "{} MB more with open bodies", (now - before) >> 10);
+    }
+    drop(streams);
+    server.waits(&id, "SUCCEEDED");
 }

@@ -70,6 +70,13 @@ impl Server {
         self.child.wait().expect("it ends");
     }
 
+    /// The memory that it has now, in kB; nothing where the system does not say so.
+    pub(crate) fn resident_kb(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         self.ask_at(method, &format!("/oozie/{path}"), headers, body)
@@ -282,7 +289,7 @@ fn others_than_this_machine_are_served_only_by_choice() {
 }
 
 /// A file of accounts with a password for ann and a token for etl.
-fn accounts(folder: &Path, groups: &str) -> String {
+pub(crate) fn accounts(folder: &Path, groups: &str) -> String {
     let ankus = |argument: &str, input: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
         command.args(["serve", argument]).current_dir(folder);
