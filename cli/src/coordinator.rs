@@ -39,7 +39,7 @@ pub(super) fn run(
     let assumed: Vec<&str> =
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
     if !assumed.is_empty() {
-        let failure = Failure::new(format!("nobody gave {}", assumed.join(", ")));
+        let failure = Failure::new(format!("no value is given for {}", assumed.join(", ")));
         return Err(failure.help("give them with -P FILE or -D NAME=VALUE").into());
     }
     timeline::admit(&tracks.tracks)?;
@@ -58,7 +58,7 @@ pub(super) fn run(
     }
     if let Some(absent) = tracks.absent.first() {
         // The server would take the bundle and leave it in PREP for ever.
-        shell.say(format!("the bundle is refused: E1001, for {absent} does not lie around it"));
+        shell.say(format!("the bundle is refused with E1001: {absent} was not found near it"));
         return Ok(Exit::Fault);
     }
     let settings = loaded.settings.settings.clone();
@@ -212,6 +212,28 @@ impl Job {
         }
     }
 
+    /// What it waits for, if nothing of it is due yet.
+    fn waits_until(&self, reader: &dyn Reader, now: SystemTime) -> miette::Result<Option<String>> {
+        let (at, what) = match self {
+            Job::Coordinator(record) => {
+                // Before its first pass it has no next time.
+                let start = || kept::definition(reader, &record.id).map(|it| it.schedule.start);
+                let next = match (record.job.next, record.job.status) {
+                    (None, Status::Prep) => Some(start().map_err(store::failure)?),
+                    (next, _) => next,
+                };
+                (next, "creates its next action")
+            }
+            Job::Bundle(record) => {
+                let kick_off = record.job.kick_off.filter(|_| record.job.status == Status::Prep);
+                (kick_off, "starts its coordinators")
+            }
+        };
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let later = at.filter(|at| u64::try_from(at.0).is_ok_and(|at| at > now));
+        Ok(later.map(|at| format!("{what} at {}", operate::time(at))))
+    }
+
     /// Whether something commanded is under way.
     pub(super) fn is_pending(&self) -> bool {
         match self {
@@ -332,6 +354,9 @@ pub(super) fn follow(
     operate::hide(&*reader, &job, shell)?;
     let is_bundle = matches!(job, Job::Bundle(_));
     runner.activate(id).map_err(store::failure)?;
+    if let Some(later) = job.waits_until(&*reader, SystemTime::now())? {
+        shell.say(format!("{id} {later}"));
+    }
     let mut asked = Instant::now();
     loop {
         let over = match runner.driver() {

@@ -64,7 +64,7 @@ impl Examined {
         let started = coordinator::workflows(&loaded, tracks.bundle.as_ref(), &definitions);
         for absent in started.iter().filter(|(_, file)| file.is_none()) {
             shell.say(format!(
-                "not looked at, for it does not lie around the definition: {}",
+                "not checked, because it was not found near the definition: {}",
                 absent.0
             ));
         }

@@ -386,7 +386,7 @@ fn level(moment: &Moment) -> log::Level {
     }
 }
 
-fn time(at: Time) -> String {
+pub(super) fn time(at: Time) -> String {
     ProcessingZone::UTC.format(at)
 }
 

@@ -97,7 +97,7 @@ pub(super) fn tracks(
     shell.hide(masker);
     if !tracks.left_out.is_empty() {
         shell.say(format!(
-            "left out, for the bundle does not start them or they do not lie around it: {}",
+            "left out, because the bundle does not start them or they were not found near it: {}",
             tracks.left_out.join(", ")
         ));
     }
@@ -367,7 +367,7 @@ fn members(
     bundle.members = found_members;
     if tracks.is_empty() {
         let message = format!(
-            "none of the coordinators of `{}` lies around it: {}",
+            "no coordinator of `{}` was found near it: {}",
             loaded.found.shown,
             absent.join(", ")
         );

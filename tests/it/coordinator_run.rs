@@ -814,3 +814,25 @@ fn coordinators_of_a_bundle_are_named_as_there() {
     assert_eq!(names, ["one", "other"], "{shown:#}");
     assert!(place.folder.path().join("root/out/hourly/00").is_dir());
 }
+
+#[test]
+fn a_run_says_when_it_is_due() {
+    use std::io::{BufRead as _, BufReader};
+    let later = coordinator("").replace("2026-01-01T0", "2300-01-01T0");
+    let place = Place::new(&later);
+    let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><controls><kick-off-time>2299-12-31T22:00Z</kick-off-time></controls>\
+                  <coordinator name='c'><app-path>hdfs://nn/coordinator.xml</app-path></coordinator></bundle-app>";
+    place.write("bundle.xml", bundle);
+    for (file, due) in [
+        ("coordinator.xml", "creates its next action at 2300-01-01T00:00Z"),
+        ("bundle.xml", "starts its coordinators at 2299-12-31T22:00Z"),
+    ] {
+        let mut child = place.command(&[file]).spawn().expect("it is built");
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stderr.take().expect("piped"));
+        said.read_line(&mut line).expect("it is UTF-8");
+        child.kill().expect("it waits");
+        child.wait().expect("it ends");
+        assert!(line.contains(due), "{file}: {line}");
+    }
+}

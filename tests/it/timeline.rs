@@ -62,7 +62,7 @@ fn people_see_clocks_windows_and_what_is_assumed() {
     assert_eq!((code, said.as_str()), (0, ""));
     for line in [
         "daily: every day, 2026-03-07T08:00Z to 2026-03-10T07:00Z, America/Los_Angeles",
-        "nobody gave queue; they stand as they are written",
+        "without a value, and shown as written: queue",
         "      1  2026-03-07T08:00Z  Sat 2026-03-07 00:00 -08:00",
         "~~ clocks of America/Los_Angeles go forward by 60 minutes at 2026-03-08T10:00Z: 02:00 becomes 03:00",
         "      3  2026-03-09T07:00Z  Mon 2026-03-09 00:00 -07:00",

@@ -54,11 +54,14 @@ fn prepare(
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
     if !assumed.is_empty() {
         let names: Vec<&str> = assumed.into_iter().collect();
-        return Err(format!("nobody gave {}: put them in `[properties]`", names.join(", ")));
+        return Err(format!(
+            "no value is given for {}: add it to `[properties]`",
+            names.join(", ")
+        ));
     }
     timeline::admit(&tracks.tracks).map_err(text)?;
     if let Some(absent) = tracks.absent.first() {
-        let message = format!("{absent} does not lie around the bundle");
+        let message = format!("{absent} was not found near the bundle");
         return Ok(Err(Refused { code: "E1001", message }));
     }
     let mut files = Vec::new();

@@ -120,11 +120,7 @@ fn head(track: &Track, usual: &[Option<i64>], out: &mut dyn Write) -> fmt::Resul
         writeln!(out)?;
     }
     if !track.assumed.is_empty() {
-        crate::put!(
-            out,
-            "  nobody gave {}; they stand as they are written",
-            track.assumed.join(", ")
-        )?;
+        crate::put!(out, "  without a value, and shown as written: {}", track.assumed.join(", "))?;
     }
     Ok(())
 }
