@@ -152,9 +152,15 @@ fn meant_word(word: &str) -> Option<&'static str> {
         return None;
     }
     let letters: Vec<char> = word.chars().collect();
-    COMMON.into_iter().filter(|known| known.len() > 3 && *known != "from").find(|known| {
+    // A slip leaves the first letter, and changes the length by one at most.
+    let may_be = |known: &&str| {
+        known.len() > 3
+            && *known != "from"
+            && known.starts_with(letters[0])
+            && known.len().abs_diff(letters.len()) < 2
+    };
+    COMMON.into_iter().filter(may_be).find(|known| {
         let meant: Vec<char> = known.chars().collect();
-        let first = letters[0] == meant[0];
         let exchanged = || {
             let mut differing = (0..meant.len()).filter(|at| letters[*at] != meant[*at]);
             let (one, two) = (differing.next(), differing.next());
@@ -170,20 +176,16 @@ fn meant_word(word: &str) -> Option<&'static str> {
                 (!doubled || longer[at] == longer[at - 1]) && rest().eq(shorter)
             })
         };
-        first
-            && match letters.len().cmp(&meant.len()) {
-                std::cmp::Ordering::Equal => exchanged(),
-                std::cmp::Ordering::Greater => {
-                    letters.len() == meant.len() + 1 && without(&letters, &meant, true)
-                }
-                std::cmp::Ordering::Less => {
-                    // Without its last letter, it may be another form of the word.
-                    letters.len() + 1 == meant.len()
-                        && meant.len() > 6
-                        && letters.last() == meant.last()
-                        && without(&meant, &letters, false)
-                }
+        match letters.len().cmp(&meant.len()) {
+            std::cmp::Ordering::Equal => exchanged(),
+            std::cmp::Ordering::Greater => without(&letters, &meant, true),
+            std::cmp::Ordering::Less => {
+                // Without its last letter, it may be another form of the word.
+                meant.len() > 6
+                    && letters.last() == meant.last()
+                    && without(&meant, &letters, false)
             }
+        }
     })
 }
 

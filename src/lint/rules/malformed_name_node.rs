@@ -67,9 +67,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let all = facts.workflow().map(|_| facts.named(&["name-node"])).into_iter().flatten();
     let seen: HashSet<String> = all.map(|element| element.text().text.trim().to_owned()).collect();
+    let is_name_node =
+        |entry: &&Entry| entry.name.replace(['_', '-', '.'], "").eq_ignore_ascii_case("namenode");
     for (source, entries) in facts.property_files() {
-        for entry in entries {
-            let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
+        for entry in entries.iter().filter(is_name_node) {
             let value = entry.value.trim();
             let variable = format!("${{{}}}", entry.name);
             // What it is submitted with is judged where it is used.
@@ -78,8 +79,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 bound.is_some_and(|bound| bound.origin == Origin::File(source.path.clone()))
             };
             let is_seen = seen.contains(&variable) && is_judged();
-            if name == "namenode"
-                && is_bare(value)
+            if is_bare(value)
                 && let Some(other) = exchanged(entries)
             {
                 let other = &other.name;
@@ -97,7 +97,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 facts.files.texts().any(|other| other.text.contains(&whole))
             };
             let is_uri = value.contains('/') || value.contains(':') && !has_scheme();
-            if name != "namenode" || is_seen || !is_uri || !is_malformed(value) {
+            if is_seen || !is_uri || !is_malformed(value) {
                 continue;
             }
             let message = format!("the value of `{}` is not the URI of a file system", entry.name);

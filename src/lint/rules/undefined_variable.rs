@@ -386,12 +386,15 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .flat_map(|(_, entries)| entries.iter().map(|entry| entry.name.as_str()))
         .collect();
     let times = |name: &str| counts.get(name).copied().unwrap_or_default() + others(name);
-    let known: BTreeSet<&str> =
-        counts.keys().copied().chain(near.keys().map(String::as_str)).collect();
-    let often: Vec<&str> = known
-        .into_iter()
-        .filter(|name| times(name) + if given.contains(name) { 2 } else { 0 } >= OFTEN)
-        .collect();
+    let is_often = |name: &&str| times(name) + if given.contains(name) { 2 } else { 0 } >= OFTEN;
+    // A large tree reads many names, and most definitions have no odd one to compare with them.
+    let often: LazyCell<Vec<&str>, _> = LazyCell::new(|| {
+        let own = counts.keys().copied();
+        let elsewhere = near.keys().map(String::as_str).filter(|name| !counts.contains_key(name));
+        let mut often: Vec<&str> = own.chain(elsewhere).filter(is_often).collect();
+        often.sort_unstable();
+        often
+    });
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     // One thing and several of it are two variables.
     let is_plural =
@@ -469,8 +472,9 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
     };
     // What is called as a property of Hadoop with other signs between its words.
     let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
-    for configuration in facts.named(&["configuration"]).into_iter().chain(credentials(facts)) {
-        for property in block(configuration).iter().filter(|_| of_values) {
+    let blocks = || facts.named(&["configuration"]).into_iter().chain(credentials(facts));
+    for configuration in of_values.then(blocks).into_iter().flatten() {
+        for property in &block(configuration) {
             let Some(value) = &property.value else { continue };
             let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
             let Some(held) = held.filter(|held| held.len() > 11 && is_lone(held)) else { continue };
@@ -527,7 +531,8 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
             let held = value.text.trim().trim_start_matches("${").trim_end_matches('}');
             // What reads one of the two tells which.
             let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
-            if !is_read(&property.name.text) && !is_read(held) {
+            let name = &property.name.text;
+            if is_near(name, held) && !is_read(name) && !is_read(held) {
                 compare(&property.name.text, property.name.span(), value, 0);
             }
         }
