@@ -51,6 +51,8 @@ impl Gathering {
         }
         for near in index.near.values_mut() {
             near.properties.sort();
+            let often = near.read.iter().filter(|(_, count)| **count >= Near::OFTEN);
+            near.often = Arc::new(often.map(|(name, _)| name.clone()).collect());
             let mut hasher = DefaultHasher::new();
             near.read.hash(&mut hasher);
             near.number = hasher.finish();
@@ -76,14 +78,14 @@ impl Index {
             properties.extend(near.properties[around].iter().cloned());
         }
         let folder = folder_of(path);
-        let shared = |other: &String| {
+        let parts_shared = |other: &String| {
             let parts = folder_of(other).split('/').zip(folder.split('/'));
             parts.take_while(|(one, other)| one == other).count()
         };
-        properties.sort_by_key(|other| (usize::MAX - shared(other), other.clone()));
+        properties.sort_by_key(|other| (usize::MAX - parts_shared(other), other.clone()));
         properties.truncate(MOST_FILES);
-        let (read, number) =
-            of_own.map(|near| (Arc::clone(&near.read), near.number)).unwrap_or_default();
-        Near { properties, read, number }
+        let shared = of_own.map(|near| (near.read.clone(), near.often.clone(), near.number));
+        let (read, often, number) = shared.unwrap_or_default();
+        Near { properties, read, often, number }
     }
 }

@@ -400,8 +400,15 @@ pub struct Near {
     pub properties: Vec<String>,
     /// The variables that definitions near it, and it itself, read, with how many of them do.
     pub read: std::sync::Arc<BTreeMap<String, usize>>,
+    /// Those of the variables that at least [`Near::OFTEN`] definitions read, in order.
+    pub often: std::sync::Arc<Vec<String>>,
     /// A number for those variables.
     pub number: u64,
+}
+
+impl Near {
+    /// A variable that so many definitions read is one of those that all of them know.
+    pub const OFTEN: usize = 3;
 }
 
 impl std::hash::Hash for Near {

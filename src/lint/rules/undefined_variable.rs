@@ -6,7 +6,7 @@ use crate::lint::reads::{self, How, Read};
 use crate::lint::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
-use crate::syntax::properties;
+use crate::syntax::properties::{self, Near};
 use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::LazyCell;
@@ -18,7 +18,7 @@ const MOST_COMPARED: usize = 500_000;
 const MOST_SLIPS: usize = 200;
 
 /// How often a name is read that is not a slip itself.
-const OFTEN: usize = 3;
+const OFTEN: usize = Near::OFTEN;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -387,13 +387,13 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .collect();
     let times = |name: &str| counts.get(name).copied().unwrap_or_default() + others(name);
     let is_often = |name: &&str| times(name) + if given.contains(name) { 2 } else { 0 } >= OFTEN;
-    // A large tree reads many names, and most definitions have no odd one to compare with them.
+    // Most definitions have no odd name to compare with them.
     let often: LazyCell<Vec<&str>, _> = LazyCell::new(|| {
         let own = counts.keys().copied();
-        let elsewhere = near.keys().map(String::as_str).filter(|name| !counts.contains_key(name));
-        let mut often: Vec<&str> = own.chain(elsewhere).filter(is_often).collect();
-        often.sort_unstable();
-        often
+        let elsewhere = facts.submission.near.often.iter().map(String::as_str);
+        let given = given.iter().copied().filter(|name| near.contains_key(*name));
+        let all: BTreeSet<&str> = own.chain(elsewhere).chain(given).filter(is_often).collect();
+        all.into_iter().collect()
     });
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     // One thing and several of it are two variables.
