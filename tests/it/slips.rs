@@ -530,7 +530,7 @@ fn a_path_of_another_kind() {
         "oozie.wf.application.path=${nameNode}/apps/coordinator",
     );
     let found = told(&[("coord/coordinator.xml", DAILY), ("coord/coordinator.properties", &given)]);
-    assert!(found.contains("coord/coordinator.properties:6:27: warning: `oozie.wf.application.path` names a workflow, and `coordinator` speaks of another kind"), "{found}");
+    assert!(found.contains("coord/coordinator.properties:6:27: warning: `oozie.wf.application.path` names a workflow, but its path ends with `coordinator`"), "{found}");
 }
 
 /// What a server refuses first hides nothing of what it would refuse next.

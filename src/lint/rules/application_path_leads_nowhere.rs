@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = if let Some(other) = named {
             (
                 format!(
-                    "`{}` names a {}, and `{last}` speaks of another kind",
+                    "`{}` names a {}, but its path ends with `{last}`",
                     entry.name, KINDS[index]
                 ),
                 format!("the `{}` here is named with `{}`", NAMES[other], PATH_KEYS[other]),
