@@ -483,7 +483,7 @@ fn hosts_with_a_slip() {
         ("=master.example.com", "=localhsot", 2, 12, "localhsot", "localhost"),
     ] {
         let found = format!(
-            "a/job.properties:{line}:{column}: warning: `{name}` is nearly `{meant}` [misspelt-path]\n"
+            "a/job.properties:{line}:{column}: warning: `{name}` looks like a misspelling of `{meant}` [misspelt-path]\n"
         );
         assert_eq!(tell(&given.replacen(from, to, 1)), found, "{to}");
     }
@@ -574,7 +574,7 @@ fn slips_in_the_data_of_a_coordinator() {
     assert_eq!(tell("-", "-"), "");
     assert_eq!(
         tell("_SUCCESS", "_SUCESS"),
-        "a/coordinator.xml:4:83: warning: `_SUCESS` is nearly `_SUCCESS`, which jobs of Hadoop write [misspelt-path]\n"
+        "a/coordinator.xml:4:83: warning: `_SUCESS` looks like a misspelling of `_SUCCESS`, which jobs of Hadoop write [misspelt-path]\n"
     );
     assert_eq!(
         tell("first=2026-01-01T", "first=2026-13-01T"),
@@ -700,7 +700,7 @@ fn words_of_names_are_known() {
     let found = tell(&SHELL.replace("${inputFolder}", "${salesDirectry}"));
     assert_eq!(
         found,
-        "a/workflow.xml:4:17: warning: `salesDirectry` is nearly `salesDirectory` [undefined-variable]\n"
+        "a/workflow.xml:4:17: warning: `salesDirectry` looks like a misspelling of `salesDirectory` [undefined-variable]\n"
     );
     // One that is read again is called so.
     let twice = SHELL.replace("${inputFolder}", "${salesDirectry}/${salesDirectry}");
@@ -709,7 +709,7 @@ fn words_of_names_are_known() {
     let flow = SHELL.replace("${jobTracker}", "rm:8032");
     let found = told(&[("a/workflow.xml", &flow), ("a/say.sh", ""), ("a/job.properties", given)]);
     assert!(
-        found.contains("a/job.properties:1:1: warning: nothing reads `jobTrakcer`, which is nearly `jobTracker`"),
+        found.contains("a/job.properties:1:1: warning: nothing reads `jobTrakcer`, which looks like a misspelling of `jobTracker`"),
         "{found}"
     );
 }

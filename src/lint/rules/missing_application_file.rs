@@ -320,7 +320,8 @@ fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(near) = near else { continue };
         let start = text.text.len() - name.len();
         let span = text.source(start..text.text.len());
-        let message = format!("`{name}` is nearly `{near}`, the settings of a cluster");
+        let message =
+            format!("`{name}` looks like a misspelling of `{near}`, the settings of a cluster");
         out.push(
             Diagnostic::new(&RULE.kind, span, message)
                 .likely()

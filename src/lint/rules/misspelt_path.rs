@@ -103,7 +103,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if !is_rarer() || is_in_tree(facts, part.name) {
             continue;
         }
-        let message = format!("`{}` is nearly `{meant}`, which other paths have here", part.name);
+        let message = format!(
+            "`{}` looks like a misspelling of `{meant}`, which other paths have here",
+            part.name
+        );
         let found = Diagnostic::new(&RULE.kind, part.span, message)
             .likely()
             .help(format!("did you mean `{meant}`?"));
@@ -128,7 +131,10 @@ fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // One that says more than a slip does is another file.
         let near = text.text != DONE && within(&text.text, DONE, 2).is_some();
         if near && !text.text.contains('/') {
-            let message = format!("`{}` is nearly `{DONE}`, which jobs of Hadoop write", text.text);
+            let message = format!(
+                "`{}` looks like a misspelling of `{DONE}`, which jobs of Hadoop write",
+                text.text
+            );
             let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();
             out.push(found.help(format!("did you mean `{DONE}`?")));
         }
@@ -177,7 +183,7 @@ fn hosts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let numbers = |name: &str| !name.bytes().any(|byte| byte.is_ascii_alphabetic());
     for host in all.iter().filter(|host| times(host.name) == 1 && !numbers(host.name)) {
         let Some(meant) = meant_host(host, &all) else { continue };
-        let message = format!("`{}` is nearly `{meant}`", host.name);
+        let message = format!("`{}` looks like a misspelling of `{meant}`", host.name);
         let found = Diagnostic::new(&RULE.kind, host.span, message)
             .likely()
             .help(format!("did you mean `{meant}`?"));

@@ -318,7 +318,7 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let is_slip = |near: &str| !name.starts_with(near) && !near.starts_with(name);
         let near = near.filter(|near| is_slip(near) || is_inside());
         if let Some(near) = near.filter(|_| !is_given(facts, name)) {
-            out.push(slip(place, near, format!("`{name}` is nearly `{near}`")));
+            out.push(slip(place, near, format!("`{name}` looks like a misspelling of `{near}`")));
         }
     }
 }
@@ -345,7 +345,8 @@ fn customary_keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if name.starts_with(near) || is_read(name) || is_read(near) {
                 continue;
             }
-            let message = format!("nothing reads `{name}`, which is nearly `{near}`");
+            let message =
+                format!("nothing reads `{name}`, which looks like a misspelling of `{near}`");
             out.push(
                 Diagnostic::new(&RULE.kind, entry.name_span, message)
                     .likely()
@@ -449,7 +450,11 @@ fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         if let Some(meant) = corrected(name) {
-            out.push(slip(place, &meant, format!("`{name}` is nearly `{meant}`")));
+            out.push(slip(
+                place,
+                &meant,
+                format!("`{name}` looks like a misspelling of `{meant}`"),
+            ));
         }
     }
 }
