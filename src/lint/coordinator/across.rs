@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use ankus_lang::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
 
-use super::finding;
 use super::kinds as k;
+use super::{beside, finding};
 use crate::budget;
 use crate::callers::is_slip_of_folder;
 use crate::diag::{Diagnostic, Fix, Level, Patience, nearest, within};
@@ -110,28 +110,6 @@ impl<'f> Around<'f> {
         all
     }
 
-    /// The file beside this one that a path means whose last part is nearly its name: one with this root.
-    fn nearly_beside(&self, path: &str, root: &str) -> Option<&'f str> {
-        let last = path.trim().rsplit('/').next().filter(|last| last.ends_with(".xml"))?;
-        let own = folder_of(self.path);
-        let is_there = |path: &str| self.files.presence(path) != Presence::Absent;
-        if last.contains('$') || is_there(&join(own, last)?) {
-            return None;
-        }
-        let stem = |name: &'f str| name.strip_suffix(".xml").unwrap_or(name);
-        let tag = format!("<{root}");
-        let mut near = self.files.below(own).filter_map(|(path, _)| {
-            let name = crate::files::name_of(path);
-            let is_near = folder_of(path) == own
-                && path != self.path
-                && name.ends_with(".xml")
-                && is_slip_of_folder(&last[..last.len() - 4], stem(name));
-            let text = is_near.then(|| self.files.text(path)).flatten()?;
-            text.text.contains(&tag).then_some(name)
-        });
-        near.next().filter(|_| near.next().is_none())
-    }
-
     /// Whether an application path lies within the application that is submitted, whose folder is this one, and nothing is
     /// there.
     fn is_absent(&self, uri: &str, key: &str, name: &str) -> bool {
@@ -192,9 +170,10 @@ pub(super) fn workflow(
             let beside = join(own, "workflow.xml");
             beside.is_some_and(|beside| around.files.presence(&beside) == Presence::Present)
         };
-        if let Some(beside) = join(own, "workflow.xml").and_then(|path| around.files.text(&path)) {
+        if let Some(workflow) = join(own, "workflow.xml").and_then(|path| around.files.text(&path))
+        {
             let before = out.len();
-            named_beside(written, around, beside, out);
+            beside::names(written, around, workflow, out);
             if out.len() > before {
                 return;
             }
@@ -206,7 +185,7 @@ pub(super) fn workflow(
             out.push(found.help(format!("did you mean `{own_name}`?")));
             return;
         }
-        if let Some(near) = around.nearly_beside(path.as_str(), "workflow-app") {
+        if let Some(near) = beside::near(around, path.as_str(), "workflow-app") {
             let message = format!("there is no workflow at `{}`", path.as_str());
             let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
             out.push(found.help(format!("did you mean `{near}`?")));
@@ -431,72 +410,6 @@ pub(super) fn workflow(
     }
 }
 
-/// Slips that the workflow beside a coordinator tells, where nothing else says that it is the one that is started: in the
-/// last folder of its path, which is called as the workflow, and in names of properties.
-fn named_beside(
-    written: &Coordinator,
-    around: Around<'_>,
-    beside: &Arc<Source>,
-    out: &mut Vec<Diagnostic>,
-) {
-    let (tree, _) = Tree::of(&beside.text);
-    let Some(root) = tree.root().filter(|root| root.name() == "workflow-app") else { return };
-    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-    let ends = |text: &str| (text.chars().next(), text.chars().next_back());
-    let is_near = |one: &str, other: &str| {
-        within(one, other, 1) == Some(1)
-            && letters(one) != letters(other)
-            && !one.eq_ignore_ascii_case(other)
-            && ends(one) == ends(other)
-    };
-    if let Some(path) = &written.app_path {
-        let last = path.as_str().trim().trim_end_matches('/').rsplit('/').next();
-        let name = root.attribute("name").map(|name| name.value().text.into_owned());
-        if let (Some(last), Some(name)) = (last, name)
-            && name.len() > 5
-            && is_near(last, &name)
-            && plain(last) != plain(&name)
-        {
-            let message = format!("there is no workflow at `{}`", path.as_str());
-            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
-            out.push(found.help(format!("did you mean `{name}`?")));
-        }
-    }
-    let declared: HashSet<String> = root
-        .child("parameters")
-        .into_iter()
-        .flat_map(|section| section.elements())
-        .filter_map(|element| Some(Scalar::of_element(element.child("name")?).as_str().to_owned()))
-        .collect();
-    let read: BTreeSet<String> =
-        reads::of_element(root).into_iter().map(|read| read.name).collect();
-    let names = || written.configuration.iter().filter_map(|property| property.name.as_ref());
-    let own = around.files.text(around.path).map_or("", |source| &source.text);
-    for name in names() {
-        let text = name.as_str();
-        if text.len() < 4 || text.contains(['.', '$']) || slips::has_name(&beside.text, text) {
-            continue;
-        }
-        let passed = |other: &str| names().any(|name| name.as_str() == other);
-        let mut near = declared.iter().chain(&read).filter(|other| {
-            let is_slip = || {
-                slips::differ_in_a_word(text, other)
-                    && slips::is_slip(text, other, [own, &beside.text])
-            };
-            is_near(text, other) && !passed(other) && (declared.contains(*other) || is_slip())
-        });
-        if let Some(near) = near.next() {
-            let message = format!("the workflow beside this reads `{near}`, and is given `{text}`");
-            out.push(
-                finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
-                    .likely()
-                    .help(format!("did you mean `{near}`?")),
-            );
-        }
-    }
-}
-
 /// Whether a name is one of a part of a time, which a workflow knows nothing of.
 fn is_time(name: &str) -> bool {
     ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name)
@@ -543,7 +456,7 @@ pub fn bundle(
                     (format!("there is no coordinator at `{}`", path.as_str()), None)
                 }
                 None => {
-                    let near = around.nearly_beside(path.as_str(), "coordinator-app");
+                    let near = beside::near(around, path.as_str(), "coordinator-app");
                     let Some(near) = near else { continue };
                     let message = format!("there is no coordinator at `{}`", path.as_str());
                     (message, Some(near.to_owned()))

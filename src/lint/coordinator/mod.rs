@@ -4,6 +4,7 @@
 //! refusal always becomes an error with its code at the place it is about; the rest is our own judgment.
 
 mod across;
+mod beside;
 mod bundle;
 mod data;
 mod kinds;

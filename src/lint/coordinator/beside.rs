@@ -1,0 +1,105 @@
+//! Slips that files beside a definition show, where nothing else says what an application path leads to.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::across::Around;
+use super::finding;
+use super::kinds as k;
+use crate::callers::is_slip_of_folder;
+use crate::diag::{Diagnostic, within};
+use crate::files::{Presence, folder_of, join, name_of};
+use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
+use crate::lint::reads;
+use crate::lint::slips;
+use crate::source::Source;
+use crate::syntax::xml::Tree;
+
+/// The file beside a definition that a path means whose last part is nearly its name: one with this root.
+pub(super) fn near<'f>(around: Around<'f>, path: &str, root: &str) -> Option<&'f str> {
+    let last = path.trim().rsplit('/').next().filter(|last| last.ends_with(".xml"))?;
+    let own = folder_of(around.path);
+    let is_there = |path: &str| around.files.presence(path) != Presence::Absent;
+    if last.contains('$') || is_there(&join(own, last)?) {
+        return None;
+    }
+    let stem = |name: &'f str| name.strip_suffix(".xml").unwrap_or(name);
+    let tag = format!("<{root}");
+    let mut near = around.files.below(own).filter_map(|(path, _)| {
+        let name = name_of(path);
+        let is_near = folder_of(path) == own
+            && path != around.path
+            && name.ends_with(".xml")
+            && is_slip_of_folder(&last[..last.len() - 4], stem(name));
+        let text = is_near.then(|| around.files.text(path)).flatten()?;
+        text.text.contains(&tag).then_some(name)
+    });
+    near.next().filter(|_| near.next().is_none())
+}
+
+/// Slips that the workflow beside a coordinator tells, where nothing else says that it is the one that is started: in the
+/// last folder of its path, which is called as the workflow, and in names of properties.
+pub(super) fn names(
+    written: &Coordinator,
+    around: Around<'_>,
+    beside: &Arc<Source>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let (tree, _) = Tree::of(&beside.text);
+    let Some(root) = tree.root().filter(|root| root.name() == "workflow-app") else { return };
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let ends = |text: &str| (text.chars().next(), text.chars().next_back());
+    let is_near = |one: &str, other: &str| {
+        within(one, other, 1) == Some(1)
+            && letters(one) != letters(other)
+            && !one.eq_ignore_ascii_case(other)
+            && ends(one) == ends(other)
+    };
+    if let Some(path) = &written.app_path {
+        let last = path.as_str().trim().trim_end_matches('/').rsplit('/').next();
+        let name = root.attribute("name").map(|name| name.value().text.into_owned());
+        if let (Some(last), Some(name)) = (last, name)
+            && name.len() > 5
+            && is_near(last, &name)
+            && plain(last) != plain(&name)
+        {
+            let message = format!("there is no workflow at `{}`", path.as_str());
+            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
+            out.push(found.help(format!("did you mean `{name}`?")));
+        }
+    }
+    let declared: HashSet<String> = root
+        .child("parameters")
+        .into_iter()
+        .flat_map(|section| section.elements())
+        .filter_map(|element| Some(Scalar::of_element(element.child("name")?).as_str().to_owned()))
+        .collect();
+    let read: BTreeSet<String> =
+        reads::of_element(root).into_iter().map(|read| read.name).collect();
+    let names = || written.configuration.iter().filter_map(|property| property.name.as_ref());
+    let own = around.files.text(around.path).map_or("", |source| &source.text);
+    for name in names() {
+        let text = name.as_str();
+        if text.len() < 4 || text.contains(['.', '$']) || slips::has_name(&beside.text, text) {
+            continue;
+        }
+        let passed = |other: &str| names().any(|name| name.as_str() == other);
+        let mut near = declared.iter().chain(&read).filter(|other| {
+            let is_slip = || {
+                slips::differ_in_a_word(text, other)
+                    && slips::is_slip(text, other, [own, &beside.text])
+            };
+            is_near(text, other) && !passed(other) && (declared.contains(*other) || is_slip())
+        });
+        if let Some(near) = near.next() {
+            let message = format!("the workflow beside this reads `{near}`, and is given `{text}`");
+            out.push(
+                finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?")),
+            );
+        }
+    }
+}
