@@ -137,9 +137,7 @@ impl Application {
             let target = self.settings().target.name();
             return Err(format!("Oozie {target} would refuse this workflow: {code}"));
         };
-        let defaults = self.loaded.submission.values.iter();
-        let defaults = defaults.filter(|(_, bound)| matches!(bound.origin, Origin::Default(_)));
-        let defaults = defaults.map(|(name, bound)| (name.clone(), bound.value.clone())).collect();
+        let defaults = self.loaded.submission.defaults.clone();
         let options = options(self.settings(), &self.loaded.found.shown, defaults, None);
         Ok(plan::plan(checked, &options))
     }

@@ -369,6 +369,8 @@ pub struct Lost {
 pub struct Submission {
     /// By name.
     pub values: BTreeMap<String, Bound>,
+    /// What the file of defaults beside the definition says, whatever is submitted: the configurations of actions have it.
+    pub defaults: Vec<(String, String)>,
     /// Files that were merged, the lowest first.
     pub files: Vec<String>,
     /// Defaults beside the definition that cannot be read: a server refuses the submission.
@@ -425,6 +427,10 @@ impl Submission {
             && !self.files.contains(path)
         {
             self.files.push(path.clone());
+        }
+        if let Origin::Default(_) = origin {
+            let defaults = entries.iter().map(|entry| (entry.name.clone(), entry.value.clone()));
+            self.defaults.extend(defaults);
         }
         for entry in entries {
             let bound = Bound {

@@ -115,6 +115,41 @@ fn listed(folder: &Path, job: &str) -> Vec<String> {
     fs::read_to_string(path).expect("a list").lines().map(str::to_owned).collect()
 }
 
+/// Of `config-default.xml` an action has what stands there, even where the job was submitted with another value; expressions see that.
+#[test]
+fn an_action_has_the_defaults_of_its_application() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+        <job-xml>own.xml</job-xml><exec>sh</exec><argument>-c</argument>\
+        <argument>echo ${given}; cat $OOZIE_ACTION_CONF_XML</argument></shell>";
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>{shell}<ok to='e'/><error to='k'/></action>\
+         <kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>"
+    );
+    let defaults = format!(
+        "<configuration>{}{}{}</configuration>",
+        property("given", "default"),
+        property("left", "default"),
+        property("made", "of-${given}")
+    );
+    let own = format!("<configuration>{}</configuration>", property("given", "file"));
+    let files = [
+        ("app/workflow.xml", workflow.as_str()),
+        ("app/config-default.xml", &defaults),
+        ("app/own.xml", &own),
+    ];
+    application(folder.path(), &files);
+    let run = ankus(folder.path(), &["run", "app", "--id", "x", "-D", "given=submitted"]).output();
+    let run = run.expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run));
+    let out = fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1/stdout")).expect("output");
+    assert!(out.starts_with("submitted\n"), "{out}");
+    for (name, value) in [("given", "default"), ("left", "default"), ("made", "of-submitted")] {
+        let stands = format!("<name>{name}</name><value>{value}</value>");
+        assert!(out.contains(&stands), "{stands}: {out}");
+    }
+}
+
 #[test]
 fn the_share_library_is_brought() {
     let folder = tempfile::tempdir().expect("a folder");
