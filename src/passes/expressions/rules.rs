@@ -330,17 +330,17 @@ impl Examination<'_, '_> {
 
     fn out_of_place(&mut self, name: &str, place: Span, phase: Phase) {
         let own = self.facts.site.iter().filter(|function| function.name == name);
-        let mut places: Vec<&str> = functions::named(name)
+        let phases = functions::named(name)
             .flat_map(|function| function.phases().iter())
-            .chain(own.flat_map(|function| function.phases.iter()))
-            .map(Phase::place)
-            .collect();
-        places.sort_unstable();
-        places.dedup();
+            .chain(own.flat_map(|function| function.phases.iter()));
+        let places = functions::places_but(phase, phases);
         let here = if phase == self.place.phase { "" } else { ", when its action is created" };
         let message = format!("`{name}` is not available in {}{here}", phase.place());
-        let help = format!("it can stand in {}", places.join("; "));
-        self.out.push(Diagnostic::new(&OUT_OF_PLACE, place, message).about(name).help(help));
+        let mut finding = Diagnostic::new(&OUT_OF_PLACE, place, message).about(name);
+        if !places.is_empty() {
+            finding = finding.help(format!("it can stand in {}", places.join("; ")));
+        }
+        self.out.push(finding);
     }
 
     fn arity(&mut self, node: &Node, name: &str, given: u32) {

@@ -467,19 +467,25 @@ pub fn arity_message(function: &Function) -> String {
 
 /// What to say of a name that is no function where it stands.
 pub fn unknown_message(name: &str, phase: Phase) -> String {
-    let mut places: Vec<&str> =
-        named(name).flat_map(|function| function.phases().iter()).map(Phase::place).collect();
-    places.sort_unstable();
-    places.dedup();
-    if places.is_empty() {
+    if named(name).next().is_none() {
         return format!("no function is named `{name}`");
     }
-    format!(
-        "`{name}` is not a function of {} ({}): it can stand in {}",
-        phase.place(),
-        phase.name(),
-        places.join(", ")
-    )
+    let here = format!("`{name}` is not a function of {} ({})", phase.place(), phase.name());
+    let phases = named(name).flat_map(|function| function.phases().iter());
+    match places_but(phase, phases).as_slice() {
+        [] => here,
+        places => format!("{here}: it can stand in {}", places.join(", ")),
+    }
+}
+
+/// The places of phases, sorted, without the one where something was found missing: an earlier or later phase of the same place
+/// that has it is of no use there.
+pub fn places_but(here: Phase, phases: impl Iterator<Item = Phase>) -> Vec<&'static str> {
+    let mut places: Vec<&str> = phases.map(Phase::place).collect();
+    places.retain(|place| *place != here.place());
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 const fn text(name: &'static str) -> Parameter {
@@ -664,3 +670,21 @@ static TABLE: &[Function] = &[
 ];
 
 type Answer<'a> = Result<Value<'a>, Box<Failure>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function that is of another phase of the same place is not told to stand where it stands.
+    #[test]
+    fn the_place_of_a_function_is_another_one() {
+        let said = unknown_message("coord:tzOffset", Phase::CoordinatorData);
+        let place = "the configuration of a coordinator's workflow";
+        assert!(said.contains(&format!("is not a function of {place} (")), "{said}");
+        assert!(
+            said.ends_with("it can stand in a start-instance or end-instance, an instance"),
+            "{said}"
+        );
+        assert_eq!(unknown_message("no:such", Phase::Workflow), "no function is named `no:such`");
+    }
+}
