@@ -112,8 +112,7 @@ fn dry_run(
     arguments: &Arguments,
     shell: &mut Shell,
 ) -> miette::Result<bool> {
-    let any_scheme = !loaded.settings.settings.server.filesystems.is_empty();
-    let nothing = Paths::new([], any_scheme);
+    let nothing = Paths::new([], &loaded.settings.settings.server.filesystems);
     let data = timeline::on_disk(arguments.root.as_deref(), loaded)?;
     let existing = data.as_ref().map_or(&nothing as &dyn Existing, |data| data as &dyn Existing);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

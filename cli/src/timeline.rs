@@ -4,6 +4,7 @@ use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind, Submitted};
 use ankus::emit::timeline::{self, Request, Track};
+use ankus::reference::coordinator as reference;
 use ankus::syntax::properties::Origin;
 use ankus::text::Notation;
 use ankus_engine::host::files::{FileSystems, FileUri, Files as _};
@@ -156,7 +157,8 @@ pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Op
     let settings = &loaded.settings;
     let base = settings.file.as_ref().and_then(|file| file.parent());
     let hosts = super::needs::hosts(&settings.settings, base.unwrap_or(Path::new("")))?;
-    Ok(Some(OnDisk(FileSystems::new(root, hosts))))
+    let schemes = super::needs::schemes(&settings.settings);
+    Ok(Some(OnDisk { files: FileSystems::new(root, hosts), schemes }))
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -225,11 +227,15 @@ impl fmt::Write for Out<'_> {
 }
 
 /// What exists under the file root; a partition of a table is a folder there.
-pub(super) struct OnDisk(FileSystems);
+pub(super) struct OnDisk {
+    files: FileSystems,
+    /// The schemes that jobs may use.
+    schemes: Vec<String>,
+}
 
 impl Existing for OnDisk {
     fn exists(&self, uri: &str) -> Result<bool, ankus_lang::coordinator::Failure> {
-        let there = self.0.status(&FileUri::parse(uri));
+        let there = self.files.status(&FileUri::parse(uri));
         let failure = |error: std::io::Error| {
             ankus_lang::coordinator::Failure::plain(format!("cannot look for `{uri}`: {error}"))
         };
@@ -247,6 +253,14 @@ impl Existing for OnDisk {
             }
         }
         Some(Ok(false))
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), ankus_lang::coordinator::Failure> {
+        // As in a run: whoever has partitions at all has a handler for them.
+        match uri.trim_start().starts_with("hcat:") {
+            true => Ok(()),
+            false => reference::admitted(&self.schemes, uri),
+        }
     }
 }
 

@@ -698,6 +698,21 @@ fn a_dry_run_fails_where_that_of_a_server_does() {
         let told = format!("a dry run on a server fails: {codes}, for `input-logic`");
         assert!(said.contains(&told), "{parts}: {said}");
     }
+    // What a server lists counts, and nothing else.
+    let plain = coordinator(INPUT).replace("hdfs://nn/in/", "s3a://b/in/");
+    for (listed, exit) in [("s3a", 0), ("*", 0), ("hdfs", 1)] {
+        place.write("coordinator.xml", &plain);
+        place.write("ankus.toml", &format!("[server]\nfilesystems = [\"{listed}\"]\n"));
+        let (with_root, said) = place.says(&["coordinator.xml", "--dry-run"]);
+        assert_eq!((with_root, said.contains("E0904")), (exit, exit == 1), "{listed}: {said}");
+        let without = Command::new(env!("CARGO_BIN_EXE_ankus"))
+            .args(["run", "coordinator.xml", "--dry-run"])
+            .current_dir(place.folder.path())
+            .output()
+            .expect("it runs");
+        assert_eq!(without.status.code(), Some(exit), "{listed}: {without:?}");
+    }
+    std::fs::remove_file(place.folder.path().join("ankus.toml")).expect("a file");
     // Coordinators of a bundle are not dry-run.
     place.write("all/days/coordinator.xml", &logic(either));
     let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><coordinator name='days'><app-path>hdfs://nn/days</app-path>\

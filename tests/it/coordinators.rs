@@ -200,7 +200,8 @@ fn coordinator_row(
     let paths = data.iter().chain(files.files.keys()).map(String::as_str);
     // The recorder's stand-in for HCatalog had every partition of this server.
     let paths = paths.chain(["hcat://there"]);
-    let existing = Paths::new(paths, site.any_filesystem);
+    let any = site.any_filesystem.then(|| "*".to_owned());
+    let existing = Paths::new(paths, any.as_slice());
     let now = Instant(1_790_000_000);
     let run = dry_run(&definition, "JOBID", now, &existing);
     compare(&mut differences, "dryrun", &expected_verdict(expected), &verdict(run.as_ref().err()));

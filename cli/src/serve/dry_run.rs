@@ -30,8 +30,7 @@ impl Served {
             true => timeline::on_disk(Some(root), loaded).map_err(|report| failed(&report))?,
             false => None,
         };
-        let any_scheme = !loaded.settings.settings.server.filesystems.is_empty();
-        let nothing = Paths::new([], any_scheme);
+        let nothing = Paths::new([], &loaded.settings.settings.server.filesystems);
         let existing = data.as_ref().map_or(&nothing as &dyn Existing, |data| data);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Instant(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));

@@ -148,12 +148,13 @@ fn plain_number(text: &str) -> Option<i64> {
 pub struct Paths {
     paths: HashSet<String>,
     tables: Vec<String>,
-    any_scheme: bool,
+    schemes: Vec<String>,
 }
 
 impl Paths {
-    /// These paths exist, and all folders above them; of a URI of HCatalog, everything below it.
-    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, any_scheme: bool) -> Paths {
+    /// These paths exist, and all folders above them; of a URI of HCatalog, everything below it. The schemes are those that the
+    /// server lists, `*` for all; where it lists none, those of a server as shipped.
+    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, schemes: &[String]) -> Paths {
         let (mut all, mut tables) = (HashSet::new(), Vec::new());
         for path in paths {
             if scheme(path) == "hcat" {
@@ -165,7 +166,23 @@ impl Paths {
                 path = parent(path);
             }
         }
-        Paths { paths: all, tables, any_scheme }
+        Paths { paths: all, tables, schemes: schemes.to_vec() }
+    }
+}
+
+/// Refuses a URI whose scheme is not among those that a server lists. Where it lists none, those of a server as shipped count.
+pub fn admitted(schemes: &[String], uri: &str) -> Result<(), Failure> {
+    if !uri.is_empty() && !is_uri(uri) {
+        return Err(Failure::new("E0902", format!("`{uri}` is not a URI")));
+    }
+    let scheme = scheme(uri);
+    let is_served = match schemes {
+        [] => FILE_SYSTEMS.contains(&scheme),
+        listed => listed.iter().any(|listed| listed == "*" || listed == scheme),
+    };
+    match scheme.is_empty() || is_served {
+        true => Ok(()),
+        false => Err(Failure::new("E0904", format!("nothing serves `{scheme}`"))),
     }
 }
 
@@ -176,20 +193,11 @@ impl Existing for Paths {
     }
 
     fn admit(&self, uri: &str) -> Result<(), Failure> {
-        if !uri.is_empty() && !is_uri(uri) {
-            return Err(Failure::new("E0902", format!("`{uri}` is not a URI")));
-        }
-        let scheme = scheme(uri);
-        match self.any_scheme || scheme.is_empty() || FILE_SYSTEMS.contains(&scheme) {
-            true => Ok(()),
-            false => Err(Failure::new("E0904", format!("nothing serves `{scheme}`"))),
-        }
+        admitted(&self.schemes, uri)
     }
 
     fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
-        match self.any_scheme {
-            true => Some(Ok(self.tables.iter().any(|table| uri.starts_with(table)))),
-            false => Some(self.admit(uri).map(|()| false)),
-        }
+        let is_there = || self.tables.iter().any(|table| uri.starts_with(table));
+        Some(self.admit(uri).map(|()| is_there()))
     }
 }

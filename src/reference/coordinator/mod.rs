@@ -31,7 +31,7 @@ mod scope;
 
 use scope::{Asked, Literal};
 
-pub use dry_run::{DryRun, Paths, ShownAction, dry_run};
+pub use dry_run::{DryRun, Paths, ShownAction, admitted, dry_run};
 
 /// Whether a submission may not define a property of this name.
 fn is_reserved(name: &str) -> bool {
