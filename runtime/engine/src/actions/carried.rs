@@ -128,7 +128,10 @@ pub const ELEMENTS: &[Row] = &[
     all("name-node", Carried("`fs.defaultFS` of the configuration")),
     of(&["git"], "name-node", Carried("the file system of paths without one")),
     all("prepare", Carried("done before the program starts, in order")),
-    all("prepare/delete", Carried("deletes the path")),
+    all(
+        "prepare/delete",
+        Carried("deletes the path, or drops the partitions or table of an `hcat:` URI"),
+    ),
     all("prepare/mkdir", Carried("creates the folder")),
     all("launcher", Carried("properties `oozie.launcher.*` of the configuration")),
     all("launcher/memory.mb", Without(NO_LAUNCHER)),
@@ -277,7 +280,13 @@ pub const ELEMENTS: &[Row] = &[
         Carried("the child gets the properties of the job"),
     ),
     of(&["fs"], "name-node", Carried("the file system of paths without one")),
-    of(&["fs"], "delete", Carried("done, with globs; `skip-trash=\"false\"` moves to the trash")),
+    of(
+        &["fs"],
+        "delete",
+        Carried(
+            "done, with globs; `skip-trash=\"false\"` moves to the trash; partitions or the table of an `hcat:` URI are dropped",
+        ),
+    ),
     of(&["fs"], "mkdir", Carried("done")),
     of(&["fs"], "move", Carried("done, with globs")),
     of(&["fs"], "chmod", Carried("done, with globs")),

@@ -9,6 +9,7 @@ use std::io;
 use roxmltree::Node;
 
 use crate::host::files::{FileStatus, FileUri, Files, Kind};
+use ankus_lang::coordinator::partition_places;
 
 /// Matches of one pattern that are more than this are refused, unless the server says otherwise.
 pub const GLOB_LIMIT: usize = 50_000;
@@ -236,6 +237,10 @@ impl Operations<'_> {
         path: &str,
         delete: &dyn Fn(&FileUri) -> io::Result<bool>,
     ) -> Result<(), Fault> {
+        let named = FileUri::parse(path);
+        if named.scheme == "hcat" {
+            return self.drop_named(&named);
+        }
         let uri = self.resolve(path, self.name_node)?;
         let found = self.matches("delete", &uri)?;
         for uri in found {
@@ -245,6 +250,29 @@ impl Operations<'_> {
                     "FS005",
                     format_args!("delete, path [{}] could not delete path", shown(&uri)),
                 ),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Drops the partitions or the table of a URI of HCatalog. What is not there is no error.
+    fn drop_named(&self, uri: &FileUri) -> Result<(), Fault> {
+        let exception = |code: &str, why: &dyn std::fmt::Display| {
+            Fault::own("HCatAccessorException", format_args!("{code}: {why}"))
+        };
+        if !is_of_catalog(uri) {
+            let why = format!("`{uri}` is not hcat://HOST:PORT/DATABASE/TABLE/KEY=VALUE;KEY=VALUE");
+            return Err(exception("E0906", &why));
+        }
+        for place in partition_places(&uri.to_string()) {
+            let dropped = self.files.delete(&FileUri::parse(&place));
+            dropped.map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied => Fault::of(&error),
+                io::ErrorKind::InvalidInput => exception("E0906", &error),
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut => {
+                    exception("E1501", &error)
+                }
+                _ => exception("E0902", &error),
             })?;
         }
         Ok(())
@@ -427,6 +455,23 @@ impl Reach {
     }
 }
 
+/// Whether a URI names a table, or partitions of it by values of keys: a key without a value would stand for all of its values.
+fn is_of_catalog(uri: &FileUri) -> bool {
+    let parts: Vec<&str> = uri.path.split('/').filter(|part| !part.is_empty()).collect();
+    let is_pair = |pair: &str| {
+        let halves = pair.split_once('=');
+        halves.is_some_and(|(key, value)| !key.is_empty() && !value.is_empty())
+    };
+    let is_name = |name: &str| !matches!(name, "." | "..") && !name.contains('=');
+    match parts.as_slice() {
+        [database, table] => is_name(database) && is_name(table),
+        [database, table, keys] => {
+            is_name(database) && is_name(table) && keys.split(';').all(is_pair)
+        }
+        _ => false,
+    }
+}
+
 /// A URI in messages: Hadoop shows no empty authority.
 fn shown(uri: &FileUri) -> String {
     uri.to_string()
@@ -514,6 +559,44 @@ mod tests {
             "/in/f.txt /in/g.txt /in/sub/h.txt",
         );
         check("<name-node>hdfs://nn</name-node><delete path='/in/sub'/>", "/in/f.txt /in/g.txt");
+    }
+
+    #[test]
+    fn partitions_and_tables_are_dropped_where_their_folders_lie() {
+        let left = |path: &str| {
+            let files = MemoryFiles::default();
+            for name in
+                ["/sales/t/day=1;hour=2/a", "/sales/t/day=1/hour=2/b", "/sales.db/t/day=1/c"]
+            {
+                files
+                    .write(&FileUri::parse(&format!("hcat://m:9083{name}")), b"x")
+                    .expect("a file");
+            }
+            let text = format!("<prepare><delete path='hcat://m:9083{path}'/></prepare>");
+            let document = roxmltree::Document::parse(&text).expect("well-formed");
+            let run = Operations {
+                files: &files,
+                schemes: &["hdfs".to_owned()],
+                name_node: Some("hdfs://nn"),
+                glob_limit: GLOB_LIMIT,
+                recovery: false,
+            };
+            match run.run(document.root_element()) {
+                Ok(()) => {
+                    files.texts().keys().map(|uri| uri.replace("hcat://m:9083", "")).collect()
+                }
+                Err(fault) => vec![fault.message],
+            }
+        };
+        assert_eq!(left("/sales/t/day=1"), ["/sales/t/day=1;hour=2/a"]);
+        assert_eq!(left("/sales/t/day=1;hour=2"), ["/sales.db/t/day=1/c"]);
+        assert_eq!(left("/sales/t"), [""; 0]);
+        assert_eq!(left("/none/t/day=1").len(), 3, "what is not there is no error");
+        for path in
+            ["/sales", "/sales/t/day", "/sales/t/day=;hour=1", "/sales/../t", "/a/b/day=1/c"]
+        {
+            assert!(left(path)[0].starts_with("HCatAccessorException: E0906: "), "{path}");
+        }
     }
 
     #[test]

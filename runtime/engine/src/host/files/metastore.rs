@@ -1,6 +1,6 @@
-//! Metastores of Hive: whether partitions and tables exist.
+//! Metastores of Hive: whether partitions and tables exist, and dropping them.
 //!
-//! In: `hcat://host:9083/database/table/key=value;key=value`. Out: whether a partition with these values exists. Only three
+//! In: `hcat://host:9083/database/table/key=value;key=value`. Out: whether a partition with these values exists. Only five
 //! calls of Thrift's binary protocol are needed, so the protocol is implemented here: a library would bring its own runtime
 //! and a thousand generated types. Answers are bounded in size and depth. All other operations of a file system are
 //! refused.
@@ -23,11 +23,14 @@ const VERSION: u32 = 0x8001_0000;
 const CALL: u32 = 1;
 const REPLY: u32 = 2;
 /// Kinds of values.
+const FLAG: u8 = 2;
 const STRING: u8 = 11;
 const SHORT: u8 = 6;
 const LIST: u8 = 15;
-/// The number of `NoSuchObjectException` among the exceptions of the calls that are used.
-const NO_SUCH_OBJECT: i16 = 2;
+/// The number of `NoSuchObjectException` among the exceptions of a call.
+fn no_such_object(method: &str) -> i16 {
+    if method.starts_with("drop_") { 1 } else { 2 }
+}
 
 /// A metastore.
 #[derive(Debug)]
@@ -107,7 +110,7 @@ impl Metastore {
         })?;
         match answer {
             Answer::Value(value) => Ok(Some(value)),
-            Answer::Exception(NO_SUCH_OBJECT, _) => Ok(None),
+            Answer::Exception(number, _) if number == no_such_object(method) => Ok(None),
             Answer::Exception(_, message) => {
                 let what = format_args!("refuses {method}: {message}");
                 Err(self.fault(io::ErrorKind::Other, what))
@@ -116,13 +119,25 @@ impl Metastore {
     }
 
     /// Whether a table exists, or a partition of it with these values of its keys; keys that are left out may have any.
-    fn exists(&self, database: &str, table: &str, values: &[(&str, &str)]) -> io::Result<bool> {
+    fn exists(&self, named: &Named<'_>) -> io::Result<bool> {
         let mut session = self.connect()?;
-        let names = [Argument::Text(database), Argument::Text(table)];
-        let Some(found) = self.ask(&mut session, "get_table", &names)? else { return Ok(false) };
-        if values.is_empty() {
-            return Ok(true);
+        if named.values.is_empty() {
+            return Ok(self.ask(&mut session, "get_table", &named.table())?.is_some());
         }
+        Ok(!self.partitions(&mut session, named, 1)?.is_empty())
+    }
+
+    /// The names of the partitions with these values, `most` of them at most; of all where that is negative.
+    fn partitions(
+        &self,
+        session: &mut Session,
+        named: &Named<'_>,
+        most: i16,
+    ) -> io::Result<Vec<String>> {
+        let Named { database, table, values } = named;
+        let Some(found) = self.ask(session, "get_table", &named.table())? else {
+            return Ok(Vec::new());
+        };
         let keys = partition_keys(&found);
         if let Some((name, _)) =
             values.iter().find(|(name, _)| !keys.iter().any(|key| key.eq_ignore_ascii_case(name)))
@@ -135,14 +150,71 @@ impl Metastore {
             given.map_or(String::new(), |(_, value)| (*value).to_owned())
         };
         let wanted = Argument::Texts(keys.iter().map(value).collect());
-        let [database, table] = names;
-        let asked = [database, table, wanted, Argument::Short(1)];
-        let names = self.ask(&mut session, "get_partition_names_ps", &asked)?;
-        Ok(matches!(names, Some(Value::List(names)) if !names.is_empty()))
+        let [database, table] = named.table();
+        let asked = [database, table, wanted, Argument::Short(most)];
+        let names = self.ask(session, "get_partition_names_ps", &asked)?;
+        let Some(Value::List(names)) = names else { return Ok(Vec::new()) };
+        let name = |value| match value {
+            Value::Text(name) => Some(name),
+            _ => None,
+        };
+        Ok(names.into_iter().filter_map(name).collect())
+    }
+
+    /// Drops a table, or the partitions of it with these values, and the data of what Hive manages. Whether anything was there.
+    fn remove(&self, named: &Named<'_>) -> io::Result<bool> {
+        let mut session = self.connect()?;
+        if named.values.is_empty() {
+            let [database, table] = named.table();
+            let dropped =
+                self.ask(&mut session, "drop_table", &[database, table, Argument::Flag(true)])?;
+            return Ok(dropped.is_some());
+        }
+        let partitions = self.partitions(&mut session, named, -1)?;
+        for partition in &partitions {
+            let [database, table] = named.table();
+            let asked = [database, table, Argument::Text(partition), Argument::Flag(true)];
+            // Somebody else may have dropped it since.
+            self.ask(&mut session, "drop_partition_by_name", &asked)?;
+        }
+        Ok(!partitions.is_empty())
+    }
+
+    /// The table or partition that a URI names; none where it names a folder, as it would lie in a warehouse.
+    fn named<'u>(&self, uri: &'u FileUri) -> io::Result<Option<Named<'u>>> {
+        let mut parts = uri.path.split('/').filter(|part| !part.is_empty());
+        let (Some(database), Some(table)) = (parts.next(), parts.next()) else { return Ok(None) };
+        let spec = parts.next().unwrap_or_default();
+        if parts.next().is_some() || database.ends_with(".db") || table.contains('=') {
+            return Ok(None);
+        }
+        let values: Option<Vec<(&str, &str)>> = spec
+            .split(';')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| pair.split_once('='))
+            .collect();
+        let Some(values) = values else {
+            let what = format!("is asked for `{spec}`, which is no partition: KEY=VALUE;KEY=VALUE");
+            return Err(self.fault(io::ErrorKind::InvalidInput, what));
+        };
+        Ok(Some(Named { database, table, values }))
     }
 
     fn refused<T>(&self) -> io::Result<T> {
         Err(self.fault(io::ErrorKind::Unsupported, "has tables and partitions, and no files"))
+    }
+}
+
+/// A table, or those of its partitions whose keys have these values.
+struct Named<'u> {
+    database: &'u str,
+    table: &'u str,
+    values: Vec<(&'u str, &'u str)>,
+}
+
+impl Named<'_> {
+    fn table(&self) -> [Argument<'_>; 2] {
+        [Argument::Text(self.database), Argument::Text(self.table)]
     }
 }
 
@@ -181,27 +253,13 @@ impl Remote for Metastore {
 impl Files for Metastore {
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>> {
         let there = FileStatus { directory: true, length: 0, modified_ms: 0, mode: 0o755 };
-        let mut parts = uri.path.split('/').filter(|part| !part.is_empty());
-        let (Some(database), Some(table)) = (parts.next(), parts.next()) else {
+        if uri.path.split('/').filter(|part| !part.is_empty()).count() < 2 {
             // Whether it answers is all that is asked.
             self.connect()?;
             return Ok(Some(there));
-        };
-        let spec = parts.next().unwrap_or_default();
-        // Where a partition would lie in a warehouse is of folders.
-        if parts.next().is_some() || database.ends_with(".db") || table.contains('=') {
-            return Ok(None);
         }
-        let values: Option<Vec<(&str, &str)>> = spec
-            .split(';')
-            .filter(|pair| !pair.is_empty())
-            .map(|pair| pair.split_once('='))
-            .collect();
-        let Some(values) = values else {
-            let what = format!("is asked for `{spec}`, which is no partition: KEY=VALUE;KEY=VALUE");
-            return Err(self.fault(io::ErrorKind::InvalidInput, what));
-        };
-        Ok(self.exists(database, table, &values)?.then_some(there))
+        let Some(named) = self.named(uri)? else { return Ok(None) };
+        Ok(self.exists(&named)?.then_some(there))
     }
 
     fn list(&self, _uri: &FileUri) -> io::Result<Vec<String>> {
@@ -212,8 +270,11 @@ impl Files for Metastore {
         self.refused()
     }
 
-    fn delete(&self, _uri: &FileUri) -> io::Result<bool> {
-        self.refused()
+    fn delete(&self, uri: &FileUri) -> io::Result<bool> {
+        match self.named(uri)? {
+            Some(named) => self.remove(&named),
+            None => Ok(false),
+        }
     }
 
     fn rename(&self, _from: &FileUri, _to: &FileUri) -> io::Result<()> {
@@ -242,6 +303,7 @@ enum Argument<'a> {
     Text(&'a str),
     Texts(Vec<String>),
     Short(i16),
+    Flag(bool),
 }
 
 /// What a call answers: what it is for, or one of the exceptions that it declares, by number, with its message.
@@ -277,6 +339,7 @@ impl Session {
                 Argument::Text(_) => STRING,
                 Argument::Texts(_) => LIST,
                 Argument::Short(_) => SHORT,
+                Argument::Flag(_) => FLAG,
             };
             out.push(kind);
             out.extend(number.to_be_bytes());
@@ -288,6 +351,7 @@ impl Session {
                     list.iter().for_each(|argument| text(&mut out, argument));
                 }
                 Argument::Short(number) => out.extend(number.to_be_bytes()),
+                Argument::Flag(flag) => out.push(u8::from(*flag)),
             }
         }
         out.push(0);
@@ -474,6 +538,11 @@ mod tests {
                         "get_table" => {
                             field(12, 2, &[field(STRING, 1, &said("no table")), vec![0]].concat())
                         }
+                        "drop_table" if told.contains("orders") => Vec::new(),
+                        "drop_table" => {
+                            field(12, 1, &[field(STRING, 1, &said("no table")), vec![0]].concat())
+                        }
+                        "drop_partition_by_name" => field(FLAG, 0, &[1]),
                         _ if told.contains("Text(\"1\")") => field(
                             LIST,
                             0,
@@ -533,6 +602,33 @@ mod tests {
     }
 
     #[test]
+    fn partitions_and_tables_are_dropped() {
+        let (address, asked) = metastore();
+        let metastore = asker(&address);
+        let dropped = |path: &str| {
+            let done = metastore.delete(&FileUri::parse(&format!("hcat://meta:9083{path}")));
+            done.map_err(|error| error.to_string())
+        };
+        assert_eq!(dropped("/sales/orders/day=1"), Ok(true));
+        assert_eq!(dropped("/sales/orders/day=2;hour=3"), Ok(false));
+        assert_eq!(dropped("/sales/orders"), Ok(true));
+        assert_eq!(dropped("/sales/none"), Ok(false));
+        assert_eq!(dropped("/sales/none/day=1"), Ok(false));
+        assert_eq!(dropped("/sales.db/orders/day=1"), Ok(false), "that is a folder");
+        let why = dropped("/sales/orders/year=1").expect_err("no such key");
+        assert!(why.contains("has no partition key `year`"), "{why}");
+        let why = dropped("/sales/broken/day=1").expect_err("an exception");
+        assert!(why.contains("refuses get_table: the database is down"), "{why}");
+        let asked = asked.lock().expect("nobody panics");
+        let drops: Vec<&String> = asked.iter().filter(|it| it.starts_with("drop_")).collect();
+        assert!(
+            drops[0].starts_with("drop_partition_by_name ") && drops[0].contains("day=1/hour=2")
+        );
+        assert!(drops[1].starts_with("drop_table ") && drops[2].contains("none"), "{drops:?}");
+        assert_eq!(drops.len(), 3);
+    }
+
+    #[test]
     fn odd_answers_are_faults() {
         let read = |bytes: &[u8]| {
             let answer = answer(&mut Reader { stream: bytes.take(LONGEST) });
@@ -556,6 +652,6 @@ mod tests {
             ),
             "{why}"
         );
-        assert!(metastore.delete(&uri).is_err());
+        assert!(metastore.delete(&uri).is_err() && metastore.read(&uri, 1).is_err());
     }
 }
