@@ -3,7 +3,7 @@
 use super::run::Arguments;
 use super::runner::Runner;
 use super::store::{self, RunFormat, StoreArguments};
-use super::{Exit, Failure, Shell, needs, operate, timeline};
+use super::{Exit, Failure, Shell, fetched, needs, operate, timeline};
 use ankus::check::FileKind;
 use ankus::emit::timeline::Track;
 use ankus::reference::coordinator::{self as reference, Paths};
@@ -35,7 +35,12 @@ pub(super) fn run(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let loaded = project.load(found, &arguments.properties.given(), None)?;
-    let tracks = timeline::tracks(&loaded, project, shell)?;
+    let root = arguments.root.as_deref();
+    let far = |uri: &FileUri| match arguments.is_look() {
+        true => fetched::lying(uri, &loaded, root),
+        false => fetched::brought_for(uri, &loaded, root, &arguments.store),
+    };
+    let tracks = timeline::tracks(&loaded, project, Some(&far), shell)?;
     let assumed: Vec<&str> =
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
     if !assumed.is_empty() {
@@ -58,7 +63,7 @@ pub(super) fn run(
     }
     if let Some(absent) = tracks.absent.first() {
         // The server would take the bundle and leave it in PREP for ever.
-        shell.say(format!("the bundle is refused with E1001: {absent} was not found near it"));
+        shell.say(format!("the bundle is refused with E1001: {absent} was found neither near it nor below the file root"));
         return Ok(Exit::Fault);
     }
     let settings = loaded.settings.settings.clone();
@@ -476,7 +481,7 @@ pub(super) fn updated(
         return Err(Failure::new(format!("`{}` is not a coordinator", path.display())).into());
     }
     let loaded = project.load(&found, &properties.given(), None)?;
-    let mut tracks = timeline::tracks(&loaded, &project, shell)?.tracks;
+    let mut tracks = timeline::tracks(&loaded, &project, None, shell)?.tracks;
     let none = || Failure::new(format!("`{}` is not a coordinator", path.display()));
     Ok(tracks.pop().ok_or_else(none)?.definition)
 }

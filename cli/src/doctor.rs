@@ -58,7 +58,7 @@ impl Examined {
             return Ok(vec![Examined::of(&project, path, given)?]);
         }
         let loaded = project.load(&found, &given.given(), None)?;
-        let tracks = timeline::tracks(&loaded, &project, shell)?;
+        let tracks = timeline::tracks(&loaded, &project, None, shell)?;
         let all = tracks.tracks.into_iter();
         let definitions: Vec<_> = all.map(|track| track.definition).collect();
         let started = coordinator::workflows(&loaded, tracks.bundle.as_ref(), &definitions);

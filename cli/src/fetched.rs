@@ -12,6 +12,7 @@ use ankus_engine::driver::purge::{APPLICATIONS, SUBMITTED};
 use ankus_engine::host::files::{FileSystems, FileUri, unpack_application};
 use ankus_lang::configuration::substitute;
 use ankus_procedure::private;
+use ankus_project::Loaded;
 use ankus_project::application::PATHS;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,44 @@ impl Fetched {
         let mark = folder.join(SUBMITTED);
         private::write(&mark, "").map_err(|error| unwritten(&mark, &error))
     }
+}
+
+impl Fetched {
+    /// Its definition: itself, or the file of this name in it.
+    pub(super) fn definition(&self, name: &str) -> Option<PathBuf> {
+        let file = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
+        file.is_file().then_some(file)
+    }
+}
+
+/// What lies at a path of the file systems of a run, for a definition that names it; nothing where that is not this machine, or
+/// where its file systems do not lie in a folder that is known.
+pub(super) fn lying(
+    uri: &FileUri,
+    loaded: &Loaded,
+    root: Option<&Path>,
+) -> miette::Result<Option<Fetched>> {
+    let Some(root) = root else { return Ok(None) };
+    let base = loaded.settings.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let hosts = needs::hosts(&loaded.settings.settings, base)?;
+    let path = FileSystems::new(root, hosts).path(uri).filter(|path| path.exists());
+    Ok(path.map(|path| Fetched { path, uri: None, folder: None }))
+}
+
+/// The same, and what lies in a cluster is brought here.
+pub(super) fn brought_for(
+    uri: &FileUri,
+    loaded: &Loaded,
+    root: Option<&Path>,
+    at: &StoreArguments,
+) -> miette::Result<Option<Fetched>> {
+    // A definition reaches no more of this machine than its jobs do.
+    if uri.scheme == "file" || uri.scheme.is_empty() {
+        let own = at.store.join("root");
+        return lying(uri, loaded, Some(root.unwrap_or(&own)));
+    }
+    let base = loaded.settings.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    brought(uri, &loaded.settings.settings, base, root, at)
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> miette::Report {

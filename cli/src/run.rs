@@ -10,6 +10,7 @@ use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::{diag, render};
 use ankus_engine::driver::{self, Submit};
+use ankus_engine::host::files::FileUri;
 use ankus_lang::machine::{Command, JobStatus};
 use ankus_lang::plan::{NoPart, Plan};
 use ankus_lang::time::Instant;
@@ -258,7 +259,9 @@ fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::R
     let cache = shell.project()?;
     let found = timeline::find(&cache, path)?;
     let loaded = cache.load(&found, &arguments.properties.given(), None)?;
-    let tracks = timeline::tracks(&loaded, &cache, shell)?;
+    let root = arguments.root.as_deref();
+    let far = |uri: &FileUri| fetched::lying(uri, &loaded, root);
+    let tracks = timeline::tracks(&loaded, &cache, Some(&far), shell)?;
     timeline::admit(&tracks.tracks)?;
     let data = timeline::on_disk(arguments.root.as_deref(), &loaded)?;
     let (at, until, format) = (arguments.at, arguments.until, arguments.format);

@@ -216,7 +216,9 @@ impl Served {
         if let Some(fault) = verdict {
             return Err(fault);
         }
-        let tracks = timeline::tracks_with(&loaded, &project).map_err(ours)?;
+        let root = self.root.as_deref();
+        let far = |uri: &FileUri| fetched::brought_for(uri, &loaded, root, &self.store);
+        let tracks = timeline::tracks_with(&loaded, &project, Some(&far)).map_err(ours)?;
         let assumed: Vec<&str> =
             tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
         if !assumed.is_empty() {

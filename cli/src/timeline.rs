@@ -1,5 +1,6 @@
 //! `ankus timeline`: when a coordinator or the coordinators of a bundle run, and on which data.
 
+use super::fetched::{self, Fetched};
 use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind, Submitted};
@@ -87,9 +88,10 @@ pub(super) struct Tracks {
 pub(super) fn tracks(
     loaded: &Loaded,
     project: &Project,
+    far: Far<'_>,
     shell: &mut Shell,
 ) -> miette::Result<Tracks> {
-    let tracks = tracks_with(loaded, project)?;
+    let tracks = tracks_with(loaded, project, far)?;
     let mut masker = loaded.settings.settings.secrets.masker([]);
     for track in &tracks.tracks {
         let properties = track.definition.properties.iter();
@@ -105,11 +107,18 @@ pub(super) fn tracks(
     Ok(tracks)
 }
 
+/// Brings the coordinator of a bundle that does not lie near it, by its path. What only reads files near a definition has none.
+pub(super) type Far<'f> = Option<&'f dyn Fn(&FileUri) -> miette::Result<Option<Fetched>>>;
+
 /// The same, and nothing is told.
-pub(super) fn tracks_with(loaded: &Loaded, cache: &Project) -> miette::Result<Tracks> {
+pub(super) fn tracks_with(
+    loaded: &Loaded,
+    cache: &Project,
+    far: Far<'_>,
+) -> miette::Result<Tracks> {
     if loaded.found.kind == FileKind::Bundle {
         let (bundle, assumed) = certain(check::submit_bundle(&loaded.input()), loaded)?;
-        return members(cache, loaded, bundle, &assumed);
+        return members(cache, loaded, bundle, &assumed, far);
     }
     let (definition, assumed) = certain(check::submit_coordinator(&loaded.input()), loaded)?;
     let track = Track { name: definition.name.clone(), definition, assumed };
@@ -165,7 +174,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let cache = shell.project()?;
     let found = find(&cache, &arguments.application)?;
     let loaded = cache.load(&found, &arguments.properties.given(), None)?;
-    let Tracks { tracks, bundle, .. } = tracks(&loaded, &cache, shell)?;
+    let root = arguments.root.as_deref();
+    let far = |uri: &FileUri| fetched::lying(uri, &loaded, root);
+    let Tracks { tracks, bundle, .. } = tracks(&loaded, &cache, Some(&far), shell)?;
 
     let now = arguments.at.unwrap_or_else(|| {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -339,6 +350,7 @@ fn members(
     loaded: &Loaded,
     mut bundle: Bundle,
     assumed: &[String],
+    far: Far<'_>,
 ) -> miette::Result<Tracks> {
     let mut tracks = Vec::new();
     let mut lost = Vec::new();
@@ -352,9 +364,13 @@ fn members(
         }
         let looks = Looks::into_tree(&loaded.found.tree, None);
         let own = check::resolved(&bundle.properties, PATHS[2]);
-        let Some(path) =
-            loaded.application_around(looks, own.as_deref(), &member.app_path, "coordinator.xml")
-        else {
+        let near =
+            loaded.application_around(looks, own.as_deref(), &member.app_path, "coordinator.xml");
+        let fetched = match (&near, far) {
+            (None, Some(bring)) => bring(&FileUri::parse(&member.app_path))?,
+            _ => None,
+        };
+        let Some(path) = near.or_else(|| fetched.as_ref()?.definition("coordinator.xml")) else {
             let lost_one = format!("`{}` ({})", member.name, member.app_path);
             lost.push(lost_one.clone());
             absent.push(lost_one);
@@ -380,13 +396,12 @@ fn members(
     }
     bundle.members = found_members;
     if tracks.is_empty() {
-        let message = format!(
-            "no coordinator of `{}` was found near it: {}",
-            loaded.found.shown,
-            absent.join(", ")
-        );
+        let shown = &loaded.found.shown;
+        let places = if far.is_some() { ", nor below the file root" } else { "" };
+        let message =
+            format!("no coordinator of `{shown}` was found near it{places}: {}", absent.join(", "));
         let help = format!(
-            "only files below `{}` were looked at; `--tree DIR` names a wider folder",
+            "near it, only files below `{}` were looked at; `--tree DIR` names a wider folder",
             loaded.found.tree.root().display()
         );
         return Err(Failure::new(message).help(help).into());

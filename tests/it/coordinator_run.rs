@@ -200,6 +200,24 @@ fn a_bundle_of_what_is_not_there_is_refused() {
     assert_eq!((code, said.contains("E1001")), (1, true), "{said}");
 }
 
+/// The coordinators of a bundle lie near it, or where their paths say, in the file systems of the run.
+#[test]
+fn a_bundle_finds_its_coordinators_below_the_file_root() {
+    let place = Place::new("");
+    place.write("far/b/bundle.xml", BUNDLE);
+    place.write("root/apps/one/coordinator.xml", &coordinator(""));
+    place.write("root/apps/other/coordinator.xml", &coordinator(""));
+    place.write("root/apps/load/workflow.xml", WORKFLOW);
+    for look in [&["far/b", "--dry-run"][..], &["far/b", "--simulate"], &["far/b", "--id", "b"]] {
+        let (code, said) = place.says(look);
+        assert_eq!(code, 0, "{look:?}: {said}");
+    }
+    assert_eq!(place.shown("b")["status"], "SUCCEEDED");
+    std::fs::remove_dir_all(place.folder.path().join("root/apps/other")).expect("a folder");
+    let (code, said) = place.says(&["far/b", "--id", "c"]);
+    assert_eq!((code, said.contains("was found neither near it nor below")), (1, true), "{said}");
+}
+
 #[test]
 fn expectations_are_told_by_mail_and_url() {
     use std::io::{Read as _, Write as _};

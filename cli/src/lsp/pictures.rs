@@ -94,7 +94,8 @@ pub(super) fn timeline(world: &World, params: &Params) -> Answer {
     if !matches!(loaded.found.kind, FileKind::Coordinator | FileKind::Bundle) {
         return Ok(Value::Null);
     }
-    let Tracks { tracks, left_out, .. } = tracks_with(&loaded, &root.project).map_err(refused)?;
+    let tracks = tracks_with(&loaded, &root.project, None).map_err(refused)?;
+    let Tracks { tracks, left_out, .. } = tracks;
     admit(&tracks).map_err(refused)?;
     let now = ankus_project::today();
     let request = Request { from: None, to: None, count: None, now, existing: None };

@@ -75,7 +75,7 @@ impl Served {
         if let Some(fault) = super::limits(&loaded) {
             return Err(fault);
         }
-        let tracks = timeline::tracks_with(&loaded, &project).map_err(ours)?;
+        let tracks = timeline::tracks_with(&loaded, &project, None).map_err(ours)?;
         let definition = tracks.tracks.into_iter().next().map(|track| track.definition);
         definition.ok_or_else(|| Fault::internal("nothing was read"))
     }

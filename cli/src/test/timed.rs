@@ -49,7 +49,7 @@ fn prepare(
         Some(help) => format!("{report} ({help})"),
         None => report.to_string(),
     };
-    let tracks = timeline::tracks_with(loaded, project).map_err(text)?;
+    let tracks = timeline::tracks_with(loaded, project, None).map_err(text)?;
     let assumed: BTreeSet<&str> =
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
     if !assumed.is_empty() {
