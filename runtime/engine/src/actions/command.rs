@@ -63,6 +63,8 @@ pub struct Request<'a, 'input> {
     pub configuration_file: &'a str,
     /// Path of the same as Java properties.
     pub properties_file: &'a str,
+    /// Path of the same without inputs: a client of streaming is told of them apart, and would read them twice.
+    pub streaming_file: &'a str,
     /// Finds the jar of Hadoop's streaming, or says where to name one.
     pub streaming_jar: &'a dyn Fn() -> Result<String, String>,
     /// Path of the file that a `java` action writes its captured output to.
@@ -74,6 +76,9 @@ pub struct Request<'a, 'input> {
     /// All files that are brought for the action.
     pub shipped: &'a Shipped,
 }
+
+/// The properties for the inputs of a job, the older name first.
+pub const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"];
 
 /// A command line, not yet bound to a program of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,7 +252,7 @@ impl Parts<'_, '_, '_> {
             let jar = (self.request.streaming_jar)()
                 .map_err(|message| Refusal::new(Class::Error, "JA018", message))?;
             let mut generic = vec!["jar".to_owned(), jar];
-            generic.extend(["-conf".to_owned(), self.request.configuration_file.to_owned()]);
+            generic.extend(["-conf".to_owned(), self.request.streaming_file.to_owned()]);
             let mut specific = Vec::new();
             for (name, text) in settings(streaming) {
                 match name.as_str() {
@@ -261,9 +266,12 @@ impl Parts<'_, '_, '_> {
                     _ => {}
                 }
             }
+            // What it has an option for, it takes from there alone, whatever the configuration says.
             for (option, keys) in [
-                ("-input", ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"]),
-                ("-output", ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"]),
+                ("-input", &INPUTS[..]),
+                ("-output", &["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"]),
+                ("-inputformat", &["mapred.input.format.class"]),
+                ("-outputformat", &["mapred.output.format.class"]),
             ] {
                 if let Some(value) =
                     keys.iter().find_map(|key| self.request.configuration.get(*key))
@@ -714,6 +722,7 @@ mod tests {
             user: "ann",
             configuration_file: "action.xml",
             properties_file: "action.properties",
+            streaming_file: "streaming.xml",
             streaming_jar: &|| Ok("/h/streaming.jar".to_owned()),
             output_file: "out",
             places: &BTreeMap::new(),
@@ -730,6 +739,17 @@ mod tests {
     #[test]
     fn each_type_has_its_command_line() {
         check("<shell><exec>bin/run.sh</exec><argument> a b </argument></shell>", "run.sh a b");
+        check_with(
+            "<map-reduce><streaming><mapper>cat -n</mapper><record-reader>R</record-reader><env>K=v</env></streaming></map-reduce>",
+            &[
+                ("mapred.input.dir", "/i,/j"),
+                ("mapred.output.dir", "/o"),
+                ("mapred.input.format.class", "F"),
+                ("mapred.output.format.class", "G"),
+            ],
+            "hadoop jar /h/streaming.jar -conf streaming.xml -D stream.recordreader.class=R -mapper cat -n -cmdenv K=v \
+             -input /i,/j -output /o -inputformat F -outputformat G",
+        );
         check(
             "<java><main-class>M</main-class><java-opts>-Xmx1g</java-opts><arg>x</arg><capture-output/></java>",
             "java -Xmx1g -cp .:a.jar -Doozie.action.conf.xml=action.xml -Doozie.action.output.properties=out M x",

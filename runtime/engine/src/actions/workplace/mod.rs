@@ -15,7 +15,7 @@ use roxmltree::Node;
 
 use super::carried::{self, Unheeded, Where};
 use super::cluster::{self, Shipped};
-use super::command::{Capture, CommandLine, Refusal, Request, command_line};
+use super::command::{Capture, CommandLine, INPUTS, Refusal, Request, command_line};
 use super::credentials;
 use super::fs::{Operations, glob_limit};
 use super::submission;
@@ -62,6 +62,8 @@ const JAVA_OPTIONS: [&str; 3] = ["HADOOP_CLIENT_OPTS", "PIG_OPTS", "SPARK_SUBMIT
 const CLIENTS: &str = "hadoop-conf";
 /// The merged configuration as Java properties.
 const PROPERTIES: &str = "action.properties";
+/// What a client of streaming is told of it.
+const STREAMING: &str = "streaming.xml";
 /// The folder for that file where a sandbox lets a program write only there.
 const OWN: &str = "output";
 /// The folder in which the program starts.
@@ -242,6 +244,12 @@ impl Workplace<'_, '_> {
         private::write(&properties, text).map_err(|error| own(&error, &properties))?;
         let written = self.folder.join("action.xml");
         private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
+        let streaming = self.folder.join(STREAMING);
+        if is_streaming(self.element) {
+            let mut told = configuration.clone();
+            told.retain(|name, _| !INPUTS.contains(&name.as_str()));
+            private::write(&streaming, xml(&told)).map_err(|error| own(&error, &streaming))?;
+        }
         let jars = shipped.jar_names();
         let clients = configuration.get("oozie.action.shell.setup.hadoop.conf.dir");
         let clients = match clients.is_some_and(|value| value.trim() == "true") && kind == "shell" {
@@ -266,6 +274,7 @@ impl Workplace<'_, '_> {
             user: &self.run.job.user,
             configuration_file: &configuration_file,
             properties_file: &self.text(&properties),
+            streaming_file: &self.text(&streaming),
             streaming_jar: &|| self.streaming_jar(&work),
             output_file: &output_file,
             places: &self.places(kind)?,

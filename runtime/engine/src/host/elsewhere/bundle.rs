@@ -17,7 +17,7 @@ const HERE: &str = "@ANKUS_ATTEMPT@";
 /// The script.
 pub(crate) const SCRIPT: &str = "run.sh";
 /// Files and folders that programs are told of.
-const TEXTS: [&str; 3] = ["action.xml", "action.properties", "element.xml"];
+const TEXTS: [&str; 4] = ["action.xml", "action.properties", "streaming.xml", "element.xml"];
 const FOLDERS: [&str; 2] = ["work", "copies"];
 const CLIENTS: &str = "hadoop-conf";
 
