@@ -205,7 +205,10 @@ pub fn main() -> ExitCode {
     let first = arguments.next().unwrap_or_default();
     if first == process::LAUNCH {
         // A launcher of one program; nobody types this.
-        let done = arguments.next().map(|folder| process::launch(std::path::Path::new(&folder)));
+        let done = arguments.next().map(|folder| match arguments.next() {
+            Some(word) if word == process::NEXT => process::launch_next(),
+            _ => process::launch(std::path::Path::new(&folder)),
+        });
         return if matches!(done, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     if first == ankus_engine::actions::submission::WAIT {

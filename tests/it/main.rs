@@ -59,6 +59,7 @@ mod ide;
 mod kerberos;
 mod killed;
 mod kubernetes;
+mod launchers;
 mod layout;
 mod limits;
 mod lint;

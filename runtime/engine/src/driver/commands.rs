@@ -9,7 +9,7 @@ use super::{
 use ankus_lang::machine::{
     Change, Command, Event, JobStatus, Refused, RerunBy, Row, Status, Submission, submit,
 };
-use ankus_lang::plan::Plan;
+use ankus_lang::plan::{Plan, Work};
 use ankus_procedure::{New, ProcedureId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -119,6 +119,9 @@ impl Shared {
         }
         let needs = self.keep_needs(needs, &new.mounts)?;
         let equipped = needs.equipped.clone();
+        if starts_here(&plan, &equipped.needs) {
+            self.surroundings.launchers.stand_by(&self.folder);
+        }
         let defaults = crate::host::defaults::default_files(&new.properties, &equipped.files)
             .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
         let submission = Submission { id: id.clone(), properties: new.properties, defaults };
@@ -398,4 +401,15 @@ impl Shared {
         )?;
         Ok(())
     }
+}
+
+/// Whether a workflow has actions whose programs are processes of this machine.
+fn starts_here(plan: &Plan, needs: &Needs) -> bool {
+    plan.nodes.iter().any(|node| match &node.work {
+        Work::Action(action) => {
+            let is_ours = matches!(&*action.kind, "fs" | "email" | "sub-workflow");
+            !is_ours && !needs.places.contains_key(&action.kind)
+        }
+        _ => false,
+    })
 }

@@ -17,11 +17,13 @@
 
 mod launcher;
 pub mod sandbox;
+mod spare;
 mod table;
 mod watch;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -34,6 +36,8 @@ use serde::{Deserialize, Serialize};
 use super::elsewhere::{Address, Seat};
 use ankus_procedure::private;
 pub use launcher::launch;
+use spare::Spares;
+pub use spare::{NEXT, launch_next};
 pub use table::Identity;
 pub(crate) use table::boot;
 use watch::Watcher;
@@ -178,6 +182,9 @@ pub trait Launchers: Send + Sync {
     /// From now on nobody is to be called. What runs goes on.
     fn leave(&self) {}
 
+    /// A program will soon be started in a folder of a folder of this one: what can be done for that in advance is.
+    fn stand_by(&self, _jobs: &Path) {}
+
     /// How others know what runs in a folder, where it is not of this machine.
     fn address(&self, _folder: &Path) -> Option<Address> {
         None
@@ -192,13 +199,15 @@ pub trait Launchers: Send + Sync {
 /// Starts programs as processes of this machine.
 pub struct Local {
     launcher: PathBuf,
+    spares: Spares,
     watcher: Watcher,
 }
 
 impl Local {
     /// With the program that becomes a launcher when it is called with [`LAUNCH`].
     pub fn new(launcher: PathBuf) -> Local {
-        Local { launcher, watcher: Watcher::default() }
+        let spares = Spares::new(launcher.clone());
+        Local { launcher, spares, watcher: Watcher::default() }
     }
 }
 
@@ -208,8 +217,10 @@ impl Launchers for Local {
     }
 
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()> {
-        if let Some(started) = start(&self.launcher, folder, program)? {
+        if let Some(started) = start(&self.launcher, &self.spares, folder, program)? {
             self.watcher.adopt(folder, started);
+            // JOBS/JOB/ATTEMPT
+            self.stand_by(folder.ancestors().nth(2).unwrap_or(folder));
         }
         Ok(())
     }
@@ -230,7 +241,15 @@ impl Launchers for Local {
     }
 
     fn leave(&self) {
+        self.spares.leave();
         self.watcher.leave();
+    }
+
+    fn stand_by(&self, jobs: &Path) {
+        // How a lock is passed on without anybody else getting it depends on the system.
+        if cfg!(target_os = "linux") {
+            self.spares.stand_by(jobs);
+        }
     }
 }
 
@@ -250,7 +269,12 @@ pub struct Started {
 }
 
 /// Starts a program in this folder, unless that was done before. The answer is the launcher, if it is ours.
-pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Option<Started>> {
+fn start(
+    launcher: &Path,
+    spares: &Spares,
+    folder: &Path,
+    program: &Program,
+) -> io::Result<Option<Started>> {
     private::folder(folder)?;
     let lock = lock_file(folder)?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -271,14 +295,22 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
     let new = launch.with_extension(NEW);
     private::write(&new, &text)?;
     fs::rename(&new, &launch)?;
-    // The lock goes to the launcher as its standard input: from here on it lives as long as the launcher does.
-    let mut child = Command::new(launcher)
-        .arg(LAUNCH)
-        .arg(folder)
-        .stdin(Stdio::from(lock))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
+    // The lock goes to the launcher, one that waits or a new one: from here on it lives as long as the launcher does.
+    let lock = OwnedFd::from(lock);
+    let waiting = spares.take().and_then(|spare| spare.hand_over(folder, &lock).ok());
+    let mut child = match waiting {
+        Some(child) => {
+            drop(lock);
+            child
+        }
+        None => Command::new(launcher)
+            .arg(LAUNCH)
+            .arg(folder)
+            .stdin(Stdio::from(lock))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?,
+    };
     let mut said = String::new();
     let mut says = BufReader::new(child.stdout.take().expect("it is piped"));
     let _ = says.read_line(&mut said);

@@ -440,6 +440,10 @@ impl Launchers for Everywhere {
         }
     }
 
+    fn stand_by(&self, jobs: &Path) {
+        self.local.stand_by(jobs);
+    }
+
     fn address(&self, folder: &Path) -> Option<Address> {
         let attempt = self.attempt(folder).ok().flatten()?;
         let post = self.post(&attempt.seat.place).ok()?;

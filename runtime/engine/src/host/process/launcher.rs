@@ -53,9 +53,14 @@ const REFUSED: &str = "refused";
 
 /// Runs the program of a folder.
 pub fn launch(folder: &Path) -> io::Result<()> {
-    // A closed terminal or a Ctrl-C there is not meant for us. What is meant for all is noted down, and the program, for
-    // which it is meant too, decides. The session is one of the marks by which the program is known.
+    // A closed terminal or a Ctrl-C there is not meant for us. The session is one of the marks by which the program is known.
     rustix::process::setsid()?;
+    run(folder)
+}
+
+/// The same for a process that has a session of its own.
+pub(super) fn run(folder: &Path) -> io::Result<()> {
+    // A signal that is meant for all is noted down, and the program, for which it is meant too, decides.
     let with_all = Arc::new(AtomicBool::new(false));
     let is_child = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
