@@ -170,9 +170,20 @@ fn the_program_of_pipes_is_one_of_this_machine() {
     );
     let lines = "while [ \"$1\" != -program ]; do shift; done; path=${2%#count}; cat ${path#file://} > $ANKUS_FILE_ROOT/seen";
     script(folder.path(), "bin/hadoop", lines);
-    let output = run(folder.path(), &[]);
-    let seen = fs::read_to_string(folder.path().join(".ankus/root/seen"));
-    assert_eq!(seen.ok().as_deref(), Some("a program"), "{}", text(&output));
+    // A cluster may stand for the paths of the application, which is not in there all the same.
+    let absent =
+        "{\"RemoteException\":{\"exception\":\"FileNotFoundException\",\"message\":\"none\"}}";
+    let web = serve(move |_, _| ("404 Not Found", absent.to_owned()));
+    let address = web.trim_start_matches("http://");
+    let settings = format!("[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://{address}\"\n");
+    for settings in ["", &settings] {
+        application(folder.path(), &[("ankus.toml", settings)]);
+        let output = run(folder.path(), &[]);
+        let seen = folder.path().join(".ankus/root/seen");
+        let told = fs::read_to_string(&seen);
+        assert_eq!(told.ok().as_deref(), Some("a program"), "{settings}: {}", text(&output));
+        fs::remove_file(seen).expect("a file");
+    }
 }
 
 /// A cluster of YARN in which every program fails at once: its address, and what is submitted to it.

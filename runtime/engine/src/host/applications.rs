@@ -39,6 +39,11 @@ impl Applications {
         self.root.path(uri)
     }
 
+    /// Whether something is there, and in a cluster: what lies in an application of this machine is not, whatever its path says.
+    pub fn is_in_cluster(&self, uri: &FileUri) -> io::Result<bool> {
+        Ok(self.root.remote(uri).is_some() && self.in_root(uri)?)
+    }
+
     /// Where a file or folder that can be read lies on this machine. What is of a cluster is copied to `copy` first.
     pub fn locate(&self, uri: &FileUri, copy: &Path) -> io::Result<Option<PathBuf>> {
         if self.in_root(uri)? {

@@ -46,10 +46,10 @@ impl Workplace<'_, '_> {
                     let is_relative = !path.starts_with('/') && !path.contains("://");
                     if is_relative {
                         let uri = self.resolve(path);
-                        let program = match self.files.place(&uri) {
-                            None => uri.to_string(),
-                            // An application of this machine is not in the cluster.
-                            Some(_) => {
+                        let found = self.files.is_in_cluster(&uri);
+                        let program = match found.map_err(|error| unreadable(&uri, &error))? {
+                            true => uri.to_string(),
+                            false => {
                                 let work = self.folder.join(WORK);
                                 self.bring(&uri, &work, uri.name())?;
                                 let brought = work.join(uri.name());
