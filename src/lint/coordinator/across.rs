@@ -10,17 +10,16 @@ use std::sync::Arc;
 use ankus_lang::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
 
 use super::kinds as k;
-use super::{beside, finding};
+use super::{beside, finding, passed};
 use crate::budget;
 use crate::callers::is_slip_of_folder;
 use crate::diag::{Diagnostic, Fix, Level, Patience, nearest, within};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
-use crate::lint::reads::{self, How};
 use crate::lint::slips;
 use crate::source::{Source, Span};
-use crate::syntax::properties::{self, Origin, Submission};
+use crate::syntax::properties::{self, Submission};
 use crate::syntax::xml::Tree;
 
 /// Parts of a path that are looked for around a definition, from its end.
@@ -91,7 +90,7 @@ impl<'f> Around<'f> {
     }
 
     /// What the definition is started with, by everybody of whom all is known.
-    fn given(&self) -> Vec<(&'f str, std::collections::BTreeSet<&'f str>)> {
+    pub(super) fn given(&self) -> Vec<(&'f str, BTreeSet<&'f str>)> {
         let whole = self.submission.callers.iter().filter(|caller| caller.is_whole);
         let mut all: Vec<(&str, BTreeSet<&str>)> = whole
             .map(|caller| {
@@ -138,7 +137,7 @@ fn path_of(uri: &str) -> &str {
     }
 }
 
-/// What the workflow of a coordinator asks for, and whether it is there at all. A coordinator that the server would not
+/// Whether the workflow of a coordinator is there at all, and what it is given. A coordinator that the server would not
 /// keep as it is, or of which something is not at hand, has a workflow all the same.
 pub(super) fn workflow(
     written: &Coordinator,
@@ -149,8 +148,7 @@ pub(super) fn workflow(
     let Some(path) = &written.app_path else { return };
     let computed = kept.map(|kept| kept.app_path.as_str());
     // What is known to be missing there is not the file of that name here.
-    let lost = around.lost(path.span(), "workflow");
-    if let Some((message, near)) = lost {
+    if let Some((message, near)) = around.lost(path.span(), "workflow") {
         let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
         let found = super::at_origin(around, path, "the workflow is named here", found);
         out.push(match near {
@@ -160,259 +158,58 @@ pub(super) fn workflow(
         return;
     }
     let guessed = || around.find(computed?, "workflow.xml");
-    let followed = around.started(path.span()).or_else(guessed);
-    let Some(found) = followed else {
-        // Its own folder, with a slip in the name, and the workflow beside it.
-        let own = folder_of(around.path);
-        let last =
-            path.as_str().trim().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let is_beside = || {
-            let beside = join(own, "workflow.xml");
-            beside.is_some_and(|beside| around.files.presence(&beside) == Presence::Present)
-        };
-        if let Some(workflow) = join(own, "workflow.xml").and_then(|path| around.files.text(&path))
-        {
-            let before = out.len();
-            beside::names(written, around, workflow, out);
-            if out.len() > before {
-                return;
-            }
-        }
-        let own_name = crate::files::name_of(own);
-        if path.as_str().contains('/') && is_slip_of_folder(last, own_name) && is_beside() {
-            let message = format!("there is no workflow at `{}`", path.as_str());
-            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
-            out.push(found.help(format!("did you mean `{own_name}`?")));
-            return;
-        }
-        if let Some(near) = beside::near(around, path.as_str(), "workflow-app") {
-            let message = format!("there is no workflow at `{}`", path.as_str());
-            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
-            out.push(found.help(format!("did you mean `{near}`?")));
-            return;
-        }
-        if computed.is_some_and(|uri| {
-            around.is_absent(uri, "oozie.coord.application.path", "workflow.xml")
-        }) {
-            let message = format!("there is no workflow at `{}`", path.as_str());
-            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
-            out.push(super::at_origin(around, path, "the workflow is named here", found));
-        }
+    let Some(found) = around.started(path.span()).or_else(guessed) else {
+        absent_workflow(written, path, computed, around, out);
         return;
     };
     let (tree, _) = Tree::of(&found.text);
-    let Some(root) = tree.root() else { return };
-    if ["coordinator-app", "bundle-app"].contains(&root.name()) {
-        let message = format!("this is not a workflow: its root is `{}`", root.name());
-        let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
-        out.push(super::at_origin(around, path, "the workflow is named here", found));
-        return;
-    }
-    if root.name() != "workflow-app" {
-        return;
-    }
-    let defaults = join(folder_of(&found.path), "config-default.xml")
-        .and_then(|path| around.files.text(&path))
-        .and_then(|source| properties::parse_configuration(&source.text).ok())
-        .unwrap_or_default();
-    let contexts = around.given();
-    let kept = kept.into_iter().flat_map(|kept| kept.configuration.iter());
-    let mut passed: BTreeSet<&str> = kept.map(|(name, _)| name.as_str()).collect();
-    // The first property of each name.
-    let mut named: HashMap<&str, &Scalar> = HashMap::new();
-    for name in written.configuration.iter().filter_map(|property| property.name.as_ref()) {
-        named.entry(name.as_str()).or_insert(name);
-    }
-    passed.extend(named.keys().filter(|name| !name.contains("${")));
-    // What the coordinator itself asks for is given, or it is refused.
-    let mut always: HashSet<&str> = written.parameters.iter().map(Scalar::as_str).collect();
-    always.extend(defaults.entries.iter().map(|entry| entry.name.as_str()));
-    always.extend(passed.iter().chain(named.keys()));
-    let always =
-        |name: &str| always.contains(name) || name.starts_with("oozie.") || name == "user.name";
-
-    let section = root.child("parameters");
-    let declared: Vec<(String, Span, bool)> = section
-        .into_iter()
-        .flat_map(|section| section.elements())
-        .filter(|element| element.is("property"))
-        .filter_map(|element| {
-            let name = Scalar::of_element(element.child("name")?);
-            Some((name.as_str().to_owned(), name.span(), element.child("value").is_some()))
-        })
-        .collect();
-    let all = reads::of_element(root);
-    let declares: HashSet<&str> = declared.iter().map(|(name, ..)| name.as_str()).collect();
-    let with_default: HashSet<&str> = declared
-        .iter()
-        .filter(|(_, _, default)| *default)
-        .map(|(name, ..)| name.as_str())
-        .collect();
-    let read: HashSet<&str> = all.iter().map(|read| read.name.as_str()).collect();
-    let computed_names = all.iter().any(|read| read.name.is_empty());
-    let patience = Patience::default();
-    // What is not in the coordinator may be in properties that nobody showed.
-    if !contexts.is_empty() {
-        let mut told = BTreeSet::new();
-        let wanted = declared
-            .iter()
-            .filter(|(_, _, has_default)| !has_default)
-            .map(|(name, span, _)| (name.as_str(), *span, "declared here, without a default"));
-        let variables = all
-            .iter()
-            .filter(|read| read.how == How::Variable)
-            .filter(|read| {
-                let expression = found.text.get(read.expression.range()).unwrap_or_default();
-                !reads::is_hyphenated(expression)
-            })
-            .map(|read| (read.name.as_str(), read.span, "read here"));
-        let wanted: Vec<(&str, Span, &str)> = wanted.chain(variables).collect();
-        let lacks = |name: &str| contexts.iter().any(|(_, given)| !given.contains(name));
-        let lacking_names = wanted
-            .iter()
-            .map(|(name, ..)| *name)
-            .filter(|name| lacks(name) && !with_default.contains(name) && !always(name))
-            .collect::<HashSet<_>>()
-            .len();
-        let mut lacking_all: Option<(usize, Vec<String>)> = None;
-        for (name, span, words) in wanted {
-            let lacking = contexts.iter().find(|(_, given)| !given.contains(name));
-            let Some((start, given)) = lacking else { continue };
-            let constant = crate::lint::BUILT_IN.contains(&name) && !is_time(name);
-            if name.is_empty()
-                || with_default.contains(name)
-                || always(name)
-                || constant
-                || !told.insert(name.to_owned())
-            {
-                continue;
-            }
-            if budget::spent_often() {
-                return;
-            }
-            let is_read = |other: &str| read.contains(other) || declares.contains(other);
-            let defaults = declared.iter().filter(|(_, _, default)| *default);
-            let defaults = defaults.map(|(known, ..)| known.as_str());
-            let near = patience.nearest(name, passed.iter().chain(given).copied().chain(defaults));
-            // Read under a wrong name: the workflow is told of that.
-            let own = around.files.text(around.path).map_or("", |source| &source.text);
-            // What the coordinator reads itself is told of there.
-            if own.contains(&format!("${{{name}}}")) {
-                continue;
-            }
-            // A name that it asks for by declaring it is none that it has got wrong.
-            // A workflow that has the name elsewhere knows how it is written.
-            let is_ours = |near: &str| match own.contains(&format!(">{near}<")) {
-                true => declares.contains(name) || !slips::is_slip(name, near, [own, &found.text]),
-                false => slips::is_slip(near, name, [own, &found.text]),
-            };
-            let near = near.filter(|near| !(declares.contains(name) && is_read(near)));
-            // Of two names that only begin alike the one is not the other.
-            let near = near
-                .filter(|near| within(near, name, if name.len() < 12 { 2 } else { 3 }).is_some());
-            let knows = |near: &str| near.len() > 3 && slips::has_name(&found.text, near);
-            if near.is_some_and(|near| is_read(near) || knows(near) || !is_ours(near)) {
-                continue;
-            }
-            let slip = near.and_then(|near| named.get(near).copied());
-            // Where one is passed that nobody reads, it is the one that nobody gives, under another name.
-            let unread = || {
-                let mut unread =
-                    named.iter().filter(|(other, _)| !is_read(other) && !other.contains('.'));
-                unread.next().filter(|_| unread.next().is_none() && !computed_names)
-            };
-            let slip =
-                slip.or_else(|| unread().filter(|_| lacking_names == 1).map(|(_, other)| *other));
-            let message = match slip {
-                Some(slip) => {
-                    format!("the workflow reads `{name}`, and is given `{}`", slip.as_str())
-                }
-                None => format!("the workflow needs `{name}`, and is not given it"),
-            };
-            let help = match near.or(slip.map(Scalar::as_str)) {
-                Some(near) => format!("it is given `{near}`"),
-                None => "add it to the `configuration` of the workflow".to_owned(),
-            };
-            let place = slip.map_or(path.span(), Scalar::span);
-            let found_path = found.path.clone();
-            let mut found = finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message)
-                .note_in(found_path.clone(), span, words)
-                .help(help);
-            // A slip in the properties is shown there.
-            let written = near.and_then(|near| around.submission.values.get(near));
-            if let (None, Some(near), Some(bound)) = (slip, near, written)
-                && let Origin::File(file) = &bound.origin
-            {
-                found.message = format!("the workflow reads `{name}`, and is given `{near}`");
-                found = found.note_in(around.path, path.span(), "the workflow is started here");
-                found.span = bound.name_span;
-                found = found.in_file(file.clone());
-            } else if slip.is_none() {
-                // Whoever gives too little does so for one reason.
-                let all = contexts.iter().all(|(_, given)| !given.contains(name));
-                let before = lacking_all.as_ref().filter(|_| all);
-                if let Some((at, names)) = before
-                    && out[*at].subject.as_deref() == Some(*start)
-                {
-                    let (at, mut names) = (*at, names.clone());
-                    names.push(name.to_owned());
-                    let first: &mut Diagnostic = &mut out[at];
-                    first.message =
-                        format!("the workflow needs {}, and is not given them", in_words(&names));
-                    *first = first.clone().note_in(found_path, span, words);
-                    lacking_all = Some((at, names));
-                    continue;
-                }
-                found = found.about(*start);
-                if all {
-                    lacking_all = Some((out.len(), vec![name.to_owned()]));
-                }
-            }
-            if contexts.iter().any(|(_, given)| given.contains(name)) {
-                found = found.likely();
-                found.message.push_str(&format!(" when `{start}` starts it"));
-            }
-            out.push(found);
+    match tree.root() {
+        Some(root) if root.name() == "workflow-app" => {
+            passed::compare(written, kept, around, found, root, out);
         }
-    }
-    for property in &written.configuration {
-        let Some(name) = property.name.as_ref() else { continue };
-        let Some(text) = name.known() else { continue };
-        let is_read =
-            computed_names || read.contains(text) || declares.contains(text) || text.contains('.');
-        // Under a name with a slip, whoever starts this may give the same value as well: it was to be passed from here.
-        let meant = || {
-            let known = read.iter().copied().filter(|name| !named.contains_key(name));
-            let near = patience.nearest(text, known)?;
-            let own = around.files.text(around.path).map_or("", |source| &source.text);
-            let letters =
-                |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
-            let is_slip = text.len() > 4
-                && within(text, near, if text.len() < 8 { 1 } else { 2 }).is_some()
-                && letters(text) != letters(near)
-                && slips::differ_in_a_word(text, near)
-                && slips::is_slip(text, near, [own, &found.text]);
-            is_slip.then_some(near)
-        };
-        if !is_read && let Some(near) = meant() {
-            let message = format!("the workflow reads `{near}`, and is given `{text}`");
-            out.push(
-                finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
-                    .likely()
-                    .help(format!("did you mean `{near}`?")),
-            );
-            continue;
+        Some(root) if ["coordinator-app", "bundle-app"].contains(&root.name()) => {
+            let message = format!("this is not a workflow: its root is `{}`", root.name());
+            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+            out.push(super::at_origin(around, path, "the workflow is named here", found));
         }
-        if !is_read {
-            let message = format!("the workflow never reads `{text}`");
-            out.push(finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message));
-        }
+        _ => {}
     }
 }
 
-/// Whether a name is one of a part of a time, which a workflow knows nothing of.
-fn is_time(name: &str) -> bool {
-    ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name)
+/// What an application path is that leads to no workflow: one with a slip, or one of a workflow that is not there.
+fn absent_workflow(
+    written: &Coordinator,
+    path: &Scalar,
+    computed: Option<&str>,
+    around: Around<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let own = folder_of(around.path);
+    let beside = join(own, "workflow.xml");
+    if let Some(workflow) = beside.as_ref().and_then(|path| around.files.text(path)) {
+        let before = out.len();
+        beside::names(written, around, workflow, out);
+        if out.len() > before {
+            return;
+        }
+    }
+    // Its own folder, with a slip in the name, and the workflow beside it.
+    let last = path.as_str().trim().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let own_name = crate::files::name_of(own);
+    let is_beside = || beside.is_some_and(|path| around.files.presence(&path) == Presence::Present);
+    let is_own = path.as_str().contains('/') && is_slip_of_folder(last, own_name) && is_beside();
+    let near = match is_own {
+        true => Some(own_name),
+        false => beside::near(around, path.as_str(), "workflow-app"),
+    };
+    let message = format!("there is no workflow at `{}`", path.as_str());
+    let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+    let key = "oozie.coord.application.path";
+    if let Some(near) = near {
+        out.push(found.likely().help(format!("did you mean `{near}`?")));
+    } else if computed.is_some_and(|uri| around.is_absent(uri, key, "workflow.xml")) {
+        out.push(super::at_origin(around, path, "the workflow is named here", found));
+    }
 }
 
 /// A coordinator of a bundle as it is at hand.
@@ -827,15 +624,5 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                 });
             }
         }
-    }
-}
-
-/// Names in a sentence.
-fn in_words(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
     }
 }

@@ -8,6 +8,7 @@ mod beside;
 mod bundle;
 mod data;
 mod kinds;
+mod passed;
 mod refusal;
 mod time;
 

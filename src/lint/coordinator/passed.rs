@@ -1,0 +1,367 @@
+//! What a coordinator gives its workflow, compared with what that reads.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use ankus_lang::coordinator::Definition;
+
+use super::across::Around;
+use super::finding;
+use super::kinds as k;
+use crate::budget;
+use crate::diag::{Diagnostic, Patience, within};
+use crate::files::{folder_of, join};
+use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
+use crate::lint::reads::{self, How, Read};
+use crate::lint::slips;
+use crate::source::{Source, Span};
+use crate::syntax::properties::{self, Configuration, Origin};
+use crate::syntax::xml::Element;
+
+/// A parameter that a workflow declares.
+struct Declared {
+    name: String,
+    span: Span,
+    has_default: bool,
+}
+
+impl Declared {
+    fn all(root: Element<'_>) -> Vec<Declared> {
+        let section = root.child("parameters").into_iter();
+        let elements = section.flat_map(|section| section.elements());
+        elements
+            .filter(|element| element.is("property"))
+            .filter_map(|element| {
+                let name = Scalar::of_element(element.child("name")?);
+                let has_default = element.child("value").is_some();
+                Some(Declared { name: name.as_str().to_owned(), span: name.span(), has_default })
+            })
+            .collect()
+    }
+}
+
+/// A coordinator and its workflow, with the names at both ends.
+struct Passing<'p> {
+    written: &'p Coordinator,
+    around: Around<'p>,
+    workflow: &'p Arc<Source>,
+    declared: &'p [Declared],
+    reads: &'p [Read],
+    /// Names that the workflow reads.
+    read: HashSet<&'p str>,
+    /// Names that it declares.
+    declares: HashSet<&'p str>,
+    /// Those that it declares with a default.
+    with_default: HashSet<&'p str>,
+    /// Names that are given whoever starts the coordinator, or it is refused.
+    always: HashSet<&'p str>,
+    /// Names that the coordinator passes.
+    passed: BTreeSet<&'p str>,
+    /// The same as they are written: the first property of each name.
+    named: HashMap<&'p str, &'p Scalar>,
+    /// Whoever starts it and is known, with the names that it gives.
+    starters: Vec<(&'p str, BTreeSet<&'p str>)>,
+    patience: Patience,
+}
+
+/// A name that a workflow asks for.
+struct Wanted<'p> {
+    name: &'p str,
+    span: Span,
+    words: &'static str,
+}
+
+/// Compares what a coordinator gives with what its workflow reads, whose root this is.
+pub(super) fn compare(
+    written: &Coordinator,
+    kept: Option<&Definition>,
+    around: Around<'_>,
+    workflow: &Arc<Source>,
+    root: Element<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let defaults = join(folder_of(&workflow.path), "config-default.xml")
+        .and_then(|path| around.files.text(&path))
+        .and_then(|source| properties::parse_configuration(&source.text).ok())
+        .unwrap_or_default();
+    let declared = Declared::all(root);
+    let all = reads::of_element(root);
+    let passing = Passing::new(written, kept, around, workflow, &defaults, &declared, &all);
+    passing.lacking(out);
+    passing.unread(out);
+}
+
+impl<'p> Passing<'p> {
+    fn new(
+        written: &'p Coordinator,
+        kept: Option<&'p Definition>,
+        around: Around<'p>,
+        workflow: &'p Arc<Source>,
+        defaults: &'p Configuration,
+        declared: &'p [Declared],
+        reads: &'p [Read],
+    ) -> Passing<'p> {
+        let kept = kept.into_iter().flat_map(|kept| kept.configuration.iter());
+        let mut passed: BTreeSet<&str> = kept.map(|(name, _)| name.as_str()).collect();
+        let mut named: HashMap<&str, &Scalar> = HashMap::new();
+        for name in written.configuration.iter().filter_map(|property| property.name.as_ref()) {
+            named.entry(name.as_str()).or_insert(name);
+        }
+        passed.extend(named.keys().filter(|name| !name.contains("${")));
+        let mut always: HashSet<&str> = written.parameters.iter().map(Scalar::as_str).collect();
+        always.extend(defaults.entries.iter().map(|entry| entry.name.as_str()));
+        always.extend(passed.iter().chain(named.keys()));
+        let with_default = declared.iter().filter(|declared| declared.has_default);
+        Passing {
+            written,
+            around,
+            workflow,
+            declared,
+            reads,
+            read: reads.iter().map(|read| read.name.as_str()).collect(),
+            declares: declared.iter().map(|declared| declared.name.as_str()).collect(),
+            with_default: with_default.map(|declared| declared.name.as_str()).collect(),
+            always,
+            passed,
+            named,
+            starters: around.given(),
+            patience: Patience::default(),
+        }
+    }
+
+    /// The text of the coordinator.
+    fn own_text(&self) -> &'p str {
+        self.around.files.text(self.around.path).map_or("", |source| &source.text)
+    }
+
+    /// Whether the workflow reads or declares a name.
+    fn is_asked(&self, name: &str) -> bool {
+        self.read.contains(name) || self.declares.contains(name)
+    }
+
+    /// Whether the workflow reads a name that it computes.
+    fn reads_computed(&self) -> bool {
+        self.read.contains("")
+    }
+
+    /// Whether a name has a value, whoever starts the coordinator.
+    fn is_given(&self, name: &str) -> bool {
+        self.with_default.contains(name)
+            || self.always.contains(name)
+            || name.starts_with("oozie.")
+            || name == "user.name"
+    }
+
+    /// The names that the workflow cannot do without.
+    fn wanted(&self) -> Vec<Wanted<'p>> {
+        let declared = self.declared.iter().filter(|declared| !declared.has_default);
+        let declared = declared.map(|declared| Wanted {
+            name: &declared.name,
+            span: declared.span,
+            words: "declared here, without a default",
+        });
+        let variables = self.reads.iter().filter(|read| {
+            let text = self.workflow.text.get(read.expression.range()).unwrap_or_default();
+            read.how == How::Variable && !reads::is_hyphenated(text)
+        });
+        let variables =
+            variables.map(|read| Wanted { name: &read.name, span: read.span, words: "read here" });
+        declared.chain(variables).collect()
+    }
+
+    /// Tells of names that the workflow cannot do without and is not given.
+    fn lacking(&self, out: &mut Vec<Diagnostic>) {
+        // What is not in the coordinator may be in properties that nobody showed.
+        if self.starters.is_empty() {
+            return;
+        }
+        let wanted = self.wanted();
+        let lacks = |name: &str| self.starters.iter().any(|(_, given)| !given.contains(name));
+        let lacking = wanted.iter().map(|wanted| wanted.name);
+        let lacking = lacking.filter(|name| lacks(name) && !self.is_given(name));
+        let is_alone = lacking.collect::<HashSet<_>>().len() == 1;
+        let mut told = BTreeSet::new();
+        let mut together: Option<(usize, Vec<&str>)> = None;
+        for wanted in &wanted {
+            let name = wanted.name;
+            let lacking = self.starters.iter().find(|(_, given)| !given.contains(name));
+            let Some((start, given)) = lacking else { continue };
+            let is_constant = crate::lint::BUILT_IN.contains(&name) && !is_time(name);
+            if name.is_empty() || self.is_given(name) || is_constant || !told.insert(name) {
+                continue;
+            }
+            if budget::spent_often() {
+                return;
+            }
+            let Ok(near) = self.near(name, given) else { continue };
+            let slip = near.and_then(|near| self.named.get(near).copied());
+            let slip = slip.or_else(|| self.only_unread().filter(|_| is_alone));
+            let by_nobody = self.starters.iter().all(|(_, given)| !given.contains(name));
+            let found = self.lack(wanted, near, slip);
+            // A slip in the properties is shown there.
+            let in_file = near
+                .filter(|_| slip.is_none())
+                .and_then(|near| self.in_properties(wanted, near, found.clone()));
+            let is_told = slip.is_some() || in_file.is_some();
+            let mut found = in_file.unwrap_or(found);
+            if !is_told {
+                // Whoever gives too little does so for one reason.
+                if let Some((at, names)) = together.as_mut().filter(|_| by_nobody)
+                    && out[*at].subject.as_deref() == Some(*start)
+                {
+                    names.push(name);
+                    let first = &mut out[*at];
+                    first.message =
+                        format!("the workflow needs {}, and is not given them", in_words(names));
+                    let file = self.workflow.path.clone();
+                    *first = first.clone().note_in(file, wanted.span, wanted.words);
+                    continue;
+                }
+                found = found.about(*start);
+                if by_nobody {
+                    together = Some((out.len(), vec![name]));
+                }
+            }
+            if !by_nobody {
+                found = found.likely();
+                found.message.push_str(&format!(" when `{start}` starts it"));
+            }
+            out.push(found);
+        }
+    }
+
+    /// The name that is given in the place of one that is lacking.
+    ///
+    /// # Errors
+    /// Where the lack is told of elsewhere: in the coordinator, which reads the name as well, or in the workflow, which
+    /// reads it under a wrong name.
+    fn near(&self, name: &str, given: &BTreeSet<&'p str>) -> Result<Option<&'p str>, ()> {
+        let defaults = self.declared.iter().filter(|declared| declared.has_default);
+        let defaults = defaults.map(|declared| declared.name.as_str());
+        let known = self.passed.iter().chain(given).copied().chain(defaults);
+        let near = self.patience.nearest(name, known);
+        let own = self.own_text();
+        if own.contains(&format!("${{{name}}}")) {
+            return Err(());
+        }
+        let declares = self.declares.contains(name);
+        // A name that it asks for by declaring it is none that it has got wrong.
+        let near = near.filter(|near| !(declares && self.is_asked(near)));
+        // Of two names that only begin alike the one is not the other.
+        let most = if name.len() < 12 { 2 } else { 3 };
+        let Some(near) = near.filter(|near| within(near, name, most).is_some()) else {
+            return Ok(None);
+        };
+        // A workflow that has the name elsewhere knows how it is written.
+        let texts = [own, &self.workflow.text];
+        let is_ours = || match own.contains(&format!(">{near}<")) {
+            true => declares || !slips::is_slip(name, near, texts),
+            false => slips::is_slip(near, name, texts),
+        };
+        let is_known = || near.len() > 3 && slips::has_name(&self.workflow.text, near);
+        if self.is_asked(near) || is_known() || !is_ours() {
+            return Err(());
+        }
+        Ok(Some(near))
+    }
+
+    /// The one property that is passed and that nobody reads: it is the one that nobody gives, under another name.
+    fn only_unread(&self) -> Option<&'p Scalar> {
+        let is_unread = |name: &&str| !self.is_asked(name) && !name.contains('.');
+        let mut unread = self.named.iter().filter(|(name, _)| is_unread(name));
+        let (_, only) = unread.next()?;
+        (unread.next().is_none() && !self.reads_computed()).then_some(*only)
+    }
+
+    /// The finding that a name is lacking, at the property that was to give it or at the application path.
+    fn lack(&self, wanted: &Wanted<'_>, near: Option<&str>, slip: Option<&Scalar>) -> Diagnostic {
+        let name = wanted.name;
+        let message = match slip {
+            Some(slip) => format!("the workflow reads `{name}`, and is given `{}`", slip.as_str()),
+            None => format!("the workflow needs `{name}`, and is not given it"),
+        };
+        let help = match near.or(slip.map(Scalar::as_str)) {
+            Some(near) => format!("it is given `{near}`"),
+            None => "add it to the `configuration` of the workflow".to_owned(),
+        };
+        let place = slip.map_or_else(|| self.path_span(), Scalar::span);
+        finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message)
+            .note_in(self.workflow.path.clone(), wanted.span, wanted.words)
+            .help(help)
+    }
+
+    /// The same, in the file of properties that gives the near name.
+    fn in_properties(
+        &self,
+        wanted: &Wanted<'_>,
+        near: &str,
+        found: Diagnostic,
+    ) -> Option<Diagnostic> {
+        let bound = self.around.submission.values.get(near)?;
+        let Origin::File(file) = &bound.origin else { return None };
+        let mut found =
+            found.note_in(self.around.path, self.path_span(), "the workflow is started here");
+        found.message = format!("the workflow reads `{}`, and is given `{near}`", wanted.name);
+        found.span = bound.name_span;
+        Some(found.in_file(file.clone()))
+    }
+
+    /// Where the workflow is named.
+    fn path_span(&self) -> Span {
+        self.written.app_path.as_ref().map_or(Span::default(), Scalar::span)
+    }
+
+    /// Tells of properties that the coordinator passes and that the workflow never reads.
+    fn unread(&self, out: &mut Vec<Diagnostic>) {
+        for name in self.written.configuration.iter().filter_map(|property| property.name.as_ref())
+        {
+            let Some(text) = name.known() else { continue };
+            if self.reads_computed() || self.is_asked(text) || text.contains('.') {
+                continue;
+            }
+            out.push(match self.meant(text) {
+                Some(near) => {
+                    let message = format!("the workflow reads `{near}`, and is given `{text}`");
+                    finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
+                        .likely()
+                        .help(format!("did you mean `{near}`?"))
+                }
+                None => {
+                    let message = format!("the workflow never reads `{text}`");
+                    finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message)
+                }
+            });
+        }
+    }
+
+    /// The name that was to be passed in the place of one that is not read. Under a name with a slip, whoever starts the
+    /// coordinator may give the same value as well: it was to be passed from here.
+    fn meant(&self, text: &str) -> Option<&'p str> {
+        let known = self.read.iter().copied().filter(|name| !self.named.contains_key(name));
+        let near = self.patience.nearest(text, known)?;
+        let letters =
+            |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
+        let is_slip = text.len() > 4
+            && within(text, near, if text.len() < 8 { 1 } else { 2 }).is_some()
+            && letters(text) != letters(near)
+            && slips::differ_in_a_word(text, near)
+            && slips::is_slip(text, near, [self.own_text(), &self.workflow.text]);
+        is_slip.then_some(near)
+    }
+}
+
+/// Whether a name is one of a part of a time, which a workflow knows nothing of.
+fn is_time(name: &str) -> bool {
+    ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name)
+}
+
+/// Names as a list of a sentence.
+fn in_words(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
