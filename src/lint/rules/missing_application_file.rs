@@ -7,7 +7,7 @@ use crate::files::{self, Presence};
 use crate::lint::facts::{Said, escaped};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -67,233 +67,307 @@ const MOST_COMPARED: usize = 100;
 /// Further places that are shown where one file is named again and again.
 const MOST_NOTES: usize = 8;
 
+/// What the names of scripts end in.
+const SCRIPTS: [&str; 6] = [".sh", ".q", ".hql", ".hive", ".sql", ".pig"];
+
+/// A file that a definition names.
+struct Named<'a> {
+    text: Decoded<'a>,
+    path: String,
+    presence: Presence,
+}
+
+impl Named<'_> {
+    /// The path as it is written; what comes behind a `#` is the name on the machine.
+    fn written(&self) -> &str {
+        self.text.text.split('#').next().unwrap_or_default()
+    }
+
+    fn is_absent(&self) -> bool {
+        self.presence == Presence::Absent
+    }
+
+    /// Whether it is named with its whole path, through properties.
+    fn is_open(&self) -> bool {
+        self.text.text.contains("${")
+    }
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     settings(facts, out);
-    let mut named: Vec<(Decoded<'_>, String, Presence)> = naming_files(facts)
-        .filter_map(|element| {
-            let text = element.text().trimmed();
-            let path = text.text.split('#').next().unwrap_or_default();
-            // A path that one property holds is looked for as one that is written out.
-            let path = said(facts, path).unwrap_or(path);
-            let inside =
-                !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
-            let found = facts.beside(path).filter(|_| inside)?;
-            let mut presence = facts.files.presence(&found);
-            // The server reads paths as those of URIs.
-            if presence == Presence::Absent
-                && let Some(plain) = decoded(&found)
-                && facts.files.presence(&plain) == Presence::Present
-            {
-                presence = Presence::Present;
-            }
-            // A jar of `lib` comes along under its name alone.
-            let in_lib = || facts.beside(&format!("lib/{path}"));
-            let is_there = |path: String| facts.files.presence(&path) != Presence::Absent;
-            if element.name() == "jar" && in_lib().is_some_and(is_there) {
-                presence = Presence::Present;
-            }
-            Some((text, found, presence))
-        })
-        .collect();
+    let mut named: Vec<Named<'_>> =
+        naming_files(facts).filter_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
-    // Where nothing that the definition names lies in a folder, a build puts it together elsewhere.
-    let together: Vec<String> = named
-        .iter()
-        .filter(|(_, _, presence)| *presence == Presence::Present)
-        .map(|(_, found, _)| files::folder_of(found).to_owned())
-        .collect();
-    // Where an application keeps scripts or jars beside its definition, the definition is deployed from here.
-    let own = facts.folder();
-    let kept = |ends: &[&str]| {
-        facts.files.below(own).any(|(path, entry)| {
-            !matches!(entry, files::Entry::Folder) && ends.iter().any(|end| path.ends_with(end))
-        })
-    };
-    let submitted = facts
-        .submission
-        .callers
-        .iter()
-        .any(|c| c.is_properties && files::folder_of(&c.path) == own)
-        || facts.property_files().iter().any(|(source, _)| files::folder_of(&source.path) == own);
-    // Of an application with one script that one was lost; where several are missing they are all brought by a build.
-    let endings = [".sh", ".q", ".hql", ".hive", ".sql", ".pig"];
-    let is_script = |path: &str| endings.iter().any(|end| path.ends_with(end));
-    let missing: std::collections::BTreeSet<&str> = named
-        .iter()
-        .filter(|(text, found, presence)| {
-            *presence == Presence::Absent && is_script(found) && !text.text.contains("${")
-        })
-        .map(|(_, found, _)| found.as_str())
-        .collect();
-    let lost_one = missing.len() == 1 && files::name_of(facts.path) == "workflow.xml";
-    let has_scripts = submitted && missing.len() < 2
-        || named.iter().any(|(_, _, presence)| *presence == Presence::Present)
-        || kept(&[".sh", ".q", ".hql", ".sql", ".pig", ".py"]);
-    let has_jars = kept(&[".jar"]);
-    let others: Vec<String> = {
-        let mut seen: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        named.iter().for_each(|(_, found, _)| *seen.entry(found.as_str()).or_default() += 1);
-        seen.into_iter()
-            .filter(|(_, times)| *times > 1)
-            .map(|(found, _)| found.to_owned())
-            .collect()
-    };
-    let absent: std::collections::BTreeSet<&str> = named
-        .iter()
-        .filter(|(_, found, presence)| *presence == Presence::Absent && is_script(found))
-        .map(|(_, found, _)| found.as_str())
-        .collect();
-    let one_lost = absent.len() == 1 && submitted;
+    let application = Application::of(facts, &named);
     // One file that is not there is one fault, however many actions name it.
-    let mut told: HashMap<String, usize> = HashMap::new();
-    for (text, found, presence) in &named {
-        if *presence != Presence::Absent {
-            continue;
-        }
-        if let Some(first) = told.get(found) {
-            let shown = text.text.split('#').next().unwrap_or_default();
+    let mut told: HashMap<&str, usize> = HashMap::new();
+    for file in named.iter().filter(|file| file.is_absent()) {
+        if let Some(first) = told.get(file.path.as_str()) {
             let first: &mut Diagnostic = &mut out[*first];
             if first.notes.len() < MOST_NOTES {
-                let place = text.source(0..shown.len());
+                let place = file.text.source(0..file.written().len());
                 *first = first.clone().note(place, "and it is named here");
             }
-            continue;
+        } else if let Some(found) = application.missing(file) {
+            told.insert(&file.path, out.len());
+            out.push(found);
         }
-        let folder = files::folder_of(found);
-        let wanted = files::name_of(found);
-        // What lies elsewhere in the tree is brought here by whoever deploys it; what lies elsewhere in the application
-        // itself was named with the wrong folder.
-        let somewhere: Vec<&str> = facts
-            .submission
-            .scripts
-            .iter()
-            .flatten()
-            .map(String::as_str)
-            .filter(|path| files::name_of(path) == wanted)
-            .take(MOST_COMPARED)
-            .collect();
+    }
+}
+
+/// The file that an element names, if it is looked for beside the definition.
+fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Option<Named<'a>> {
+    let text = element.text().trimmed();
+    let path = text.text.split('#').next().unwrap_or_default();
+    // A path that one property holds is looked for as one that is written out.
+    let path = said(facts, path).unwrap_or(path);
+    let inside = !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
+    let found = facts.beside(path).filter(|_| inside)?;
+    let mut presence = facts.files.presence(&found);
+    // The server reads paths as those of URIs.
+    if presence == Presence::Absent
+        && let Some(plain) = decoded(&found)
+        && facts.files.presence(&plain) == Presence::Present
+    {
+        presence = Presence::Present;
+    }
+    // A jar of `lib` comes along under its name alone.
+    let in_lib = || facts.beside(&format!("lib/{path}"));
+    let is_there = |path: String| facts.files.presence(&path) != Presence::Absent;
+    if element.name() == "jar" && in_lib().is_some_and(is_there) {
+        presence = Presence::Present;
+    }
+    Some(Named { text, path: found, presence })
+}
+
+/// What an application says of where its files are kept.
+struct Application<'f, 'a> {
+    facts: &'f Facts<'a>,
+    /// Folders with something that the definition names: a build does not put these together elsewhere.
+    together: BTreeSet<&'f str>,
+    /// Files that the definition names more than once.
+    repeated: BTreeSet<&'f str>,
+    /// It keeps scripts beside its definition, which is deployed from here.
+    has_scripts: bool,
+    /// It keeps jars there.
+    has_jars: bool,
+    /// One script that is named beside the definition is missing; where several are, a build brings them all.
+    lost_one: bool,
+    /// One script is missing, those named with their whole path among them, and what starts the application is here.
+    lost_of_submitted: bool,
+}
+
+/// What a path that leads to no file may mean.
+struct Meant<'m> {
+    /// A name in the same folder.
+    near: Option<&'m str>,
+    /// The same name elsewhere in the application.
+    moved: Option<&'m str>,
+    /// Whether the same name is elsewhere in the tree alone: whoever deploys the application brings it here.
+    elsewhere: bool,
+}
+
+impl<'f, 'a> Application<'f, 'a> {
+    fn of(facts: &'f Facts<'a>, named: &'f [Named<'a>]) -> Application<'f, 'a> {
+        let own = facts.folder();
+        let kept = |ends: &[&str]| {
+            facts.files.below(own).any(|(path, entry)| {
+                !matches!(entry, files::Entry::Folder) && ends.iter().any(|end| path.ends_with(end))
+            })
+        };
+        let is_beside = |path: &str| files::folder_of(path) == own;
+        let mut callers = facts.submission.callers.iter();
+        let is_submitted = callers.any(|caller| caller.is_properties && is_beside(&caller.path))
+            || facts.property_files().iter().any(|(source, _)| is_beside(&source.path));
+        let lost: Vec<&Named<'_>> =
+            named.iter().filter(|file| file.is_absent() && is_script(&file.path)).collect();
+        let paths = |files: &[&'f Named<'a>], also_open: bool| -> BTreeSet<&'f str> {
+            let files = files.iter().filter(|file| also_open || !file.is_open());
+            files.map(|file| file.path.as_str()).collect()
+        };
+        let missing = paths(&lost, false).len();
+        let present = named.iter().filter(|file| file.presence == Presence::Present);
+        let together: BTreeSet<&str> = present.map(|file| files::folder_of(&file.path)).collect();
+        let mut seen = BTreeSet::new();
+        let again = named.iter().map(|file| file.path.as_str()).filter(|path| !seen.insert(*path));
+        Application {
+            facts,
+            repeated: again.collect(),
+            has_scripts: is_submitted && missing < 2
+                || !together.is_empty()
+                || kept(&[".sh", ".q", ".hql", ".sql", ".pig", ".py"]),
+            has_jars: kept(&[".jar"]),
+            lost_one: missing == 1 && files::name_of(facts.path) == "workflow.xml",
+            lost_of_submitted: is_submitted && paths(&lost, true).len() == 1,
+            together,
+        }
+    }
+
+    /// The finding that a file is missing, if it is wanted here.
+    fn missing(&self, file: &Named<'_>) -> Option<Diagnostic> {
+        let moved = self.moved(file);
+        let elsewhere = moved.as_ref().is_some_and(Vec::is_empty);
+        let moved = match moved.as_deref() {
+            Some([one]) => Some(*one),
+            Some(several) => nearest(&file.text.text, several.iter().copied()),
+            None => None,
+        };
+        let meant = Meant { near: self.near(file), moved, elsewhere };
+        if !self.is_wanted(file, &meant) {
+            return None;
+        }
+        Some(match file.is_open() {
+            true => open_finding(self.facts, &file.text, &file.path, meant.near),
+            false => self.finding(file, &meant),
+        })
+    }
+
+    /// Where else in the application a file of this name is, where one of the tree is known at all. What lies elsewhere in
+    /// the application was named with the wrong folder.
+    fn moved(&self, file: &Named<'_>) -> Option<Vec<&'f str>> {
+        let own = self.facts.folder();
+        let wanted = files::name_of(&file.path);
+        let scripts = self.facts.submission.scripts.iter().flatten().map(String::as_str);
+        let same = scripts.filter(|path| files::name_of(path) == wanted).take(MOST_COMPARED);
+        let same: Vec<&str> = same.collect();
         let inside = |path: &str| own.is_empty() || path.starts_with(&format!("{own}/"));
-        let moved: Vec<&str> = somewhere
-            .iter()
-            .filter(|path| inside(path))
-            .filter_map(|path| path.strip_prefix(own))
-            .map(|path| path.trim_start_matches('/'))
-            .collect();
-        let elsewhere = moved.is_empty() && !somewhere.is_empty();
-        let moved = match moved[..] {
-            [one] => Some(one),
-            _ => nearest(&text.text, moved.iter().copied()),
-        };
-        let known: Vec<&str> = facts
-            .files
-            .below(folder)
-            .map(|(path, _)| path)
-            .filter(|path| files::folder_of(path) == folder)
-            .map(files::name_of)
-            .collect();
+        let moved = same.iter().filter(|path| inside(path));
+        let moved = moved.filter_map(|path| path.strip_prefix(own));
+        let moved = moved.map(|path| path.trim_start_matches('/')).collect();
+        (!same.is_empty()).then_some(moved)
+    }
+
+    /// The name that is meant by one with a slip, of those in the same folder.
+    fn near<'m>(&'m self, file: &'m Named<'_>) -> Option<&'m str> {
+        let folder = files::folder_of(&file.path);
+        let wanted = files::name_of(&file.path);
+        let in_folder = self.facts.files.below(folder).map(|(path, _)| path);
+        let in_folder = in_folder.filter(|path| files::folder_of(path) == folder);
+        let mut known: Vec<&'m str> = in_folder.map(files::name_of).collect();
         // What the definition names again and again says how it is written.
-        let repeated = others
-            .iter()
-            .filter(|other| **other != *found && files::folder_of(other) == folder)
-            .map(|other| files::name_of(other))
-            .filter(|_| !known.contains(&wanted));
-        let known: Vec<&str> = known.iter().copied().chain(repeated).collect();
+        if known.iter().all(|name| *name != wanted) {
+            let others = self.repeated.iter().filter(|other| **other != file.path);
+            let others = others.filter(|other| files::folder_of(other) == folder);
+            known.extend(others.map(|other| files::name_of(other)));
+        }
         // Nearly the name of settings that every cluster has.
-        let of_cluster = SETTINGS.into_iter().filter(|_| !SETTINGS.contains(&wanted));
-        // Of two such names that differ in more than a slip, the one is not the other.
-        let of_cluster = of_cluster.filter(|name| within(stem(wanted), stem(name), 2).is_some());
-        let known: Vec<&str> = known.into_iter().chain(of_cluster).collect();
+        if !SETTINGS.contains(&wanted) {
+            // Of two such names that differ in more than a slip, the one is not the other.
+            let is_slip = |name: &&str| within(stem(wanted), stem(name), 2).is_some();
+            known.extend(SETTINGS.into_iter().filter(is_slip));
+        }
         let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(wanted));
-        let near = same.or_else(|| {
-            // Of two numbered files the one is not a slip of the other.
-            let letters =
-                |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-            nearest(wanted, known.iter().copied()).filter(|near| {
-                let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
-                letters(near) != letters(wanted) && ending(near) == ending(wanted)
-            })
-        });
-        // The same name with a slip in its ending.
-        let near = near.or_else(|| {
-            let (stem, ending) = wanted.rsplit_once('.')?;
-            let plain = ending.len() > 1 && ending.bytes().all(|byte| byte.is_ascii_lowercase());
-            let slip = plain && !ENDINGS.contains(&ending);
-            known.iter().copied().find(|name| {
-                let of_script = name.rsplit_once('.').filter(|(own, end)| {
-                    *own == stem && ENDINGS.contains(end) && within(ending, end, 1).is_some()
-                });
-                slip && of_script.is_some()
-            })
-        });
-        // Libraries come from a build, settings of the cluster from its administrators.
-        let built = wanted.ends_with("-site.xml") || wanted.ends_with("-default.xml");
-        let built = built
-            || wanted.ends_with(".jar")
-            || wanted.ends_with(".zip")
-            || wanted.ends_with(".egg")
-            || SECRETS.iter().any(|ending| wanted.ends_with(ending));
-        let same_folder = together.iter().any(|known| known == folder);
+        let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
+        let letters =
+            |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
+        // Of two numbered files the one is not a slip of the other.
+        let is_slip =
+            |near: &&str| letters(near) != letters(wanted) && ending(near) == ending(wanted);
+        let near = || nearest(wanted, known.iter().copied()).filter(is_slip);
+        same.or_else(near).or_else(|| with_slip_in_ending(wanted, &known))
+    }
+
+    /// Whether the application itself is to have a file that is not there.
+    fn is_wanted(&self, file: &Named<'_>, meant: &Meant<'_>) -> bool {
+        let folder = files::folder_of(&file.path);
+        let wanted = files::name_of(&file.path);
+        let same_folder = self.together.contains(folder);
         let script = is_script(wanted);
-        // Its folder is there, or other things lie beside the definition: a file was lost, and not all around it.
-        let in_place = || match folder == own {
-            true => facts
-                .files
-                .below(own)
-                .any(|(path, entry)| path != facts.path && !matches!(entry, files::Entry::Folder)),
-            false => facts.files.presence(folder) != Presence::Absent,
+        // What is named with a whole path may be brought there from anywhere; a slip is one all the same.
+        if file.is_open() {
+            return meant.near.is_some() || script && (same_folder || self.lost_of_submitted);
+        }
+        let wanted_here = match is_built(wanted) {
+            true => wanted.ends_with(".jar") && self.has_jars,
+            false => self.has_scripts || same_folder,
         };
+        let keeps_scripts = self.facts.submission.keeps_scripts;
+        let lost = || script && (self.lost_one && self.is_in_place(folder) || keeps_scripts);
+        meant.near.is_some() || meant.moved.is_some() || wanted_here || lost()
+    }
+
+    /// Whether more lies where a file is missing than the definition: a file was lost, and not all around it.
+    fn is_in_place(&self, folder: &str) -> bool {
+        let facts = self.facts;
         // Properties that start it are deployed with it.
-        let started = facts.submission.callers.iter().any(|caller| caller.is_properties);
-        let lost =
-            script && (lost_one && (started || in_place()) || facts.submission.keeps_scripts);
-        let wanted_here = match built {
-            true => wanted.ends_with(".jar") && has_jars,
-            false => has_scripts || same_folder,
-        };
+        if facts.submission.callers.iter().any(|caller| caller.is_properties) {
+            return true;
+        }
+        if folder != facts.folder() {
+            return facts.files.presence(folder) != Presence::Absent;
+        }
+        let mut below = facts.files.below(folder);
+        below.any(|(path, entry)| path != facts.path && !matches!(entry, files::Entry::Folder))
+    }
+
+    /// Whether what is put beside the definition before it is deployed may have the file.
+    fn is_packaged(&self, file: &Named<'_>, meant: &Meant<'_>) -> bool {
+        let submission = &self.facts.submission;
+        let script = is_script(files::name_of(&file.path));
         // Where the tree keeps the scripts of its definitions beside them, this one is missing among them.
-        let kept = script && facts.submission.keeps_scripts;
+        let kept = script && submission.keeps_scripts;
         // Below `src/main` a build may put anything beside it; hardly the one script that is missing in the whole tree,
         // where its folder is there or what starts it.
-        let lost_alone =
-            facts.submission.misses_one_script && lost_one && script && (started || in_place());
-        let built_elsewhere = facts.path.contains("src/main/") && !lost_alone || elsewhere;
-        let packaged = moved.is_none() && built_elsewhere && near.is_none() && !kept;
-        let is_open = text.text.contains("${");
-        // What is named with a whole path may be brought there from anywhere; a slip is one all the same.
-        let expected = match is_open {
-            true => near.is_some() || script && (same_folder || one_lost),
-            false => near.is_some() || moved.is_some() || wanted_here || lost,
+        let lost_alone = || {
+            submission.misses_one_script
+                && self.lost_one
+                && script
+                && self.is_in_place(files::folder_of(&file.path))
         };
-        if !expected {
-            continue;
-        }
-        if is_open {
-            told.insert(found.clone(), out.len());
-            out.push(open_finding(facts, text, found, near));
-            continue;
-        }
-        let shown = text.text.split('#').next().unwrap_or_default();
-        let span = text.source(0..shown.len());
-        let finding =
-            Diagnostic::new(&RULE.kind, span, format!("the application has no file `{shown}`"));
-        let finding = match packaged {
+        let elsewhere = self.facts.path.contains("src/main/") && !lost_alone() || meant.elsewhere;
+        elsewhere && meant.moved.is_none() && meant.near.is_none() && !kept
+    }
+
+    fn finding(&self, file: &Named<'_>, meant: &Meant<'_>) -> Diagnostic {
+        let folder = files::folder_of(&file.path);
+        let shown = file.written();
+        let span = file.text.source(0..shown.len());
+        let message = format!("the application has no file `{shown}`");
+        let finding = Diagnostic::new(&RULE.kind, span, message);
+        let finding = match self.is_packaged(file, meant) {
             true => finding.depends_on("what is put beside the definition before it is deployed"),
             false => finding.likely(),
         };
         // Where the folder is not there either, that is the one thing to look at.
-        let finding = match near.is_none() && facts.files.presence(folder) == Presence::Absent {
+        let is_gone = meant.near.is_none() && self.facts.files.presence(folder) == Presence::Absent;
+        let finding = match is_gone {
             true => finding.about(folder),
             false => finding,
         };
-        told.insert(found.clone(), out.len());
-        let meant = near.map(|near| format!("{}{near}", &shown[..shown.len() - wanted.len()]));
-        out.push(match meant.or(moved.map(str::to_owned)) {
+        let before = shown.rfind('/').map_or("", |at| &shown[..=at]);
+        let near = meant.near.map(|near| format!("{before}{near}"));
+        match near.or(meant.moved.map(str::to_owned)) {
             Some(path) => finding
                 .help(format!("did you mean `{path}`?"))
                 .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path))),
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
-        });
+        }
     }
+}
+
+fn is_script(path: &str) -> bool {
+    SCRIPTS.iter().any(|end| path.ends_with(end))
+}
+
+/// Whether a build or an administrator brings files of this name: libraries, keys, settings of the cluster.
+fn is_built(name: &str) -> bool {
+    let settings = ["-site.xml", "-default.xml"];
+    let libraries = [".jar", ".zip", ".egg"];
+    settings.iter().chain(&libraries).chain(&SECRETS).any(|end| name.ends_with(end))
+}
+
+/// The script of the same name whose ending this one has with a slip.
+fn with_slip_in_ending<'k>(wanted: &str, known: &[&'k str]) -> Option<&'k str> {
+    let (stem, ending) = wanted.rsplit_once('.')?;
+    let is_plain = ending.len() > 1 && ending.bytes().all(|byte| byte.is_ascii_lowercase());
+    if !is_plain || ENDINGS.contains(&ending) {
+        return None;
+    }
+    known.iter().copied().find(|name| {
+        name.rsplit_once('.').is_some_and(|(own, end)| {
+            own == stem && ENDINGS.contains(&end) && within(ending, end, 1).is_some()
+        })
+    })
 }
 
 /// The value of the one property that a path is, where it is known.
@@ -367,7 +441,7 @@ fn naming_files<'a>(facts: &Facts<'a>) -> impl Iterator<Item = Element<'a>> {
 
 /// Adds the files of this application that are named with their whole path, through properties: where an application
 /// lies, whoever starts it says.
-fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<(Decoded<'a>, String, Presence)>) {
+fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     const KEYS: [&str; 3] = [
         "oozie.wf.application.path",
         "oozie.coord.application.path",
@@ -410,7 +484,7 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<(Decoded<'a>, String, Presence)
             continue;
         };
         let presence = facts.files.presence(&found);
-        named.push((text, found, presence));
+        named.push(Named { text, path: found, presence });
     }
 }
 
