@@ -68,24 +68,39 @@ fn check(attack: &Attack, size: usize) -> Checked {
     Checked { code, said: std::fs::read_to_string(said.path()).unwrap_or_default(), time }
 }
 
-fn fault(attack: &Attack) -> Option<String> {
-    let size = match attack.size {
-        // Depths stay what they are.
-        0..1_000 => attack.size,
-        size => size / PART,
-    };
-    let whole = check(attack, size);
+/// What is wrong with the end of a check.
+fn fault_of_end(checked: &Checked) -> Option<String> {
     // What is too large to be read is refused in one sentence, and so are settings that are too much.
-    let refused = whole.said.contains("the most") || whole.said.contains("ankus.toml");
-    match whole.code {
-        Some(0 | 1) => {}
-        Some(2) if refused => {}
-        code => return Some(format!("ended with {code:?} after {:?}: {}", whole.time, whole.said)),
+    let refused = checked.said.contains("the most") || checked.said.contains("ankus.toml");
+    match checked.code {
+        Some(0 | 1) => None,
+        Some(2) if refused => None,
+        code => Some(format!("ended with {code:?} after {:?}: {}", checked.time, checked.said)),
     }
-    if whole.time < LITTLE || attack.size < 1_000 {
-        return None;
+}
+
+fn fault(attack: &Attack) -> Option<String> {
+    // Depths stay what they are.
+    if attack.size < 1_000 {
+        return fault_of_end(&check(attack, attack.size));
     }
-    let half = check(attack, size / 2);
+    let mut size = attack.size / PART;
+    let mut half = check(attack, size / 2);
+    let mut fault = fault_of_end(&half);
+    // What takes the square of its size takes four times as much for the whole.
+    if fault.is_some() || half.time * 4 < LITTLE {
+        return fault;
+    }
+    let whole = if half.time < LITTLE {
+        check(attack, size)
+    } else {
+        size /= 2;
+        std::mem::replace(&mut half, check(attack, size / 2))
+    };
+    fault = fault_of_end(&whole);
+    if fault.is_some() || whole.time < LITTLE {
+        return fault;
+    }
     let growth = whole.time.as_secs_f64() / half.time.as_secs_f64().max(0.01);
     (growth > GROWTH).then(|| {
         format!("{:?} for {size}, {:?} for half of it: {growth:.1} times", whole.time, half.time)

@@ -5,6 +5,7 @@
 mod trees;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,46 +23,52 @@ const RESIDENT_KB: u64 = 1 << 20;
 const COMMANDS: &[&str] = &[
     "check @",
     "check --isolated @",
-    "check --format concise @",
     "check --format json @",
-    "check --format jsonl @",
-    "check --format sarif @",
     "check --format github @",
-    "check --format gitlab @",
-    "check --format junit @",
-    "check --format checkstyle @",
-    "check --format rdjson @",
     "check --diff --unsafe-fixes @",
-    "check --statistics @",
     "check --output out.json --format json @",
     "check --write-baseline baseline.json @",
     "params @",
-    "params --format json @",
-    "params --format properties @",
-    "graph @",
     "graph --format svg -o out.svg @",
-    "graph --format mermaid @",
-    "graph --format json --data @",
     "graph --format d2 --expand-sub-workflows @",
-    "inventory @",
-    "inventory --format json @",
-    "inventory --format csv @",
     "inventory --format html -o out.html @",
     "compile -o out.plan @",
-    "fmt --check @",
     "fmt --diff @",
     "upgrade --to 1.0 --diff @",
     "diff @ @",
     "timeline @",
-    "timeline --format json @",
-    "timeline --format ics @",
-    "timeline --format csv @",
     "run --dry-run @",
     "run --simulate @",
     "config show @",
     "test @",
+];
+
+/// The same answers in other forms: a tree gets one in so many of them, each tree others, and all if `ANKUS_EVERY_FORMAT`
+/// is set.
+const FORMS: &[&str] = &[
+    "check --format concise @",
+    "check --format jsonl @",
+    "check --format sarif @",
+    "check --format gitlab @",
+    "check --format junit @",
+    "check --format checkstyle @",
+    "check --format rdjson @",
+    "check --statistics @",
+    "params --format json @",
+    "params --format properties @",
+    "graph @",
+    "graph --format mermaid @",
+    "graph --format json --data @",
+    "inventory @",
+    "inventory --format json @",
+    "inventory --format csv @",
+    "fmt --check @",
+    "timeline --format json @",
+    "timeline --format ics @",
+    "timeline --format csv @",
     "test --format junit @",
 ];
+const ONE_IN: usize = 5;
 
 /// What changes files because it was asked to; the tree may change, and nothing else.
 const CHANGING: &[&str] =
@@ -85,8 +92,9 @@ fn state(folder: &Path) -> BTreeMap<PathBuf, String> {
                 open.push(path.clone());
                 format!("folder {:o}", metadata.mode())
             } else if metadata.is_file() && metadata.len() < 1 << 20 {
-                let content = std::fs::read(&path).expect("ours");
-                format!("{:o} {:?}", metadata.mode(), content)
+                let mut digest = DefaultHasher::new();
+                digest.write(&std::fs::read(&path).expect("ours"));
+                format!("{:o} {:x}", metadata.mode(), digest.finish())
             } else {
                 format!("{:o} {} bytes", metadata.mode(), metadata.len())
             };
@@ -187,14 +195,22 @@ fn faults_of_text(out: &[u8], arguments: &str, faults: &mut Vec<String>) {
     }
 }
 
-fn try_attack(attack: &Attack) -> Vec<String> {
+/// What is run on the tree at this place of the list.
+fn commands(at: usize) -> impl Iterator<Item = &'static &'static str> {
+    let every = std::env::var_os("ANKUS_EVERY_FORMAT").is_some();
+    let is_its = move |form: usize| every || form % ONE_IN == at % ONE_IN;
+    let forms = FORMS.iter().enumerate().filter(move |(form, _)| is_its(*form));
+    COMMANDS.iter().chain(forms.map(|(_, command)| command)).chain(CHANGING)
+}
+
+fn try_attack(at: usize, attack: &Attack) -> Vec<String> {
     let folder = tempfile::tempdir().expect("room");
     let ground = Ground::new(&folder.path().canonicalize().expect("it is there"));
     (attack.build)(&ground);
     let mut faults = Vec::new();
-    for arguments in COMMANDS.iter().chain(CHANGING) {
+    let mut before = state(ground.folder());
+    for arguments in commands(at) {
         let changes = CHANGING.contains(arguments);
-        let before = state(ground.folder());
         let ran = run(&ground, arguments, attack);
         let mut own = Vec::new();
         match ran.code {
@@ -229,6 +245,7 @@ fn try_attack(attack: &Attack) -> Vec<String> {
         own.extend(
             gone.map(|path| format!("it removed {}", path.as_os_str().as_bytes().escape_ascii())),
         );
+        before = after;
         if attack.hides_error {
             let text = String::from_utf8_lossy(&ran.out);
             match *arguments {
@@ -263,7 +280,7 @@ fn nothing_gets_out_of_a_tree() {
                 loop {
                     let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                     let Some(attack) = ATTACKS.get(at) else { break };
-                    let found = try_attack(attack);
+                    let found = try_attack(at, attack);
                     faults.lock().expect("no thread panics").extend(found);
                 }
             });
