@@ -186,6 +186,7 @@ fn new_folder(at: &StoreArguments) -> PathBuf {
 }
 
 /// Puts a definition that came with a submission into the store, in a folder of the name that the URI has.
+#[cfg(feature = "serve")]
 pub(super) fn generated(uri: &str, xml: &str, at: &StoreArguments) -> miette::Result<Fetched> {
     let uri = FileUri::parse(uri);
     let (name, folder) = match uri.name().ends_with(".xml") {

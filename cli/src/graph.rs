@@ -155,6 +155,7 @@ pub(super) fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette
 }
 
 /// The picture of a job whose definition lies in this file, as SVG.
+#[cfg(feature = "serve")]
 pub(super) fn picture_of(
     id: &str,
     file: &Path,

@@ -21,8 +21,10 @@ mod fmt;
 mod graph;
 mod inventory;
 mod job;
+mod left_out;
 mod listing;
 mod log;
+#[cfg(feature = "lsp")]
 mod lsp;
 mod man;
 mod mend;
@@ -39,6 +41,7 @@ mod rules;
 mod run;
 mod runner;
 mod schema;
+#[cfg(feature = "serve")]
 mod serve;
 mod shell;
 mod shellcheck;
@@ -56,6 +59,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+#[cfg(not(feature = "lsp"))]
+use left_out::lsp;
+#[cfg(not(feature = "serve"))]
+use left_out::serve;
 pub(crate) use shell::{Exit, Failure, Shell};
 
 /// Check, draw, compile and run Apache Oozie applications, without a server.

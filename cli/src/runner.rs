@@ -80,6 +80,7 @@ impl Runner {
     }
 
     /// What jobs run with that are submitted here.
+    #[cfg(feature = "serve")]
     pub(crate) fn needs(&self) -> &Needs {
         &self.needs
     }
@@ -184,6 +185,7 @@ impl Runner {
     }
 
     /// The same, asked by this user from now on; nobody in particular where it is empty.
+    #[cfg(feature = "serve")]
     pub(crate) fn on_behalf(&mut self, by: &str) -> &mut Runner {
         by.clone_into(&mut self.asks);
         self

@@ -141,6 +141,7 @@ impl Shell {
     }
 
     /// How this command was called, as far as the disk is concerned.
+    #[cfg(any(feature = "lsp", feature = "serve"))]
     pub(crate) fn invocation(&self) -> Invocation {
         self.invocation.clone()
     }
