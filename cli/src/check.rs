@@ -302,8 +302,7 @@ fn of_files(
     given: &Given,
     shell: &mut Shell,
 ) -> miette::Result<Looked> {
-    let search = project.definitions(&arguments.paths)?;
-    project.look_for_callers(&arguments.paths);
+    let search = project.definitions_with_callers(&arguments.paths)?;
     let mut failures = search.failures;
     if arguments.timing {
         let load = |found: &Found| project.load(found, given, None);

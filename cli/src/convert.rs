@@ -112,9 +112,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             .into());
     }
     let project = shell.project()?;
-    let search = project.definitions(&arguments.paths)?;
     // A file of properties that starts an application may lie elsewhere, by any name.
-    project.look_for_callers(&arguments.paths);
+    let search = project.definitions_with_callers(&arguments.paths)?;
     let mut given = arguments.properties.given();
     if given.define.iter().all(|(name, _)| name != "user.name") {
         given.define.push(("user.name".to_owned(), arguments.to.user().to_owned()));

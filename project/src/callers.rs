@@ -1,54 +1,25 @@
 //! Who starts what in the trees of a command.
 
-use super::search::TreeFile;
+use super::before::plain;
+use super::search::{LARGEST, Search, TreeFile};
 use super::settings::Project;
 use super::submission::text_of;
-use super::tree::{Kind, shown};
+use super::tree::{Kind, Tree, shown};
 use super::{Loaded, Looks};
 use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index};
 use ankus::check::recognize;
 use ankus::files::{Entry, folder_of};
-use ankus::source::{self, Encoding, Source};
+use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin};
-use foldhash::{HashMap, HashSet, HashSetExt};
+use foldhash::{HashSet, HashSetExt};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-/// How many files of a tree are looked at, and how large they may be.
+/// How many files of a tree are looked at.
 const MOST_FILES: usize = 50_000;
-const LARGEST: u64 = 1 << 20;
-
-/// Bytes of texts that are kept between the look for callers and the check.
-const MOST_KEPT: usize = 16 << 20;
-
-/// Definitions that were read for their callers and are about to be checked: each is read and parsed once for both, as long
-/// as there are not too many of them.
-#[derive(Debug, Default)]
-pub(crate) struct ReadBefore(Mutex<(HashMap<String, Arc<Analysis>>, usize)>);
-
-impl ReadBefore {
-    fn keep(&self, analysis: Arc<Analysis>) {
-        let mut kept = self.0.lock().expect("readers do not panic");
-        let Source { path, text, .. } = &**analysis.source();
-        if kept.1 + text.len() <= MOST_KEPT {
-            kept.1 += text.len();
-            kept.0.insert(path.clone(), analysis);
-        }
-    }
-
-    /// A definition by its path as it is shown; whoever asks again reads it again.
-    pub(crate) fn take(&self, shown: &str) -> Option<Arc<Analysis>> {
-        let mut kept = self.0.lock().expect("readers do not panic");
-        kept.0.remove(shown)
-    }
-
-    fn forget(&self) {
-        *self.0.lock().expect("readers do not panic") = Default::default();
-    }
-}
 
 /// What the files of a tree start, each by itself, so that one of them can change.
 #[derive(Debug, Default)]
@@ -171,7 +142,7 @@ impl Project {
 
     /// Looks through folders, and the folders of files, for whatever starts the definitions in them; what is loaded from
     /// then on knows its callers. What cannot be read starts nothing.
-    pub fn look_for_callers(&self, paths: &[PathBuf]) {
+    fn look_for_callers(&self, paths: &[PathBuf]) {
         let mut gathering = Gathering::default();
         let (mut seen, mut walked) = (HashSet::new(), HashSet::new());
         for path in paths {
@@ -192,28 +163,71 @@ impl Project {
                 if !seen.insert(file.path.clone()) {
                     continue;
                 }
-                let path = shown(&file.path);
-                if !path.ends_with(".xml") {
-                    let text = || Some(text_of(&tree.read(&file.path, LARGEST).ok()?));
-                    gather(&mut gathering, &path, |_| text());
-                    continue;
-                }
-                let Ok(bytes) = tree.read(&file.path, LARGEST) else { continue };
-                let Ok((text, encoding)) = source::decode_owned(bytes) else { continue };
-                let analysis = Analysis::new(Arc::new(Source::new(path, text)));
-                let Source { path, text, .. } = &**analysis.source();
-                let is_ours = gathering.definition(path, text, || analysis.tree());
-                if is_ours && encoding == Encoding::Utf8 {
-                    self.read.keep(Arc::new(analysis));
-                }
+                self.gather_file(&mut gathering, &file.path, &tree);
             }
         }
         self.set_callers(Arc::new(gathering.index()));
     }
 
+    /// Takes one file of a tree, and keeps what it takes to check it.
+    fn gather_file(&self, gathering: &mut Gathering, at: &Path, tree: &Arc<Tree>) {
+        let path = shown(at);
+        if !path.ends_with(".xml") {
+            return gather(gathering, &path, |_| match self.text_or_bytes(at, &path, tree)? {
+                Ok(source) => Some(String::clone(&source.text)),
+                Err(bytes) => Some(text_of(&bytes)),
+            });
+        }
+        let source = match self.text_or_bytes(at, &path, tree) {
+            Some(Ok(source)) => source,
+            Some(Err(bytes)) => {
+                let Ok((text, _)) = source::decode_owned(bytes) else { return };
+                Arc::new(Source::new(path, text))
+            }
+            None => return,
+        };
+        let analysis = Analysis::new(source);
+        let Source { path, text, .. } = &**analysis.source();
+        if gathering.definition(path, text, || analysis.tree()) {
+            self.before.keep_definition(Arc::new(analysis));
+        }
+    }
+
+    /// The text of a file, which is kept, or its bytes where not every reader makes the same of them.
+    fn text_or_bytes(
+        &self,
+        at: &Path,
+        shown: &str,
+        tree: &Arc<Tree>,
+    ) -> Option<Result<Arc<Source>, Vec<u8>>> {
+        if let Some(known) = self.before.text(shown, tree) {
+            return Some(Ok(known));
+        }
+        let text = plain(tree.read(at, LARGEST).ok()?);
+        Some(text.map(|text| {
+            let source = Arc::new(Source::new(shown, text));
+            if at.to_str().is_some() {
+                self.before.keep_text(tree, &source);
+            }
+            source
+        }))
+    }
+
+    /// Finds the definitions under `paths`, and looks for whatever starts them. What is read for that need not be read
+    /// again by the checks that follow, until [`Project::forget_read`].
+    ///
+    /// # Errors
+    /// As [`Project::definitions`].
+    pub fn definitions_with_callers(&self, paths: &[PathBuf]) -> miette::Result<Search> {
+        self.before.begin();
+        let search = self.definitions(paths)?;
+        self.look_for_callers(paths);
+        Ok(search)
+    }
+
     /// Forgets the texts that were read meanwhile: for whoever changes files before they are checked.
     pub fn forget_read(&self) {
-        self.read.forget();
+        self.before.forget();
     }
 
     /// Has definitions know these callers from now on.
@@ -256,17 +270,16 @@ impl Project {
         let has_file = loaded.submission.files.iter().any(|file| is_file(&file.as_str()));
         if let ([first], false) = (firsts.as_slice(), has_file)
             && is_file(first)
-            && let Some(bytes) = looks.side(Path::new(first))
+            && let Some(source) = side(looks, first)
         {
-            let text = text_of(&bytes);
-            let entries = properties::parse(&text).entries;
+            let entries = properties::parse(&source.text).entries;
             let first = (*first).to_owned();
             // What somebody gives by hand wins over any file.
             let mut given = loaded.submission.values.clone();
             given.retain(|_, bound| bound.origin == Origin::Argument);
             loaded.submission.merge(&Origin::File(first.clone()), &entries);
             loaded.submission.values.extend(given);
-            loaded.files.insert(first.clone(), Entry::Text(Arc::new(Source::new(first, text))));
+            loaded.files.insert(first, Entry::Text(source));
         }
         let started = index.started_by(&own);
         let mut starts: Vec<_> =
@@ -285,17 +298,25 @@ impl Project {
             if loaded.files.text(&path).is_some() {
                 continue;
             }
-            let Some(bytes) = looks.side(Path::new(&path)) else { continue };
-            let text = match path.ends_with(".properties") {
-                true => text_of(&bytes),
-                false => match source::decode(&bytes) {
-                    Ok((text, _)) => text,
-                    Err(_) => continue,
-                },
-            };
-            loaded.files.insert(path.clone(), Entry::Text(Arc::new(Source::new(path, text))));
+            if let Some(source) = side(looks, &path) {
+                loaded.files.insert(path, Entry::Text(source));
+            }
         }
     }
+}
+
+/// The text of a file that starts a definition, or is started by one.
+fn side(looks: Looks<'_>, shown: &str) -> Option<Arc<Source>> {
+    let path = Path::new(shown);
+    if let Some(known) = looks.text_before(path, shown) {
+        return Some(known);
+    }
+    let bytes = looks.side(path)?;
+    let text = match shown.ends_with(".properties") {
+        true => text_of(&bytes),
+        false => source::decode(&bytes).ok()?.0,
+    };
+    Some(Arc::new(Source::new(shown, text)))
 }
 
 /// The words of a text that have a dot in them, as names of files do.

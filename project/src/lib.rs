@@ -13,6 +13,8 @@ pub mod application;
 
 mod archive;
 
+mod before;
+
 mod callers;
 
 mod failure;

@@ -7,7 +7,7 @@ use super::look::{self, State};
 use super::search::{Found, kind_of};
 use super::settings::{LoadedSettings, Project};
 use super::submission::{Given, text_of};
-use super::tree::{Kind, Tree, absolute, shown};
+use super::tree::{self, Kind, Tree, absolute, shown};
 use super::{Failure, Looks, Notes, limits, unreadable};
 use ankus::analysis::Analysis;
 use ankus::budget;
@@ -140,7 +140,7 @@ impl Project {
         notes: Option<&Notes>,
     ) -> miette::Result<Loaded> {
         let overlay = self.overlay();
-        let looks = Looks::into_tree(&found.tree, notes).over(&overlay);
+        let looks = Looks::into_tree(&found.tree, notes).over(&overlay).after(&self.before);
         let mut loaded = self.read_through(found, looks)?;
         let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
         if loaded.too_large.is_none() && belongs {
@@ -195,10 +195,14 @@ impl Project {
         }
         // What is recorded has to be looked at again.
         if !looks.are_recorded()
-            && let Some(known) = self.read.take(&found.shown)
+            && let Some(known) = self.before.take_definition(&found.shown)
         {
             loaded.source = Arc::clone(known.source());
             loaded.analysis = Some(known);
+            return Ok(loaded);
+        }
+        if let Some(source) = looks.text_before(&found.path, &found.shown) {
+            loaded.source = source;
             return Ok(loaded);
         }
         match looks.read(&found.path, source::SIZE_LIMIT) {
@@ -350,6 +354,9 @@ fn named_folders(text: &str) -> Vec<String> {
         for at in memmem::find_iter(text.as_bytes(), end.as_bytes()) {
             let Some((_, path)) = text[..at].rsplit_once('>') else { continue };
             let path = path.split('#').next().unwrap_or_default().trim();
+            if memchr::memchr_iter(b'/', path.as_bytes()).nth(1).is_none() {
+                continue;
+            }
             let is_plain = !path.is_empty()
                 && !path.starts_with('/')
                 && !path.contains([':', '$', '\\', '\n'])
@@ -396,6 +403,9 @@ fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
             let entry = read.entry(file).or_insert_with_key(|file| {
                 if let Some(unsaved) = looks.unsaved(file) {
                     return Some(Entry::Text(Arc::clone(&unsaved.source)));
+                }
+                if let Some(source) = looks.text_before(file, &path) {
+                    return Some(Entry::Text(source));
                 }
                 let (text, _) = source::decode(&looks.side(file)?).ok()?;
                 Some(Entry::Text(Arc::new(Source::new(path.clone(), text))))
@@ -561,7 +571,10 @@ impl Folders {
         let known = self.0.lock().expect("readers do not panic").get(folder.as_os_str()).cloned();
         let begun = self.1.load(Ordering::Acquire);
         let listing = known.unwrap_or_else(|| {
-            let listing = Arc::new(Listing::read(looks.tree(), folder));
+            let listing = Arc::new(match looks.listed_before(folder) {
+                Some(entries) => Listing::of(&entries, None),
+                None => Listing::read(looks.tree(), folder),
+            });
             let mut folders = self.0.lock().expect("readers do not panic");
             // Definitions come by folder, so what is older is hardly asked for again.
             if folders.len() >= KNOWN_FOLDERS {
@@ -610,7 +623,13 @@ impl Listing {
     pub(crate) fn read(tree: &Tree, folder: &Path) -> Listing {
         // Before the names, so that a change between the two shows.
         let state = tree.about(folder).ok().and_then(|about| State::settled(&about));
-        let Ok(entries) = tree.list(folder) else { return Listing::default() };
+        match tree.list(folder) {
+            Ok(entries) => Listing::of(&entries, state),
+            Err(_) => Listing::default(),
+        }
+    }
+
+    fn of(entries: &[tree::Listed], state: Option<State>) -> Listing {
         let mut listing = Listing { entries: Vec::new(), complete: Some(true), state };
         for entry in entries {
             if entry.is_link {
@@ -653,6 +672,10 @@ fn list(
         let is_wanted = *kind == Kind::File && wanted(name);
         if is_wanted && let Some(unsaved) = looks.unsaved(&folder.join(name)) {
             files.insert(below, Entry::Text(Arc::clone(&unsaved.source)));
+            continue;
+        }
+        if is_wanted && let Some(source) = looks.text_before(&folder.join(name), &below) {
+            files.insert(below, Entry::Text(source));
             continue;
         }
         let text = is_wanted.then(|| looks.side(&folder.join(name))).flatten().and_then(|bytes| {

@@ -5,18 +5,21 @@
 //! only if the system's own change time (which users cannot set) and the other metadata of a file are unchanged, and
 //! that time was safely past when it was recorded; otherwise contents are compared.
 
+use super::before::Before;
 use super::load::Listing;
 use super::overlay::{Overlay, Unsaved};
-use super::tree::{About, Kind, Tree, read_at_most};
+use super::search::LARGEST;
+use super::tree::{About, Kind, Listed, Tree, read_at_most};
+use ankus::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Texts beside a definition larger than this are not read for a check.
-pub(crate) const SIDE_LIMIT: u64 = 1024 * 1024;
+pub(crate) const SIDE_LIMIT: u64 = LARGEST;
 /// A change within this time of a look may have the same time as what was seen.
 const TICK_NS: i128 = 2_000_000_000;
 /// How many looks are remembered at once.
@@ -129,12 +132,29 @@ pub struct Looks<'a> {
     tree: &'a Tree,
     notes: Option<&'a Notes>,
     overlay: Option<&'a Overlay>,
+    before: Option<&'a Before>,
 }
 
 impl<'a> Looks<'a> {
     /// Looks that are recorded where there are notes.
     pub fn into_tree(tree: &'a Tree, notes: Option<&'a Notes>) -> Looks<'a> {
-        Looks { tree, notes, overlay: None }
+        Looks { tree, notes, overlay: None, before: None }
+    }
+
+    /// The same looks, which take what was read before in the place of another look. What is recorded is looked at again.
+    pub(crate) fn after(self, before: &'a Before) -> Looks<'a> {
+        Looks { before: Some(before).filter(|_| self.notes.is_none()), ..self }
+    }
+
+    /// The text of a file by the path that people see, where it was read before.
+    pub(crate) fn text_before(&self, path: &Path, shown: &str) -> Option<Arc<Source>> {
+        let before = self.before.filter(|_| self.unsaved(path).is_none())?;
+        before.text(shown, self.tree)
+    }
+
+    /// What a folder holds on the disk, where it was listed before.
+    pub(crate) fn listed_before(&self, folder: &Path) -> Option<Arc<[Listed]>> {
+        self.before?.list(folder, self.tree)
     }
 
     /// The same looks, which see texts that are not saved yet in the place of files. What they see is not recorded.

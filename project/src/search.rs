@@ -3,12 +3,13 @@
 //! A file is recognized by its root element and not by its name. `.gitignore`, `.ignore` and the globs of settings
 //! apply; what they exclude is counted. Folders are walked in parallel and links are not followed.
 
+use super::before::plain;
 use super::settings::{FILE, LoadedSettings, Project};
-use super::tree::{Kind, Listed, Tree, shown};
+use super::tree::{Kind, Listed, Opened, Tree, shown};
 use super::unreadable;
 use ankus::check::{FileKind, lies_in_tests, recognize};
 use ankus::settings::{Checking, EXCLUDED};
-use ankus::source;
+use ankus::source::{self, Source};
 use foldhash::{HashSet, HashSetExt};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::borrow::Cow;
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex};
 
 /// How many bytes of a file are read to see what it is.
 const HEAD: u64 = 8 * 1024;
+/// The largest text that is kept for the checks.
+pub(crate) const LARGEST: u64 = 1 << 20;
 /// The largest file of ignored patterns that is honored, and how many patterns hold in one folder: each takes up to
 /// 100 kB of memory once it is compiled.
 const IGNORE_BYTES: u64 = 256 * 1024;
@@ -85,7 +88,7 @@ impl Project {
         let tree = self.tree(path)?;
         match tree.kind(path) {
             Some(Kind::Folder) => self.walk(path, &tree, search)?,
-            _ => search.found.push(named(path, tree)?),
+            _ => search.found.push(self.named_file(path, tree)?),
         }
         Ok(())
     }
@@ -128,7 +131,7 @@ impl Project {
     pub(crate) fn files_beyond(
         &self,
         folder: &Path,
-        tree: &Tree,
+        tree: &Arc<Tree>,
         with_hidden: bool,
         most: usize,
         walked: &mut HashSet<OsString>,
@@ -145,8 +148,16 @@ impl Project {
             if walked.contains(at.as_os_str()) {
                 continue;
             }
-            let Ok(mut entries) = tree.list(&at) else { continue };
-            entries.sort_by(|a, b| b.name.cmp(&a.name));
+            let entries = match self.before.list(&at, tree) {
+                Some(known) => known,
+                None => {
+                    let Ok(mut entries) = tree.list(&at) else { continue };
+                    entries.sort_by(|a, b| a.name.cmp(&b.name));
+                    let entries = entries.into();
+                    self.before.keep_list(&at, tree, &entries);
+                    entries
+                }
+            };
             let ignored = match self.is_isolated() {
                 true => ignored,
                 false => {
@@ -156,7 +167,7 @@ impl Project {
                 }
             };
             let inside = tree.relative(&at).unwrap_or_default();
-            for entry in entries.into_iter().filter(|entry| !entry.is_link) {
+            for entry in entries.iter().rev().filter(|entry| !entry.is_link) {
                 let is_hidden = entry.name.as_encoded_bytes().first() == Some(&b'.');
                 let is_folder = entry.kind == Some(Kind::Folder);
                 if (is_hidden && !with_hidden)
@@ -186,10 +197,40 @@ impl Project {
     }
 }
 
-fn named(path: &Path, tree: Arc<Tree>) -> miette::Result<Found> {
-    let head = head(&tree, path).map_err(|error| unreadable(path, error))?;
-    let kind = kind_of(&tree, path, &head).unwrap_or(FileKind::Workflow);
-    Ok(Found { path: path.to_owned(), shown: shown(path), kind, tree, is_walked: false })
+impl Project {
+    /// A file that was named.
+    fn named_file(&self, path: &Path, tree: Arc<Tree>) -> miette::Result<Found> {
+        let told = self.told(&tree, path).map_err(|error| unreadable(path, error))?;
+        let kind = told.unwrap_or(FileKind::Workflow);
+        Ok(Found { path: path.to_owned(), shown: shown(path), kind, tree, is_walked: false })
+    }
+
+    /// What a file is, by what it begins with. A text is read whole and kept, where texts are kept.
+    fn told(&self, tree: &Arc<Tree>, path: &Path) -> std::io::Result<Option<FileKind>> {
+        let keeps = path.to_str().is_some() && self.before.keeps();
+        let is_xml = path.extension().is_some_and(|extension| extension == "xml");
+        let most = if keeps && is_xml { LARGEST } else { HEAD };
+        let (mut file, about) = tree.open(path, most)?;
+        if !keeps || about.length() > most {
+            return Ok(kind_of(tree, path, &head(file)?));
+        }
+        // With room for one byte more, the first call tells that this is all.
+        let mut bytes = vec![0; about.length() as usize + 1];
+        let read = file.read(&mut bytes)?;
+        bytes.truncate(read);
+        if bytes.len() as u64 != about.length() {
+            file.take(most).read_to_end(&mut bytes)?;
+        }
+        let begin = |bytes: &[u8]| kind_of(tree, path, &bytes[..bytes.len().min(HEAD as usize)]);
+        Ok(match plain(bytes) {
+            Ok(text) => {
+                let told = begin(text.as_bytes());
+                self.before.keep_text(tree, &Arc::new(Source::new(shown(path), text)));
+                told
+            }
+            Err(bytes) => begin(&bytes),
+        })
+    }
 }
 
 /// The ignored patterns that hold in a folder, those of the nearest folder first.
@@ -401,20 +442,22 @@ impl<'a> Walk<'a> {
             failures.into_iter().for_each(|failure| self.fail(failure));
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let entries: Arc<[Listed]> = entries.into();
+        self.project.before.keep_list(&folder, self.tree, &entries);
         let inside = self.tree.relative(&folder).unwrap_or_default();
         let mut found = Vec::new();
-        for Listed { name, kind, is_link } in entries {
+        for Listed { name, kind, is_link } in entries.iter() {
             let is_hidden = name.as_encoded_bytes().first() == Some(&b'.');
-            let path = folder.join(&name);
-            if is_link && !is_hidden {
-                self.count_link(&inside.join(&name), &path, &around);
+            let path = folder.join(name);
+            if *is_link && !is_hidden {
+                self.count_link(&inside.join(name), &path, &around);
             }
             let Some(kind) = kind.filter(|kind| !is_link && *kind != Kind::Other && !is_hidden)
             else {
                 continue;
             };
             let is_folder = kind == Kind::Folder;
-            let is_out = match self.is_left_out(&inside.join(&name), is_folder, &path, &around) {
+            let is_out = match self.is_left_out(&inside.join(name), is_folder, &path, &around) {
                 // Nothing brings back what is below.
                 true if around.globs.included.0.is_none() => continue,
                 is_out => is_out,
@@ -427,8 +470,8 @@ impl<'a> Walk<'a> {
             if is_out {
                 continue;
             }
-            let told = match head(self.tree, &path) {
-                Ok(head) => kind_of(self.tree, &path, &head),
+            let told = match self.project.told(self.tree, &path) {
+                Ok(told) => told,
                 Err(error) => {
                     self.fail(format!("{}", unreadable(&path, error)));
                     continue;
@@ -475,8 +518,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn head(tree: &Tree, path: &Path) -> std::io::Result<Vec<u8>> {
-    let (mut file, _) = tree.open(path, HEAD)?;
+fn head(mut file: Opened) -> std::io::Result<Vec<u8>> {
     // Most files are read whole by the first call already; to learn that would take another.
     let mut head = vec![0; HEAD as usize];
     let read = file.read(&mut head)?;

@@ -5,7 +5,7 @@
 //! commands that act for their user; a read-only command takes them from the user's own file. `--config` replaces the
 //! tree's file.
 
-use super::callers::ReadBefore;
+use super::before::Before;
 use super::limits::{self, Said};
 use super::load::Folders;
 use super::overlay::Overlay;
@@ -128,8 +128,8 @@ pub struct Project {
     pub(crate) folders: Folders,
     /// Who starts what, once that was looked for.
     pub(crate) callers: Mutex<Option<Arc<ankus::callers::Index>>>,
-    /// Definitions that were read while callers were looked for.
-    pub(crate) read: ReadBefore,
+    /// What was read while definitions and their callers were looked for.
+    pub(crate) before: Before,
     /// Texts that stand for files.
     overlay: Mutex<Arc<Overlay>>,
     /// How often all was forgotten: what was read before that is not kept after it.
@@ -151,7 +151,7 @@ impl Project {
             trees: Mutex::default(),
             by_folder: Mutex::default(),
             callers: Mutex::default(),
-            read: ReadBefore::default(),
+            before: Before::default(),
             overlay: Mutex::default(),
             left_out: Mutex::default(),
             unusable: Mutex::default(),

@@ -84,6 +84,9 @@ impl Project {
             (Some(entries), _) => Ok(entries),
             (None, Some(unsaved)) => entries_of(path, &unsaved.source.text),
             (None, None) => {
+                if let Some(source) = looks.text_before(path, &shown(path)) {
+                    return entries_of(path, &source.text);
+                }
                 let bytes = looks.read(path, LARGEST).map_err(|error| unreadable(path, error))?;
                 entries(path, &bytes)
             }

@@ -196,8 +196,14 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
 /// Whether a path is written as [`absolute`] writes it, which is nearly always so.
 fn is_plain(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
-    let mut parts = bytes.strip_prefix(b"/").unwrap_or(bytes).split(|byte| *byte == b'/');
-    cfg!(unix) && parts.all(|part| !matches!(part, b"" | b"." | b".."))
+    let bytes = bytes.strip_prefix(b"/").unwrap_or(bytes);
+    let mut from = 0;
+    let mut names = memchr::memchr_iter(b'/', bytes).chain([bytes.len()]).map(|end| {
+        let name = &bytes[from..end];
+        from = end + 1;
+        name
+    });
+    cfg!(unix) && names.all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
 /// What an absolute path says behind that of a folder. Neither has a `.`, a `..` or an empty name in it, so their bytes
@@ -378,7 +384,16 @@ impl Tree {
 
     /// Whether a path leads to an archive that was entered, or into it.
     pub fn is_archived(&self, path: &Path) -> bool {
-        self.relative(path).is_ok_and(|inside| self.archived(&inside).is_some())
+        self.archive_of(path).is_ok_and(|found| found.is_some())
+    }
+
+    /// The archive that a path leads into, and the path in it.
+    fn archive_of(&self, path: &Path) -> Result<Option<(Arc<Archive>, PathBuf)>> {
+        // Hardly anybody names one.
+        if self.archives.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            return Ok(None);
+        }
+        Ok(self.archived(&self.relative(path)?))
     }
 
     /// The archive that a path from the root on leads into, and the path in it.
@@ -394,7 +409,7 @@ impl Tree {
     /// # Errors
     /// Where it is not there, is no regular file, or lies outside.
     pub fn open(&self, path: &Path, limit: u64) -> Result<(Opened, About)> {
-        if let Some((archive, inside)) = self.archived(&self.relative(path)?) {
+        if let Some((archive, inside)) = self.archive_of(path)? {
             let about = about(&archive, &inside)?;
             let bytes = archive.read(&inside, limit)?;
             return Ok((Opened::Archived(Cursor::new(bytes)), about));
@@ -422,7 +437,7 @@ impl Tree {
     /// # Errors
     /// Where it is not there, or lies outside.
     pub fn about(&self, path: &Path) -> Result<About> {
-        match self.archived(&self.relative(path)?) {
+        match self.archive_of(path)? {
             Some((archive, inside)) => about(&archive, &inside),
             None => self.look_at(path).map(About::of),
         }
@@ -444,7 +459,7 @@ impl Tree {
     /// # Errors
     /// Where it is no folder, cannot be read, or lies outside.
     pub fn list(&self, path: &Path) -> Result<Vec<Listed>> {
-        if let Some((archive, inside)) = self.archived(&self.relative(path)?) {
+        if let Some((archive, inside)) = self.archive_of(path)? {
             return archive.list(&inside);
         }
         let mut listed = self.entries(path)?;
@@ -562,9 +577,21 @@ mod tests {
             }
             whole
         };
-        for path in
-            ["a/b", "a//b/", "./a", "a/./b/..", "../x", "/a/../../b", "/..", "/", ".", "", "/a/.."]
-        {
+        for path in [
+            "a/b",
+            "a//b/",
+            "./a",
+            "a/./b/..",
+            "../x",
+            "../../x/y",
+            "..//x",
+            "/a/../../b",
+            "/..",
+            "/",
+            ".",
+            "",
+            "/a/..",
+        ] {
             let found = absolute(Path::new(path)).expect("there is a working directory");
             assert_eq!(found.as_os_str(), by_parts(path).as_os_str(), "{path}");
         }

@@ -15,10 +15,25 @@ const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 /// An absolute path with another one behind it, name by name; its bytes are read faster than its parts.
 pub(super) fn appended(whole: PathBuf, path: &Path) -> PathBuf {
     let mut bytes = whole.into_os_string().into_vec();
-    for name in path.as_os_str().as_bytes().split(|byte| *byte == b'/') {
+    let up = |bytes: &mut Vec<u8>| bytes.truncate(memchr::memrchr(b'/', bytes).unwrap_or(0));
+    // Most that is not plain leads up before it leads on.
+    let mut rest = path.as_os_str().as_bytes();
+    while let Some(more) = rest.strip_prefix(b"../") {
+        up(&mut bytes);
+        rest = more;
+    }
+    if !rest.starts_with(b"/") && is_plain(Path::new(OsStr::from_bytes(rest))) && !bytes.is_empty()
+    {
+        if bytes != b"/" {
+            bytes.push(b'/');
+        }
+        bytes.extend_from_slice(rest);
+        return OsString::from_vec(bytes).into();
+    }
+    for name in rest.split(|byte| *byte == b'/') {
         match name {
             b"" | b"." => {}
-            b".." => bytes.truncate(bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0)),
+            b".." => up(&mut bytes),
             name => {
                 // The root alone ends with one.
                 if bytes != b"/" {
