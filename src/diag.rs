@@ -444,8 +444,12 @@ pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.len() > (b.len() + most) * 4 || b.len() > (a.len() + most) * 4 {
         return None;
     }
-    if a.len().abs_diff(b.len()) > most && a.is_ascii() && b.is_ascii() {
-        return None;
+    if a.is_ascii() && b.is_ascii() {
+        let letters = |text: &str| text.bytes().fold(0, |all, byte| all | 1_u64 << (byte % 64));
+        let is_short = a.len().max(b.len()) <= LONGEST_COMPARED;
+        let is_near = a.len().abs_diff(b.len()) <= most && is_short;
+        return (is_near && may_be_within(letters(a), letters(b), most))
+            .then(|| distance(a.as_bytes(), b.as_bytes(), most))?;
     }
     if !may_be_within(letters(a.chars()), letters(b.chars()), most) {
         return None;
@@ -475,7 +479,7 @@ const USUAL_WIDTH: usize = 48;
 
 /// How many letters have to be written, taken away, replaced or exchanged with their neighbor to make one word of the
 /// other, if it is at most `most`.
-fn distance(a: &[char], b: &[char], most: usize) -> Option<usize> {
+fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
     }

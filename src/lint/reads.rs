@@ -110,7 +110,8 @@ pub(crate) fn first_expression(text: &str) -> Option<std::ops::Range<usize>> {
     each_expression(text).next()
 }
 
-fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+/// The same, one after the other.
+pub(crate) fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {

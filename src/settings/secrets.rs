@@ -53,7 +53,7 @@ fn last_word(name: &str) -> String {
 impl Secrets {
     /// Whether the value of `name` is a secret.
     pub fn covers(&self, name: &str) -> bool {
-        let last = last_word(name);
+        let written = name;
         let name = name.to_ascii_lowercase();
         // The name of a store, an alias or a class tells nobody anything.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
@@ -73,7 +73,7 @@ impl Secrets {
                 (None, None) => name == wanted,
             }
         });
-        named || (built_in && !innocent.contains(&last.as_str()))
+        named || (built_in && !innocent.contains(&last_word(written).as_str()))
     }
 
     /// These, and the names of properties whose values name a secret: `pw` of `pw=${db.password}`.

@@ -82,11 +82,41 @@ fn is_blank(byte: u8) -> bool {
 
 fn natural_line_end(bytes: &[u8], from: usize) -> usize {
     let rest = &bytes[from..];
-    from + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
+    from + memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())
 }
 
 /// Reads from the first character of a name to the end of its logical line.
 fn logical_line(text: &str, start: usize) -> Entry {
+    let end = natural_line_end(text.as_bytes(), start);
+    match memchr::memchr(b'\\', &text.as_bytes()[start..end]) {
+        None => plain_line(text, start, end),
+        Some(_) => escaped_line(text, start),
+    }
+}
+
+/// The same of a line without a backslash: what stands there is what is meant.
+fn plain_line(text: &str, start: usize, end: usize) -> Entry {
+    let line = &text.as_bytes()[start..end];
+    let ends_name = |byte: &u8| matches!(byte, b'=' | b':') || is_blank(*byte);
+    let name = line.iter().position(ends_name).unwrap_or(line.len());
+    let blanks = |from: usize| line[from..].iter().take_while(|byte| is_blank(**byte)).count();
+    let mut value = name + blanks(name);
+    if matches!(line.get(value), Some(b'=' | b':')) {
+        value += 1;
+        value += blanks(value);
+    }
+    let (name_end, value_start) = (start + name, start + value);
+    Entry {
+        name: text[start..name_end].to_owned(),
+        name_span: Span::new(start, name_end),
+        value: text[value_start..end].to_owned(),
+        value_span: Span::new(value_start, end),
+        span: Span::new(start, end),
+    }
+}
+
+/// The same of a line that may go on, or have escapes in it.
+fn escaped_line(text: &str, start: usize) -> Entry {
     let mut reader = Reader { text, at: start };
     let mut name = String::new();
     let mut name_end = start;
@@ -537,6 +567,13 @@ mod tests {
         use proptest::prelude::*;
 
         proptest! {
+            #[test]
+            fn a_plain_line_is_read_as_any_other(line in "[ab=:#! \\t\u{c}é]{1,20}") {
+                let text = format!("{line}\n");
+                let plain = super::super::plain_line(&text, 0, line.len());
+                prop_assert_eq!(plain, super::super::escaped_line(&text, 0));
+            }
+
             #[test]
             fn any_text_is_read_and_spans_hold(text in "[ab=: \\t\\\\\\r\\nué#!0-9]{0,40}") {
                 for entry in super::parse(&text).entries {

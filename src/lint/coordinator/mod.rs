@@ -20,6 +20,7 @@ use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
 use crate::syntax::properties::{self, Entry, Origin};
+use foldhash::HashSet;
 
 pub use across::{Around, Sibling, bundle as across_bundle, given};
 pub use bundle::bundle;
@@ -106,17 +107,30 @@ fn of_other_files(around: Around<'_>) -> Vec<Vec<(&str, Entry)>> {
 /// The properties near a definition that nobody is known to start, of files that give several of the names it reads.
 pub fn near_properties(around: Around<'_>) -> Vec<(&str, Entry)> {
     let text = around.files.text(around.path).map_or("", |source| source.text.as_str());
+    let read = variables(text);
     let mut found = Vec::new();
+    if read.is_empty() {
+        return found;
+    }
     for path in &around.submission.near.properties {
         let Some(source) = around.files.text(path) else { continue };
-        let entries = properties::parse(&source.text).entries;
-        let is_read = |entry: &&Entry| text.contains(&format!("${{{}}}", entry.name));
-        if entries.iter().filter(is_read).count() > 1 {
-            let read: Vec<Entry> = entries.iter().filter(is_read).cloned().collect();
-            found.extend(read.into_iter().map(|entry| (path.as_str(), entry)));
+        let is_read = |entry: &Entry| match entry.name.contains('}') {
+            false => read.contains(entry.name.as_str()),
+            true => text.contains(&format!("${{{}}}", entry.name)),
+        };
+        let mut entries = properties::parse(&source.text).entries;
+        entries.retain(is_read);
+        if entries.len() > 1 {
+            found.extend(entries.into_iter().map(|entry| (path.as_str(), entry)));
         }
     }
     found
+}
+
+/// What stands in a text between `${` and the next brace.
+fn variables(text: &str) -> HashSet<&str> {
+    let begins = memchr::memmem::find_iter(text.as_bytes(), "${").map(|at| &text[at + 2..]);
+    begins.filter_map(|rest| Some(rest.split_once('}')?.0)).collect()
 }
 
 /// All findings of the rules.

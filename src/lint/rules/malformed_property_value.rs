@@ -84,6 +84,11 @@ const NO_MASTER: &str = "no master that Spark knows: `yarn`, `local[*]`, `spark:
 
 /// Why the value of a property that is called after what it holds cannot be that, wherever it is read.
 fn of_name(name: &str, value: &str) -> Option<&'static str> {
+    // Nearly every name ends with another letter than those that are looked for.
+    let last = name.bytes().rfind(u8::is_ascii_alphanumeric)?;
+    if !matches!(last.to_ascii_lowercase(), b'r' | b'e' | b'y') {
+        return None;
+    }
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let plain = plain.to_ascii_lowercase();
     let nearly = |known: &[&str]| known.iter().any(|known| within(value, known, 2).is_some());
@@ -136,18 +141,18 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     if value.is_empty() || value.contains("${") {
         return None;
     }
-    let lower = value.to_ascii_lowercase();
-    let slip = |word: &str| {
-        // As long as that, and nothing that is a word itself.
-        lower != word && within(&lower, word, 1).is_some() && lower.len() + 1 >= word.len()
-    };
-    let words = ["fale", "rue", "tree", "tue", "true", "false"];
-    if name.contains('.') && !words.contains(&lower.as_str()) {
-        if slip("true") {
-            return Some("nearly `true`, and so false");
-        }
-        if slip("false") {
-            return Some("nearly `false`");
+    // As long as one of the two, give or take a letter, which may have four bytes.
+    if (3..10).contains(&value.len()) && name.contains('.') {
+        let lower = value.to_ascii_lowercase();
+        let slip = |word: &str| lower != word && within(&lower, word, 1).is_some();
+        // Those are words themselves.
+        if !["fale", "rue", "tree", "tue", "true", "false"].contains(&lower.as_str()) {
+            if slip("true") {
+                return Some("nearly `true`, and so false");
+            }
+            if slip("false") {
+                return Some("nearly `false`");
+            }
         }
     }
     let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -163,8 +168,9 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     if of_class && value.split(',').map(str::trim).any(is_part) {
         return Some("not the name of a class");
     }
-    let is_word = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_switch(name) && is_word && !["true", "false"].contains(&lower.as_str()) {
+    let is_word = || value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let says = |word: &str| value.eq_ignore_ascii_case(word);
+    if is_switch(name) && is_word() && !says("true") && !says("false") {
         return Some("neither `true` nor `false`, and ignored");
     }
     let of_java = name.ends_with(".java.opts") || name.ends_with(".command-opts");

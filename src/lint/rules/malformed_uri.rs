@@ -109,6 +109,11 @@ fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
         ":teradata:",
         ":phoenix:",
     ];
+    // Hardly a text has any of them.
+    let begins = |at: usize| DRIVERS.iter().any(|driver| text[at..].starts_with(driver));
+    if !memchr::memchr_iter(b':', text.as_bytes()).any(begins) {
+        return None;
+    }
     DRIVERS.iter().find_map(|driver| {
         let end = text.find(driver)?;
         let start = text[..end].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);

@@ -76,10 +76,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     let mut counts: HashMap<&str, usize> = HashMap::default();
-    let mut behind: HashMap<&str, HashSet<&str>> = HashMap::default();
+    let mut seen: HashSet<(&str, &str)> = HashSet::default();
+    let mut behind: HashMap<&str, Vec<&str>> = HashMap::default();
     for part in &parts {
         *counts.entry(part.name).or_default() += 1;
-        behind.entry(part.before).or_default().insert(part.name);
+        if seen.insert((part.before, part.name)) {
+            behind.entry(part.before).or_default().push(part.name);
+        }
     }
     let times = |name: &str| counts.get(name).copied().unwrap_or_default();
     let mut patience = MOST_COMPARED;
@@ -335,6 +338,9 @@ fn is_in_tree(facts: &Facts<'_>, name: &str) -> bool {
 
 /// The literal parts of a path, each with what stands before it and its place; nothing of a text that is no path.
 fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
+    if memchr::memchr(b'/', text.as_bytes()).is_none() {
+        return Vec::new();
+    }
     // The value of a parameter is the path.
     let start = match text.split_once('=') {
         Some((name, _)) if !name.contains(['/', '$', ' ']) => name.len() + 1,
@@ -342,14 +348,15 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
     };
     let path = text[start..].trim_end();
     let rooted = path.starts_with(['/', '$']) || split_scheme(path).is_some();
-    let plain = !path.contains([' ', '\n', '\t', ',', '\'', '"', ';', '\\']);
-    if !rooted || !plain || !path.contains('/') {
+    let is_other =
+        |byte: u8| matches!(byte, b' ' | b'\n' | b'\t' | b',' | b'\'' | b'"' | b';' | b'\\');
+    if !rooted || !path.contains('/') || path.bytes().any(is_other) {
         return Vec::new();
     }
     let (mut found, mut at, mut before) = (Vec::new(), start, "");
     for part in path.split('/') {
-        let literal = !part.contains(['$', '{', '}', '*', '?', '[', '@', '#', '%', '=', ':']);
-        if literal && !part.is_empty() && !before.is_empty() {
+        let is_sign = |byte: u8| b"${}*?[@#%=:".contains(&byte);
+        if !part.is_empty() && !before.is_empty() && !part.bytes().any(is_sign) {
             found.push((before, part, at));
         }
         at += part.len() + 1;

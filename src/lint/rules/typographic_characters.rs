@@ -22,6 +22,9 @@ const WORDS: [&str; 6] = ["message", "description", "body", "subject", "name", "
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let whole = facts.tree.text();
+    if whole.is_ascii() {
+        return;
+    }
     blanks(facts, out);
     // Most definitions hold none of these signs, all of which begin with the same bytes.
     let begin = &"\u{2013}".as_bytes()[..2];
@@ -64,7 +67,8 @@ const BLANKS: [char; 4] = ['\u{a0}', '\u{2007}', '\u{202f}', '\u{200b}'];
 fn blanks(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     const VALUES: [&str; 9] =
         ["app-path", "arg", "argument", "exec", "file", "jar", "param", "script", "value"];
-    if !facts.tree.text().contains(BLANKS) {
+    let whole = facts.tree.text();
+    if !BLANKS.iter().any(|blank| whole.contains(*blank)) {
         return;
     }
     for (element, text) in facts.texts().iter().filter(|(e, _)| VALUES.contains(&e.name())) {

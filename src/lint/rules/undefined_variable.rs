@@ -185,20 +185,26 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut patience = MOST_COMPARED;
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
-        let given: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        let common = read.intersection(&given).count();
+        let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let common = read.iter().filter(|name| given.contains(*name)).count();
+        if common < 2 {
+            continue;
+        }
         let lacking: Vec<&str> = read
-            .difference(&given)
+            .iter()
             .copied()
+            .filter(|name| !given.contains(name))
             .filter(|name| name.len() > 4 && !has_default(facts, name) && !is_given(facts, name))
             .filter(|name| !told.contains(name))
             .collect();
-        if common < 2 || lacking.len() > common || patience < lacking.len() * given.len() {
+        if lacking.is_empty() || lacking.len() > common || patience < lacking.len() * given.len() {
             continue;
         }
         patience -= lacking.len() * given.len();
+        let others: BTreeSet<&str> =
+            given.iter().copied().filter(|name| !read.contains(name)).collect();
         for name in lacking {
-            let near = nearest(name, given.difference(&read).copied()).filter(|near| {
+            let near = nearest(name, others.iter().copied()).filter(|near| {
                 within(near, name, if name.len() < 8 { 1 } else { 2 }).is_some()
                     && letters(near) != letters(name)
                     && !is_plural(near, name)
@@ -368,7 +374,7 @@ fn slip(place: &Read, near: &str, message: String) -> Diagnostic {
 
 /// Names that are read once and are nearly one that the definition reads again and again: whoever starts it gives that one.
 fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: HashMap<&str, usize> = HashMap::default();
     for read in &facts.reads {
         *counts.entry(read.name.as_str()).or_default() += 1;
     }
@@ -379,7 +385,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         near.get(name).copied().unwrap_or_default().saturating_sub(own)
     };
     let files = facts.property_files().iter().chain(facts.near_files());
-    let given: BTreeSet<&str> = files
+    let given: HashSet<&str> = files
         .filter(|(_, entries)| {
             let common = entries.iter().filter(|entry| counts.contains_key(entry.name.as_str()));
             common.count() > 1
@@ -433,19 +439,18 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 /// Names that are read once, and nowhere near, with a slip in a word that names are made of.
 fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: HashMap<&str, usize> = HashMap::default();
     for read in &facts.reads {
         *counts.entry(read.name.as_str()).or_default() += 1;
     }
-    let files = || facts.property_files().iter().chain(facts.near_files());
+    let given: LazyCell<HashSet<&str>, _> = LazyCell::new(|| {
+        let files = facts.property_files().iter().chain(facts.near_files());
+        files.flat_map(|(_, entries)| entries).map(|entry| entry.name.as_str()).collect()
+    });
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
         let near = facts.submission.near.read.get(name).copied().unwrap_or_default();
-        let is_known = || {
-            has_default(facts, name)
-                || is_given(facts, name)
-                || files().any(|(_, entries)| entries.iter().any(|entry| entry.name == name))
-        };
+        let is_known = || has_default(facts, name) || is_given(facts, name) || given.contains(name);
         if counts.get(name) != Some(&1) || near > 1 || is_known() {
             continue;
         }
@@ -477,9 +482,14 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
     };
     // What is called as a property of Hadoop with other signs between its words.
     let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
-    let blocks = || facts.named(&["configuration"]).into_iter().chain(credentials(facts));
-    for configuration in of_values.then(blocks).into_iter().flatten() {
-        for property in &block(configuration) {
+    let credentials: Vec<Vec<_>> = match of_values {
+        true => credentials(facts).into_iter().map(block).collect(),
+        false => Vec::new(),
+    };
+    let configurations = facts.configurations().iter().filter(|_| of_values);
+    let blocks = configurations.map(|configuration| facts.block(*configuration));
+    for block in blocks.chain(credentials.iter().map(Vec::as_slice)) {
+        for property in block {
             let Some(value) = &property.value else { continue };
             let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
             let Some(held) = held.filter(|held| held.len() > 11 && is_lone(held)) else { continue };
@@ -594,8 +604,9 @@ fn functions(
 /// Names with a dot, which the server cannot read, that are a given one but for that.
 fn dotted(facts: &Facts<'_>, all: &[Start<'_>], out: &mut Vec<Diagnostic>) {
     let plain = |name: &str| name.replace(['.', '-', '_'], "").to_ascii_lowercase();
-    let given: BTreeMap<String, &str> =
-        all.iter().flat_map(|start| start.names()).map(|name| (plain(name), name)).collect();
+    let given: LazyCell<BTreeMap<String, &str>, _> = LazyCell::new(|| {
+        all.iter().flat_map(|start| start.names()).map(|name| (plain(name), name)).collect()
+    });
     for place in facts.reads.iter().filter(|read| read.how == How::Dotted) {
         let near = given.get(&plain(&place.name)).filter(|near| !near.contains('.'));
         if let Some(near) = near.filter(|_| !is_given(facts, &place.name)) {

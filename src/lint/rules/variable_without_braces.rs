@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{operations, starts};
-use crate::lint::reads::expressions;
+use crate::lint::reads::each_expression;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use foldhash::HashSet;
@@ -192,9 +192,11 @@ fn half_open(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) -> HashSet<Span> {
         let is_attribute = element.name() == "description";
         !is_attribute && memchr::memchr2(b'{', b'}', text.text.as_bytes()).is_some()
     });
+    let mut inside = Vec::new();
     for (element, text) in signed {
         let plain = text.text.as_ref();
-        let inside = expressions(plain);
+        inside.clear();
+        inside.extend(each_expression(plain));
         variables += inside.len();
         if element.elements().next().is_some() && element.parent().is_some() || plain.len() > 4_000
         {
@@ -266,7 +268,7 @@ fn forgotten(
     of_path: bool,
     named: &dyn Fn(&str, bool) -> bool,
 ) -> Option<(std::ops::Range<usize>, String)> {
-    let expressions = expressions(text);
+    let expressions: Vec<_> = each_expression(text).collect();
     let inside = |at: usize| expressions.iter().any(|range| range.contains(&at));
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     for at in memchr::memchr2_iter(b'$', b'{', text.as_bytes()).filter(|at| !inside(*at)) {
