@@ -284,7 +284,8 @@ pub const ELEMENTS: &[Row] = &[
         &["fs"],
         "delete",
         Carried(
-            "done, with globs; `skip-trash=\"false\"` moves to the trash; partitions or the table of an `hcat:` URI are dropped",
+            "done, with globs; `skip-trash=\"false\"` moves to the trash of a cluster, and in a folder of this machine, which has none, \
+             deletes as well; partitions or the table of an `hcat:` URI are dropped",
         ),
     ),
     of(&["fs"], "mkdir", Carried("done")),
