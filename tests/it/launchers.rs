@@ -27,19 +27,22 @@ fn workflow(seconds: &str) -> String {
     )
 }
 
-/// Launchers of a store by their numbers: those that wait, and those that have a program.
-fn launchers(store: &Path) -> (Vec<String>, Vec<String>) {
+/// Launchers of a store by their numbers: those that wait, and those that have a program, which their attempts name.
+fn launchers(folder: &Path) -> (Vec<String>, Vec<String>) {
+    let attempts = fs::read_dir(folder.join(".ankus/jobs/j")).into_iter().flatten();
+    let named: Vec<String> = attempts
+        .filter_map(|attempt| fs::read_to_string(attempt.ok()?.path().join("started")).ok())
+        .collect();
     let (mut waiting, mut working) = (Vec::new(), Vec::new());
     for entry in fs::read_dir("/proc").expect("processes").filter_map(Result::ok) {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
-        if !line.contains("__launch") || !line.contains(&*store.to_string_lossy()) {
+        if !line.contains("__launch") || !line.contains(&*folder.to_string_lossy()) {
             continue;
         }
         let pid = entry.file_name().to_string_lossy().into_owned();
-        let is_parent = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
-            .is_ok_and(|children| !children.trim().is_empty());
-        if is_parent { working.push(pid) } else { waiting.push(pid) }
+        let has_program = named.iter().any(|started| started.contains(&format!("\"pid\":{pid},")));
+        if has_program { working.push(pid) } else { waiting.push(pid) }
     }
     (waiting, working)
 }
@@ -73,24 +76,30 @@ fn a_program_finds_a_launcher_that_waits() {
 #[test]
 fn a_launcher_that_waits_may_be_killed_and_ends_with_ankus() {
     let folder = tempfile::tempdir().expect("a folder");
-    let files = [("app/workflow.xml", workflow("3")), ("app/say.sh", SAY.to_owned())];
-    let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
-    application(folder.path(), &files);
+    let holds = "#!/bin/sh\nuntil [ -e \"$ANKUS_FILE_ROOT/$ANKUS_NODE\" ]; do sleep 0.1; done\n";
+    let workflow = workflow("0");
+    application(folder.path(), &[("app/workflow.xml", workflow.as_str()), ("app/say.sh", holds)]);
+    let let_go = |node: &str| {
+        let root = folder.path().join(".ankus/root");
+        fs::create_dir_all(&root).expect("a folder");
+        fs::write(root.join(node), "").expect("a file");
+    };
     let mut run = ankus(folder.path(), &["run", "app", "--id", "j"]);
     let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
-    let two = || matches!(launchers(folder.path()), (waiting, working) if (waiting.len(), working.len()) == (1, 1));
-    until("one works and one waits", two);
+    let begun = |node: &str| folder.path().join(format!(".ankus/jobs/j/{node}-0-1/child")).exists();
+    let one_waits = || launchers(folder.path()).0.len() == 1;
+    until("a program runs and a launcher waits", || begun("a") && one_waits());
     let (waiting, _) = launchers(folder.path());
     let killed = Command::new("kill").args(["-9", &waiting[0]]).status();
     assert!(killed.expect("a command").success());
-    let begun = |node: &str| folder.path().join(format!(".ankus/jobs/j/{node}-0-1/child")).exists();
-    until("the next program has begun", || begun("b"));
-    until("one works and one waits again", two);
+    let_go("a");
+    until("the next one runs and a launcher waits", || begun("b") && one_waits());
     run.kill().expect("it runs");
     run.wait().expect("it ends");
     until("the one that waits has ended", || launchers(folder.path()).0.is_empty());
-    let (_, working) = launchers(folder.path());
-    assert_eq!(working.len(), 1, "the program goes on");
+    assert_eq!(launchers(folder.path()).1.len(), 1, "the program goes on");
+    let_go("b");
+    let_go("c");
     let resumed = ankus(folder.path(), &["run", "--resume", "j"]).output().expect("it runs");
     assert_eq!(resumed.status.code(), Some(0), "{}", text(&resumed));
     let attempts = fs::read_dir(folder.path().join(".ankus/jobs/j")).expect("attempts");

@@ -4,7 +4,8 @@
 //! process of its own session that starts it, keeps its output and leaves its exit status behind in the folder. Killing
 //! ankus does not affect it; a later check of the folder finds it still [running](State::Running) or
 //! [ended](State::Ended), and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and
-//! the folder; what it does then is in [`launch`], and so is how a child of it becomes the program.
+//! the folder, or with [`NEXT`] before it is known which folder that will be; what it does then is in [`launch`], and so is how
+//! a child of it becomes the program.
 //!
 //! The interface for starting programs is [`Launchers`]: start, fate, stop. A program is identified by its process
 //! group and session together with the moment its first process began, and by the folder's name in its environment
