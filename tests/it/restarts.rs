@@ -278,6 +278,62 @@ fn suspensions_make_no_room_for_more_than_may_run() {
     world.each_once(3);
 }
 
+/// By its properties a workflow may claim to be that of any action or a part of any workflow; what is done to it happens to it alone.
+#[test]
+fn a_workflow_that_claims_a_parent_suspends_nothing_there() {
+    let app = coordinator("c", 1, 1, "");
+    let mut world = World::new(&[(".ankus/root/apps/c/coordinator.xml", &app)]);
+    let id = world.starts("coord", "c");
+    world.waits(&id, &[(1, "RUNNING")]);
+    let own = world.server().json(&format!("v2/job/{id}@1?show=info"))["externalId"].clone();
+    let own = own.as_str().expect("the action has a workflow").to_owned();
+    let mut claiming = Vec::new();
+    for parent in [format!("{id}@1"), own.clone()] {
+        let path = world.path().display().to_string();
+        let properties = [
+            ("user.name", "ana"),
+            ("place", &path),
+            ("at", "claimed"),
+            ("oozie.wf.application.path", "/apps/waiting"),
+            ("oozie.wf.parent.id", &parent),
+        ];
+        let body: String = properties
+            .iter()
+            .map(|(name, value)| {
+                format!("<property><name>{name}</name><value>{value}</value></property>")
+            })
+            .collect();
+        let xml = "content-type: application/xml\r\n";
+        let body = format!("<configuration>{body}</configuration>");
+        let made = world.server().ask("POST", "v2/jobs?action=start", xml, &body);
+        let made: Value = serde_json::from_str(&made.body).expect("JSON");
+        let claimed = made["id"].as_str().expect("an id").to_owned();
+        world.server().waits(&claimed, "RUNNING");
+        world.put(&format!("v2/job/{claimed}?action=suspend"));
+        world.server().waits(&claimed, "SUSPENDED");
+        claiming.push(claimed);
+    }
+    // What is told late is told before this server begins anew.
+    world.restarts();
+    for claimed in &claiming {
+        world.server().waits(claimed, "SUSPENDED");
+    }
+    assert_eq!(world.actions(&id), [(1, "RUNNING".to_owned())]);
+    world.server().waits(&own, "RUNNING");
+    // The workflow of the action is listened to.
+    world.put(&format!("v2/job/{own}?action=suspend"));
+    world.waits(&id, &[(1, "SUSPENDED")]);
+    for workflow in claiming.iter().chain([&own]) {
+        world.put(&format!("v2/job/{workflow}?action=resume"));
+    }
+    world.waits(&id, &[(1, "RUNNING")]);
+    world.touch("go");
+    world.waits(&id, &[(1, "SUCCEEDED")]);
+    for claimed in &claiming {
+        world.server().waits(claimed, "SUCCEEDED");
+    }
+}
+
 #[test]
 fn an_action_times_out_while_nobody_runs_it_or_after_a_crash() {
     let data = "<datasets><dataset name='d' frequency='${coord:days(1)}' initial-instance='2020-01-01T00:00Z' timezone='UTC'><uri-template>/data/${YEAR}${MONTH}${DAY}</uri-template></dataset></datasets><input-events><data-in name='in' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events>";
