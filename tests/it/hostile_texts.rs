@@ -84,27 +84,31 @@ fn fault(attack: &Attack) -> Option<String> {
     if attack.size < 1_000 {
         return fault_of_end(&check(attack, attack.size));
     }
-    let mut size = attack.size / PART;
-    let mut half = check(attack, size / 2);
-    let mut fault = fault_of_end(&half);
+    let size = attack.size / PART;
+    let half = check(attack, size / 2);
+    let fault = fault_of_end(&half);
     // What takes the square of its size takes four times as much for the whole.
     if fault.is_some() || half.time * 4 < LITTLE {
         return fault;
     }
-    let whole = if half.time < LITTLE {
-        check(attack, size)
-    } else {
-        size /= 2;
-        std::mem::replace(&mut half, check(attack, size / 2))
-    };
-    fault = fault_of_end(&whole);
-    if fault.is_some() || whole.time < LITTLE {
-        return fault;
+    // What grows with its size up to the half is taken to go on so; what does not may have come to its bound there.
+    if half.time >= LITTLE && too_much(&half, &check(attack, size / 4)).is_none() {
+        return None;
     }
-    let growth = whole.time.as_secs_f64() / half.time.as_secs_f64().max(0.01);
-    (growth > GROWTH).then(|| {
-        format!("{:?} for {size}, {:?} for half of it: {growth:.1} times", whole.time, half.time)
+    let whole = check(attack, size);
+    fault_of_end(&whole).or_else(|| {
+        let growth = too_much(&whole, &half).filter(|_| whole.time >= LITTLE)?;
+        Some(format!(
+            "{:?} for {size}, {:?} for half of it: {growth:.1} times",
+            whole.time, half.time
+        ))
     })
+}
+
+/// How many times as long something took as its half, if that is too much.
+fn too_much(whole: &Checked, half: &Checked) -> Option<f64> {
+    let growth = whole.time.as_secs_f64() / half.time.as_secs_f64().max(0.01);
+    (growth > GROWTH).then_some(growth)
 }
 
 #[test]
