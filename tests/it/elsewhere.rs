@@ -284,18 +284,24 @@ pub(crate) fn serve(
             let (mut line, mut length) = (String::new(), 0);
             let _ = reader.read_line(&mut line);
             let request = line.trim().to_owned();
-            loop {
+            let is_whole = loop {
                 line.clear();
-                if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
-                    break;
+                if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                    break false;
+                }
+                if line.trim().is_empty() {
+                    break true;
                 }
                 let lower = line.to_ascii_lowercase();
                 if let Some(value) = lower.strip_prefix("content-length:") {
                     length = value.trim().parse().unwrap_or(0);
                 }
-            }
+            };
             let mut body = vec![0; length];
-            let _ = reader.read_exact(&mut body);
+            // A client that is killed may have sent a part of its request.
+            if !is_whole || reader.read_exact(&mut body).is_err() {
+                continue;
+            }
             let (status, answer) = answer(&request, &String::from_utf8_lossy(&body));
             let head = format!(
                 "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
