@@ -225,6 +225,34 @@ fn state_machines_end_alike() {
     assert!(agree == of && of >= 13, "{agree} of {of}");
 }
 
+/// Where an action fails because its expression is lost, what its error transition leads to is told by the report.
+#[test]
+fn handlers_of_lost_expressions_are_told() {
+    let Some(python) = moto() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = r#"<workflow-app name="told" xmlns="uri:oozie:workflow:0.5"><start to="count"/>
+  <action name="count"><shell xmlns="uri:oozie:shell-action:0.3"><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec><capture-output/></shell>
+    <ok to="use"/><error to="fail"/></action>
+  <action name="use"><shell xmlns="uri:oozie:shell-action:0.3"><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>b.sh</exec>
+    <argument>${wf:actionData('count')['n']}</argument></shell><ok to="end"/><error to="mend"/></action>
+  <action name="mend"><shell xmlns="uri:oozie:shell-action:0.3"><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>c.sh</exec></shell>
+    <ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>m</message></kill><end name="end"/></workflow-app>"#;
+    written(folder.path(), "workflow.xml", text);
+    let report = folder.path().join("r.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    command.args(["convert", "--isolated", "--allow", "*", "--to", "step-functions", "--prove"]);
+    command.arg("--python").arg(&python).arg(folder.path()).arg("--report").arg(&report);
+    let output = command.output().expect("the binary is built");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    let report = std::fs::read_to_string(report).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let differs = &report["applications"][0]["replay"]["differs"];
+    let fails = "`use` is ERROR, and an expression of the task failed";
+    assert!(differs.to_string().contains(fails), "{differs}");
+}
+
 /// `--report` has the figures of `--prove`.
 #[test]
 fn reports_say_what_was_played() {

@@ -154,6 +154,9 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
         Some(error) => format!(": {error}"),
         None => String::new(),
     };
+    let unread: Vec<&str> =
+        answer["unread"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_unread = |name: &str| unread.contains(&&*dag_id(name));
     let mut ran = BTreeSet::new();
     for node in &trial.played.seen.nodes {
         let name = &node.name;
@@ -177,6 +180,11 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
         let is_stopped = going_on.contains(name) && !matches!(&*found, "success" | "failed");
         if found != expected && !is_stopped {
             let what = format!("`{name}` is {}, and the task {found}{}", node.status, why(name));
+            differs.push(of_node(name, what));
+        }
+        // It takes no error transition then.
+        if node.status == "ERROR" && is_unread(name) {
+            let what = format!("`{name}` is ERROR, and an expression of the task failed");
             differs.push(of_node(name, what));
         }
     }

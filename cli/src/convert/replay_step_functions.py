@@ -70,6 +70,7 @@ class Scene:
     scenario: ClassVar[dict[str, Any]] = {}
     states: ClassVar[dict[str, str]] = {}
     found: ClassVar[dict[str, list[str]]] = {}
+    unread: ClassVar[set[str]] = set()
     began: ClassVar[str | None] = None
 
 
@@ -120,6 +121,7 @@ class Stubbed(state_task_service.StateTaskService):
         try:
             arguments = self._eval_parameters(env=env)
         except bridge.JSONataException as error:
+            Scene.unread.add(name)
             # The interpreter has another name for it than AWS.
             self._fail(env, Error.StatesQueryEvaluationError, str(error.details))
         if self.name.startswith(WAITS):
@@ -191,6 +193,7 @@ def played(
 ) -> dict[str, Any]:
     """One scenario."""
     Scene.scenario, Scene.states, Scene.found = scenario, {}, {}
+    Scene.unread = set()
     text = client.describe_state_machine(stateMachineArn=machine)["definition"]
     given = {name: "a secret" for name in NEEDED.findall(text) if SECRET.search(name)}
     for known in ("conf", "secrets", "changes"):
@@ -229,6 +232,7 @@ def played(
         "order": order,
         "messages": [run["cause"]] if run.get("cause") else [],
         "found": Scene.found,
+        "unread": sorted(Scene.unread),
         "errors": {"execution": f"{run.get('error')}: {run.get('cause')}"[:400]},
     }
 
