@@ -344,7 +344,7 @@ pub(crate) fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<Strin
         "30 4 * * 2-6",
         "0 0 1 * ?",
     ];
-    let zones = ["UTC", "America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata"];
+    let zones = ["UTC", "America/Los_Angeles", "Europe/Berlin", "IST"];
     let starts =
         ["2025-10-31T00:00Z", "2026-01-31T10:30Z", "2026-03-05T01:17Z", "2026-02-28T23:59Z"];
     let mut expected = BTreeMap::new();
@@ -518,4 +518,36 @@ pub(crate) fn texts_below(folder: &Path) -> Vec<String> {
         }
     }
     texts
+}
+
+/// Old names of Java are those of the database that they stand for; what has a fixed offset and no name is computed in UTC.
+#[test]
+fn zones_have_names_that_python_knows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, zone, frequency) in [
+        ("old", "IST", "days"),
+        ("fixed", "GMT+05:30", "days"),
+        ("hours", "GMT+0530", "hours"),
+        ("months", "GMT+0530", "months"),
+    ] {
+        let text = format!(
+            "<coordinator-app name='{name}' frequency='${{coord:{frequency}(1)}}' start='2026-01-01T00:00Z' end='2026-02-20T00:00Z' timezone='{zone}' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/x</app-path></workflow></action></coordinator-app>"
+        );
+        written(folder.path(), &format!("{name}/coordinator.xml"), &text);
+    }
+    let (apps, out) = (shown(folder.path()), folder.path().join("out"));
+    let (_, lost, _) = convert(&[&apps, "-o", &shown(&out)]);
+    let schedule = |name: &str| {
+        let text = std::fs::read_to_string(out.join(format!("dags/{name}.py"))).expect("a DAG");
+        let line = text.lines().find(|line| line.contains("schedule=")).expect("a schedule");
+        line.trim().to_owned()
+    };
+    let cron = |cron: &str, zone: &str| {
+        format!("schedule=CronTriggerTimetable(\"{cron}\", timezone=\"{zone}\"),")
+    };
+    assert_eq!(schedule("old"), cron("30 5 * * *", "Asia/Kolkata"));
+    assert_eq!(schedule("fixed"), cron("0 0 * * *", "UTC"));
+    assert_eq!(schedule("hours"), cron("0 * * * *", "UTC"));
+    assert_eq!(schedule("months"), "schedule=None,");
+    assert!(lost.contains("are lost: Python has no zone for `GMT+05:30`"), "{lost}");
 }

@@ -2,7 +2,7 @@
 
 use super::expression::{Part, Text};
 use super::python::{Value, identifier, quoted};
-use super::schedule::{pendulum, period, timetable, written, zone_of};
+use super::schedule::{is_as_in_utc, pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, Version, dag_id};
 use crate::carry::joined::Writer;
 use crate::carry::ledger::Outcome;
@@ -564,7 +564,10 @@ pub(in crate::carry) fn dataset(
     }
     let initial: Instant = definition.schedule.processing.parse(&data.initial_instance).ok()?;
     let zone = ankus_lang::time::Zone::from_id(&data.timezone).ok()?;
-    let zone = zone_of(&zone).ok()?;
+    let zone = match is_as_in_utc(&zone, data.unit, data.end_of) {
+        true => "UTC".to_owned(),
+        false => zone_of(&zone).ok()?,
+    };
     let mut given = vec![
         ("uri".to_owned(), Value::text(&data.uri_template)),
         ("every".to_owned(), Value::code(data.frequency.to_string())),

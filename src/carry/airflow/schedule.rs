@@ -31,7 +31,11 @@ pub fn timetable(definition: &Definition, wants_own: bool) -> Result<Timetable, 
             Ok(Timetable { is_own: wants_own, ..found })
         }
         Frequency::Every { count, unit, end_of } => {
-            let zone = zone_of(&schedule.zone)?;
+            let is_as_in_utc = is_as_in_utc(&schedule.zone, *unit, *end_of);
+            let zone = match is_as_in_utc {
+                true => "UTC".to_owned(),
+                false => zone_of(&schedule.zone)?,
+            };
             let usual = usual(schedule, *count, *unit, *end_of, first).filter(|_| !wants_own);
             if let Some((cron, in_zone)) = usual {
                 let zone = if in_zone { zone } else { "UTC".to_owned() };
@@ -114,32 +118,20 @@ pub fn zone_of(zone: &Zone) -> Result<String, String> {
     if zone.is_fixed() && zone.offset_seconds(Instant(0)) == 0 {
         return Ok("UTC".to_owned());
     }
-    // Java's abbreviations that follow daylight saving; the others are fixed.
-    const SHORT: [(&str, &str); 8] = [
-        ("PST", "America/Los_Angeles"),
-        ("CST", "America/Chicago"),
-        ("AST", "America/Anchorage"),
-        ("CNT", "America/St_Johns"),
-        ("ECT", "Europe/Paris"),
-        ("AET", "Australia/Sydney"),
-        ("BET", "America/Sao_Paulo"),
-        ("ART", "Africa/Cairo"),
-    ];
-    let id = zone.id();
-    if let Some((_, name)) = SHORT.iter().find(|(short, _)| *short == id) {
-        return Ok((*name).to_owned());
+    let seconds = zone.offset_seconds(Instant(0));
+    if zone.is_fixed() && seconds % 3600 == 0 {
+        // The signs of these names are the other way round.
+        return Ok(format!("Etc/GMT{:+}", -seconds / 3600));
     }
-    if zone.is_fixed() {
-        let seconds = zone.offset_seconds(Instant(0));
-        if seconds % 3600 == 0 {
-            // The signs of these names are the other way round.
-            return Ok(format!("Etc/GMT{:+}", -seconds / 3600));
-        }
-        if !id.contains('/') {
-            return Err(format!("Python has no zone for `{id}`"));
-        }
-    }
-    Ok(id.to_owned())
+    let name = zone.database_name().map(str::to_owned);
+    name.ok_or_else(|| format!("Python has no zone for `{}`", zone.id()))
+}
+
+/// Whether steps of a unit in a zone are the same in UTC: those of a fixed length, where clocks never change.
+pub(super) fn is_as_in_utc(zone: &Zone, unit: Unit, end_of: EndOf) -> bool {
+    zone.is_fixed()
+        && end_of == EndOf::None
+        && matches!(unit, Unit::Minute | Unit::Hour | Unit::Day)
 }
 
 /// A cron expression that gives the same instants, and whether it is one of the coordinator's zone.
@@ -150,8 +142,10 @@ pub(in crate::carry) fn usual(
     end_of: EndOf,
     first: Instant,
 ) -> Option<(String, bool)> {
-    let zone = &schedule.zone;
-    let [_, _, _, hour, minute] = parts(first, &Zone::utc());
+    let utc = Zone::utc();
+    let is_as_in_utc = is_as_in_utc(&schedule.zone, unit, end_of);
+    let zone = if is_as_in_utc { &utc } else { &schedule.zone };
+    let [_, _, _, hour, minute] = parts(first, &utc);
     if unit == Unit::Minute || unit == Unit::Hour {
         let minutes = if unit == Unit::Hour { count.checked_mul(60)? } else { count };
         if minutes > 0 && 60 % minutes == 0 {
@@ -192,7 +186,7 @@ pub(in crate::carry) fn usual(
         }
         _ => return None,
     };
-    Some((cron, true))
+    Some((cron, !is_as_in_utc))
 }
 
 fn stepped(from: i64, step: i64, last: i64) -> String {

@@ -121,6 +121,15 @@ impl Zone {
         &self.id
     }
 
+    /// Its name in the IANA database: what an old three-letter name stands for; none for an offset (`GMT+05:30`).
+    pub fn database_name(&self) -> Option<&str> {
+        let old = OLD_NAMES.iter().find(|(name, _)| *name == &*self.id);
+        let name = old.map_or(&*self.id, |(_, meaning)| meaning);
+        let is_offset = |text: &str| text.starts_with(['+', '-']);
+        let is_name = !is_offset(name) && !name.strip_prefix("GMT").is_some_and(is_offset);
+        is_name.then_some(name)
+    }
+
     /// Whether clocks never change.
     pub fn is_fixed(&self) -> bool {
         matches!(self.rules, Rules::Fixed(_))
