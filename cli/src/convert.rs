@@ -15,8 +15,8 @@ use ankus::carry::airflow::bundle::{Member, bundle};
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
 use ankus::carry::{
-    self, Conversion, Outcome, Output, Target, Unscheduled, argo, databricks, prefect, report,
-    step_functions,
+    self, Conversion, Outcome, Output, Target, Unscheduled, argo, databricks, is_or_holds, prefect,
+    report, step_functions,
 };
 use ankus::check::{self, FileKind};
 use ankus::edit;
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// Report what became of every element and attribute: `FILE.html`, `.json` or `.md`. Repeatable.
     #[arg(long, value_name = "FILE", value_parser = report_file)]
     report: Vec<PathBuf>,
-    /// A construct that may be lost, as the report names it, or `*`. Repeatable.
+    /// A construct that may be lost with its parts, as the report names it, or `*`. Repeatable.
     #[arg(long, value_name = "CONSTRUCT")]
     allow: Vec<String>,
     /// Print the changes to the output, without making them.
@@ -234,12 +234,11 @@ fn tell(
 ) -> miette::Result<usize> {
     let mut lost = 0;
     for conversion in conversions {
-        for (path, entry) in conversion.lost(allowed) {
-            lost += 1;
-            let place = format!("{path}:{}", entry.line);
-            shell.line(format!("{place}: `{}` is lost: {}", entry.construct, entry.reason))?;
-            if !entry.remedy.is_empty() {
-                shell.line(format!("    {}", entry.remedy))?;
+        for group in report::groups(conversion.lost(allowed)) {
+            lost += group.count;
+            shell.line(format!("{}: {}: {}", group.place(), lost_words(&group), group.reason))?;
+            if !group.remedy.is_empty() {
+                shell.line(format!("    {}", group.remedy))?;
             }
         }
     }
@@ -248,7 +247,8 @@ fn tell(
         .flat_map(|one| one.lost(&[]))
         .map(|(_, entry)| entry.construct.as_str())
         .collect();
-    for name in allowed.iter().filter(|name| *name != "*" && !known.contains(name.as_str())) {
+    let is_lost = |name: &str| known.iter().any(|construct| is_or_holds(name, construct));
+    for name in allowed.iter().filter(|name| *name != "*" && !is_lost(name)) {
         let near = ankus::diag::nearest(name, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         shell.say(format!("--allow {name}: nothing of that name is lost{near}"));
@@ -262,6 +262,28 @@ fn tell(
         of(Outcome::None),
     ));
     Ok(lost)
+}
+
+/// What is lost together, in words: "`a` is lost with its parts, also in line 7".
+fn lost_words(group: &report::Group<'_>) -> String {
+    /// More constructs than these are only counted.
+    const MOST: usize = 4;
+    let names: Vec<String> =
+        group.constructs.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let names = match (&names[..], group.constructs.len() - names.len()) {
+        ([most @ .., last], 0) if !most.is_empty() => format!("{} and {last}", most.join(", ")),
+        (names, 0) => names.concat(),
+        (names, more) => format!("{} and {more} more", names.join(", ")),
+    };
+    let is_one = group.constructs.len() == 1;
+    let are = if is_one { "is" } else { "are" };
+    let parts = match (group.has_parts, is_one) {
+        (false, _) => "",
+        (true, true) => " with its parts",
+        (true, false) => " with their parts",
+    };
+    let also = group.other_lines().map_or(String::new(), |lines| format!(", also in {lines}"));
+    format!("{names} {are} lost{parts}{also}")
 }
 
 /// Stable over time and machines, and no more than a sign that a file was edited.

@@ -185,14 +185,20 @@ impl Conversion {
         self.entries.iter().filter(|(_, entry)| entry.outcome == outcome).count()
     }
 
-    /// What is lost, but for the constructs that are allowed to be; `*` allows all.
+    /// What is lost, but for the constructs that are allowed to be, with their parts; `*` allows all.
     pub fn lost<'a>(&'a self, allowed: &'a [String]) -> impl Iterator<Item = &'a (String, Entry)> {
         self.entries.iter().filter(move |(_, entry)| {
             entry.outcome == Outcome::None
                 && entry.reason != ledger::PARTS
-                && !allowed.iter().any(|name| name == "*" || *name == entry.construct)
+                && !allowed.iter().any(|name| name == "*" || is_or_holds(name, &entry.construct))
         })
     }
+}
+
+/// Whether a construct is the named one, or lies in it.
+pub fn is_or_holds(name: &str, construct: &str) -> bool {
+    let rest = construct.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The path of a URI.

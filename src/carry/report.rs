@@ -1,7 +1,7 @@
 //! What became of each construct, and of the scenarios that both sides played, as JSON, Markdown or a page.
 
 use super::ledger::PARTS;
-use super::{Conversion, Outcome};
+use super::{Conversion, Entry, Outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -185,29 +185,115 @@ pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
     format!("{all:#}\n")
 }
 
-/// One line of a list of losses: what, where, why, and what to do.
-struct Row<'a> {
-    outcome: &'static str,
-    construct: &'a str,
-    place: String,
-    reason: &'a str,
-    remedy: &'a str,
+/// Entries of one file with one outcome, one reason and one remedy, which are told together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// What became of them.
+    pub outcome: Outcome,
+    /// What differs, or why they are lost.
+    pub reason: &'a str,
+    /// What to do about it.
+    pub remedy: &'a str,
+    /// Constructs that lie in no other of the group, each once.
+    pub constructs: Vec<&'a str>,
+    /// Lines of these, in order.
+    pub lines: Vec<usize>,
+    /// Whether others of the group lie in them.
+    pub has_parts: bool,
+    /// How many entries there are.
+    pub count: usize,
+}
+
+impl<'a> Group<'a> {
+    fn of(path: &'a str, entries: &[&'a Entry]) -> Group<'a> {
+        let first = entries[0];
+        let (mut constructs, mut lines) = (Vec::new(), Vec::new());
+        let mut roots: Vec<&Entry> = Vec::new();
+        for entry in entries {
+            let is_in = |root: &&Entry| {
+                let rest = entry.construct.strip_prefix(&root.construct);
+                rest.is_some_and(|rest| rest.starts_with('.'))
+                    && root.span.start <= entry.span.start
+                    && entry.span.end <= root.span.end
+            };
+            if roots.last().is_some_and(is_in) {
+                continue;
+            }
+            roots.push(entry);
+            if !constructs.contains(&&*entry.construct) {
+                constructs.push(entry.construct.as_str());
+            }
+            if !lines.contains(&entry.line) {
+                lines.push(entry.line);
+            }
+        }
+        Group {
+            path,
+            outcome: first.outcome,
+            reason: &first.reason,
+            remedy: &first.remedy,
+            constructs,
+            lines,
+            has_parts: roots.len() < entries.len(),
+            count: entries.len(),
+        }
+    }
+
+    /// Where the first of them stands: `path:line`.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.path, self.lines[0])
+    }
+
+    /// The other lines, in words; nothing where there are none.
+    pub fn other_lines(&self) -> Option<String> {
+        /// More lines than these are only counted.
+        const MOST: usize = 8;
+        let others = &self.lines[1..];
+        let shown: Vec<String> = others.iter().take(MOST).map(usize::to_string).collect();
+        let word = if others.len() == 1 { "line" } else { "lines" };
+        match (&shown[..], others.len().saturating_sub(MOST)) {
+            ([], _) => None,
+            ([one], 0) => Some(format!("{word} {one}")),
+            ([most @ .., last], 0) => Some(format!("{word} {} and {last}", most.join(", "))),
+            (most, more) => Some(format!("{word} {} and {more} more", most.join(", "))),
+        }
+    }
+}
+
+/// Entries, those of one file, outcome, reason and remedy together, in the order of the first of each.
+pub fn groups<'a>(entries: impl Iterator<Item = &'a (String, Entry)>) -> Vec<Group<'a>> {
+    type Key<'a> = (&'a str, Outcome, &'a str, &'a str);
+    let mut order: Vec<Key<'a>> = Vec::new();
+    let mut found: BTreeMap<Key<'a>, Vec<&'a Entry>> = BTreeMap::new();
+    for (path, entry) in entries {
+        let key = (path.as_str(), entry.outcome, entry.reason.as_str(), entry.remedy.as_str());
+        found.entry(key).or_insert_with(|| {
+            order.push(key);
+            Vec::new()
+        });
+        found.entry(key).and_modify(|all| all.push(entry));
+    }
+    order.iter().map(|key| Group::of(key.0, &found[key])).collect()
 }
 
 /// What is not exact, the lost first; what merely holds it is left out.
-fn rows(conversion: &Conversion) -> Vec<Row<'_>> {
-    let mut rows = Vec::new();
-    for outcome in [Outcome::None, Outcome::Approximate] {
-        let entries = conversion.entries.iter().filter(|(_, entry)| entry.outcome == outcome);
-        rows.extend(entries.filter(|(_, entry)| entry.reason != PARTS).map(|(path, entry)| Row {
-            outcome: outcome.name(),
-            construct: &entry.construct,
-            place: format!("{path}:{}", entry.line),
-            reason: &entry.reason,
-            remedy: &entry.remedy,
-        }));
-    }
-    rows
+fn rows(conversion: &Conversion) -> Vec<Group<'_>> {
+    let of = |outcome: Outcome| {
+        let entries = conversion.entries.iter();
+        groups(entries.filter(move |(_, entry)| entry.outcome == outcome && entry.reason != PARTS))
+    };
+    [Outcome::None, Outcome::Approximate].map(of).concat()
+}
+
+/// The constructs of a row between these marks, and where they stand.
+fn cells(row: &Group<'_>, open: &str, close: &str) -> (String, String) {
+    let constructs: Vec<String> =
+        row.constructs.iter().map(|name| format!("{open}{name}{close}")).collect();
+    let parts = if row.has_parts { " with its parts" } else { "" };
+    let others = row.other_lines().map_or(String::new(), |lines| format!(", {lines}"));
+    (format!("{}{parts}", constructs.join(", ")), format!("{}{others}", row.place()))
 }
 
 /// For people, in Markdown.
@@ -243,11 +329,11 @@ pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Repla
         }
         out.push_str("\n| outcome | construct | where | what differs | what to do |\n|---|---|---|---|---|\n");
         for row in rows {
+            let (constructs, places) = cells(&row, "`", "`");
             out.push_str(&format!(
-                "| {} | `{}` | {} | {} | {} |\n",
-                row.outcome,
-                row.construct,
-                cell(&row.place),
+                "| {} | {constructs} | {} | {} | {} |\n",
+                row.outcome.name(),
+                cell(&places),
                 cell(row.reason),
                 cell(row.remedy)
             ));
@@ -294,12 +380,12 @@ pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
             "<table>\n<tr><th>outcome<th>construct<th>where<th>what differs<th>what to do\n",
         );
         for row in rows(conversion) {
+            let (constructs, places) = cells(&row, "", "");
+            let outcome = row.outcome.name();
             out.push_str(&format!(
-                "<tr class=\"{}\"><td>{}<td>{}<td>{}<td>{}<td>{}\n",
-                row.outcome,
-                row.outcome,
-                safe(row.construct),
-                safe(&row.place),
+                "<tr class=\"{outcome}\"><td>{outcome}<td>{}<td>{}<td>{}<td>{}\n",
+                safe(&constructs),
+                safe(&places),
                 safe(row.reason),
                 safe(row.remedy)
             ));

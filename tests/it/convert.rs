@@ -520,6 +520,31 @@ pub(crate) fn texts_below(folder: &Path) -> Vec<String> {
     texts
 }
 
+/// What one reason explains takes one line, and `--allow` takes a construct with its parts.
+#[test]
+fn what_is_lost_for_one_reason_is_said_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = |name: &str| {
+        format!("<coordinator name='{name}'><app-path>/nowhere/{name}</app-path></coordinator>\n")
+    };
+    let bundle = format!(
+        "<bundle-app name='all' xmlns='uri:oozie:bundle:0.2'>\n{}{}{}</bundle-app>",
+        member("a"),
+        member("b"),
+        member("c")
+    );
+    written(folder.path(), "bundle.xml", &bundle);
+    let path = shown(&folder.path().join("bundle.xml"));
+    let report = shown(&folder.path().join("report.md"));
+    let (code, lost, said) = convert(&[&path, "--report", &report]);
+    let first = "bundle.xml:2: `bundle.coordinator` is lost with its parts, also in lines 3 and 4: its coordinator is not among the converted files\n";
+    assert!(code == 1 && lost.contains(first) && lost.lines().count() == 2, "{lost}");
+    assert!(said.contains("9 lost"), "{said}");
+    let (code, lost, said) =
+        convert(&[&path, "--report", &report, "--allow", "bundle.coordinator"]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+}
+
 /// Old names of Java are those of the database that they stand for; what has a fixed offset and no name is computed in UTC.
 #[test]
 fn zones_have_names_that_python_knows() {

@@ -39,7 +39,9 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[Member]) -> 
                 }
                 _ => {
                     let reason = "its coordinator is not among the converted files";
-                    ledger.whole(member.span(), Outcome::None, reason, "convert it by itself");
+                    let remedy =
+                        "give the folder of the coordinator as well, and its properties with -P";
+                    ledger.whole(member.span(), Outcome::None, reason, remedy);
                 }
             }
         }
