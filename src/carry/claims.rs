@@ -10,32 +10,130 @@ use crate::settings::secrets::{Secrets, glued_password};
 use crate::source::Span;
 use crate::syntax::xml::{Element, Tree};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// An argument that is a secret, which no text shows where the argument stands alone.
+/// A piece of a text that holds secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SecretArgument {
-    /// What stands before the secret in the argument: `-p`.
-    pub(super) before: String,
-    /// A name for the secret.
-    pub(super) name: String,
+pub(super) enum Piece {
+    /// What may be shown.
+    Shown(String),
+    /// A secret, by a name for it.
+    Secret(String),
 }
 
-/// Arguments that are secrets: because the option before them says so (`--password`), or behind `-p` of programs like mysql.
-pub(super) fn secret_arguments(
-    analysis: &Analysis,
-    secrets: &Secrets,
-) -> BTreeMap<Span, SecretArgument> {
-    let mut found: BTreeMap<Span, SecretArgument> = BTreeMap::new();
-    for (_, node, action) in analysis.flow().workflow.actions() {
+/// What is known of the secrets of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It holds none.
+    Whole,
+    /// It is cut where they stand.
+    Pieces(Vec<Piece>),
+    /// What is secret in it is left out, because of this.
+    LeftOut(&'static str),
+}
+
+/// Secrets that are written in the texts of a definition, with names for them.
+#[derive(Debug, Default)]
+pub(super) struct WrittenSecrets {
+    /// What names begin with outside of nodes.
+    owner: String,
+    nodes: Vec<(Span, String)>,
+    /// Kill nodes, whose messages everybody reads.
+    kills: Vec<Span>,
+    known: BTreeMap<Span, Vec<Piece>>,
+    /// How often each name was wanted.
+    wanted: BTreeMap<String, usize>,
+}
+
+impl WrittenSecrets {
+    /// Those of a coordinator.
+    pub(super) fn outside(owner: &str) -> WrittenSecrets {
+        WrittenSecrets { owner: owner.to_owned(), ..WrittenSecrets::default() }
+    }
+
+    /// Those of a workflow.
+    pub(super) fn of(owner: &str, analysis: &Analysis, secrets: &Secrets) -> WrittenSecrets {
+        let mut all = WrittenSecrets::outside(owner);
+        for (_, node) in analysis.flow().workflow.nodes() {
+            all.nodes.push((node.span, node.name.text.to_string()));
+            if node.shape == Shape::Kill {
+                all.kills.push(node.span);
+            }
+        }
+        arguments(analysis, secrets, &mut |span, before, name| {
+            let secret = Piece::Secret(all.name(span, name));
+            let before = (!before.is_empty()).then(|| Piece::Shown(before.to_owned()));
+            all.known.insert(span, before.into_iter().chain([secret]).collect());
+        });
+        all
+    }
+
+    /// A name that nothing else here has.
+    fn name(&mut self, span: Span, name: &str) -> String {
+        let node = self.nodes.iter().find(|(node, _)| holds(*node, span));
+        let name = format!("{}_{name}", node.map_or(&self.owner, |(_, name)| name));
+        let wanted = self.wanted.entry(name.clone()).or_default();
+        *wanted += 1;
+        if *wanted > 1 { format!("{name}_{wanted}") } else { name }
+    }
+
+    /// A text cut where secrets stand in it.
+    pub(super) fn cut(&mut self, scalar: &Scalar, secrets: &Secrets) -> Cut {
+        if let Some(pieces) = self.known.get(&scalar.span()) {
+            return Cut::Pieces(pieces.clone());
+        }
+        let text = scalar.as_str();
+        let places = secrets.places(text);
+        if places.is_empty() {
+            return Cut::Whole;
+        }
+        if self.kills.iter().any(|node| holds(*node, scalar.span())) {
+            return Cut::LeftOut("it contains a secret, which is left out of the message");
+        }
+        let is_within = |place: &Range<usize>| {
+            let (before, behind) = (&text[..place.start], &text[place.end..]);
+            let opens = before.rfind("${").is_some_and(|open| before.rfind('}') < Some(open));
+            opens || (text[..place.end].ends_with('$') && behind.starts_with('{'))
+        };
+        if places.iter().any(is_within) {
+            return Cut::LeftOut("it contains a secret within an expression, which is left out");
+        }
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for place in places {
+            let before = &text[from..place.start];
+            if !before.is_empty() {
+                pieces.push(Piece::Shown(before.to_owned()));
+            }
+            let name = named_before(&text[..place.start], secrets);
+            pieces.push(Piece::Secret(self.name(scalar.span(), name)));
+            from = place.end;
+        }
+        if from < text.len() {
+            pieces.push(Piece::Shown(text[from..].to_owned()));
+        }
+        self.known.insert(scalar.span(), pieces.clone());
+        Cut::Pieces(pieces)
+    }
+}
+
+fn holds(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// The name that stands before a secret, as in `--db-password SECRET` and `;password=SECRET`.
+fn named_before<'t>(before: &'t str, secrets: &Secrets) -> &'t str {
+    let before = before.trim_end_matches([' ', '=', ':', '"', '\'']);
+    let is_other = |c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c));
+    let word = before.rsplit(is_other).next().unwrap_or_default().trim_start_matches('-');
+    if secrets.covers(word) { word } else { "password" }
+}
+
+/// Arguments that are secrets: because the option before them says so (`--password`), or behind `-p` of programs like mysql. Each
+/// with what stands before the secret in it, and a name.
+fn arguments(analysis: &Analysis, secrets: &Secrets, add: &mut dyn FnMut(Span, &str, &str)) {
+    for (_, _, action) in analysis.flow().workflow.actions() {
         let Some(body) = action.body.as_ref() else { continue };
         let arguments = body.arguments();
-        let mut number = 1;
-        let mut add = |span: Span, before: &str, name: &str| {
-            let last = if number > 1 { format!("_{number}") } else { String::new() };
-            let name = format!("{}_{name}{last}", node.name.text);
-            found.insert(span, SecretArgument { before: before.to_owned(), name });
-            number += 1;
-        };
         for pair in arguments.windows(2) {
             let (option, value) = (pair[0].as_str(), &pair[1]);
             let name = option.trim_start_matches('-');
@@ -55,7 +153,6 @@ pub(super) fn secret_arguments(
             }
         }
     }
-    found
 }
 
 /// What an action starts by its name.

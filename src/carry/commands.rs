@@ -37,6 +37,27 @@ pub(super) fn words(line: &str) -> Vec<Word> {
     line.split(' ').map(one).collect()
 }
 
+/// The words of a text that is split at blanks; what an expression stands in may be several.
+fn words_of(text: Text) -> Vec<Word> {
+    let mut all: Vec<Text> = vec![Text::default()];
+    for part in text.parts {
+        let pieces = match &part {
+            Part::Literal(text) => text.split(char::is_whitespace).map(Text::literal).collect(),
+            Part::Value(_) => vec![Text { parts: vec![part], ..Text::default() }],
+        };
+        for (number, piece) in pieces.into_iter().enumerate() {
+            match all.last_mut() {
+                Some(open) if number == 0 => *open = std::mem::take(open).then(piece),
+                _ => all.push(piece),
+            }
+        }
+    }
+    all.retain(|word| !word.parts.is_empty());
+    let word =
+        |text: Text| if text.known().is_some() { Word::One(text) } else { Word::Split(text) };
+    all.into_iter().map(word).collect()
+}
+
 impl Command {
     /// The last command.
     pub(super) fn of(texts: Vec<Text>) -> Command {
@@ -532,10 +553,7 @@ pub(super) trait Commands {
                 out.add("sqoop");
                 let mut all = match command {
                     Some(command) => match self.split(command) {
-                        Word::Split(text) => match text.known().map(str::to_owned) {
-                            Some(known) => known.split_whitespace().map(one).collect(),
-                            None => vec![Word::Split(text)],
-                        },
+                        Word::Split(text) => words_of(text),
                         word => vec![word],
                     },
                     None => self.all(arguments),
@@ -566,8 +584,10 @@ pub(super) trait Commands {
                 }
                 self.options(body, "--conf", "spark.hadoop.", &mut out.words);
                 if let Some(opts) = spark_opts {
-                    let word = self.split(opts);
-                    out.words.push(word);
+                    match self.split(opts) {
+                        Word::Split(text) => out.words.extend(words_of(text)),
+                        word => out.words.push(word),
+                    }
                 }
                 if let Some(jar) = jar {
                     let text = self.say(jar);

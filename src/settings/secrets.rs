@@ -137,7 +137,7 @@ impl Secrets {
     }
 
     /// Where secrets stand in a text, in order and apart from one another.
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
+    pub(crate) fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let bytes = text.as_bytes();
         for (at, byte) in bytes.iter().enumerate() {

@@ -520,6 +520,38 @@ pub(crate) fn texts_below(folder: &Path) -> Vec<String> {
     texts
 }
 
+/// What is no secret of a command stays, and the secret is taken from where the target keeps them.
+#[test]
+fn a_secret_within_a_command_is_taken_from_the_target() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='load'/>
+        <action name='load'><sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>rm</job-tracker><name-node>nn</name-node>
+        <command>import --connect jdbc:x;password=hush-1 --password hush-2 --table t</command></sqoop>
+        <ok to='end'/><error to='fail'/></action><kill name='fail'><message>m</message></kill><end name='end'/></workflow-app>";
+    written(folder.path(), "w/workflow.xml", text);
+    let apps = shown(&folder.path().join("w"));
+    for (target, parts) in [
+        ("airflow", ["var.value.load_password |", "var.value.load_password_2 |"]),
+        ("prefect", ["run.secret('load_password')", "run.secret(\"load_password_2\")"]),
+        ("step-functions", ["$load_password", "$load_password_2"]),
+        ("argo", ["$(SECRET_load_password)", "$(SECRET_load_password_2)"]),
+        (
+            "databricks",
+            ["@{secret:w-secrets/load_password}", "@{secret:w-secrets/load_password_2}"],
+        ),
+    ] {
+        let out = shown(&folder.path().join(target));
+        let (code, lost, said) = convert(&[&apps, "--to", target, "-o", &out]);
+        assert_eq!((code, lost.as_str()), (0, ""), "{target}: {said}");
+        let all = texts_below(Path::new(&out)).join("\n");
+        let one_line: String = all.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts.into_iter().chain(["jdbc:x;password=", "--table"]) {
+            assert!(one_line.contains(part), "{target} has {part}: {all}");
+        }
+        assert!(!all.contains("hush-"), "{target}: {all}");
+    }
+}
+
 /// What one reason explains takes one line, and `--allow` takes a construct with its parts.
 #[test]
 fn what_is_lost_for_one_reason_is_said_once() {

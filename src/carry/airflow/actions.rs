@@ -361,11 +361,8 @@ impl Printer<'_> {
             }
             Details::Sqoop { command, .. } => {
                 let options = self.options(body, "-D ");
-                let command = command.as_deref().map(|command| {
-                    let text = self.say(command);
-                    // The server splits it at blanks, and knows no quotes.
-                    text.jinja()
-                });
+                // The server splits it at blanks, and knows no quotes.
+                let command = command.as_deref().map(|command| self.say(command).words());
                 let all = command.unwrap_or_else(|| arguments.trim_start().to_owned());
                 let (tool, rest) = all.split_once(' ').unwrap_or((&all, ""));
                 format!("sqoop {tool}{options} {rest}").trim_end().to_owned()

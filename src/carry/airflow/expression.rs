@@ -91,6 +91,22 @@ impl Text {
         parts.collect()
     }
 
+    /// As the words of a shell that there are between blanks, whatever else stands in them.
+    pub fn words(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => {
+                let words: Vec<String> = text
+                    .split(|c: char| c.is_ascii_whitespace())
+                    .map(|word| if word.is_empty() { String::new() } else { shell_quoted(word) })
+                    .collect();
+                escaped(&words.join(" "))
+            }
+            Part::Value(code, _) => format!("{{{{ {code} | words }}}}"),
+        });
+        let words: String = parts.collect();
+        words.trim().to_owned()
+    }
+
     /// As an expression.
     pub fn code(&self) -> String {
         let part = |part: &Part| match part {

@@ -14,11 +14,11 @@ mod operators;
 pub mod python;
 pub mod schedule;
 
-use super::claims::SecretArgument;
+use super::claims::{Cut, Piece, WrittenSecrets};
 use super::joined::Joined;
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
-use super::{Conversion, Output, Unscheduled, claims, resolve};
+use super::{Conversion, Output, Unscheduled, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, NodeId, Workflow};
@@ -144,8 +144,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, SecretArgument>,
+    /// Secrets that are written in it.
+    written: WrittenSecrets,
     /// Commands that are too long to stand in the DAG, as files beside it.
     scripts: Vec<Output>,
     /// About how long the URIs of data events are, by the names that templates have for them.
@@ -182,7 +182,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         version: given.version,
         given,
         ledger: Ledger::new(tree),
-        secret_arguments: BTreeMap::new(),
+        written: WrittenSecrets::outside(given.name),
         scripts: Vec::new(),
         lengths: BTreeMap::new(),
         tree,
@@ -211,7 +211,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
+        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         printer.workflow(analysis, &mut dag);
@@ -255,29 +255,27 @@ struct Dag {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return Text::literal(&argument.before).then(self.hide(scalar.span(), &argument.name));
-        }
-        // What the text gives away is left out.
-        let shown = self.given.secrets.text(scalar.as_str());
-        let text = self.compile(&shown);
-        match shown == scalar.as_str() {
-            true => self.judge(scalar.span(), &text),
-            false => self.leave_out(scalar.span()),
-        }
+        let secrets = self.given.secrets;
+        let text = match self.written.cut(scalar, secrets) {
+            Cut::Whole => self.compile(scalar.as_str()),
+            Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
+                Piece::Shown(shown) => text.then(self.compile(shown)),
+                Piece::Secret(name) => text.then(self.hide(scalar.span(), name)),
+            }),
+            Cut::LeftOut(reason) => {
+                let remedy = "put it into a connection or a variable of Airflow";
+                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+                self.compile(&secrets.text(scalar.as_str()))
+            }
+        };
+        self.judge(scalar.span(), &text);
         text
-    }
-
-    fn leave_out(&mut self, span: Span) {
-        let reason = "it contains a secret, which is left out of the output";
-        let remedy = "put it into a connection or a variable of Airflow";
-        self.ledger.claim(span, Outcome::None, reason, remedy);
     }
 
     /// A secret, which Airflow keeps as a variable.
     fn hide(&mut self, span: Span, name: &str) -> Text {
         let name = identifier(name);
-        let reason = "the value is a secret and is read from a variable of Airflow";
+        let reason = "the secret is read from a variable of Airflow";
         let remedy = format!("set the variable `{name}`");
         self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
         self.variables.insert(name.clone());
@@ -434,13 +432,17 @@ impl<'a> Printer<'a> {
             macros.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
         }
         macros.extend(dag.macros.into_iter().map(|(name, code)| (name, Value::Code(code))));
-        let filters = uses("| q }}");
+        let filters: Vec<(String, Value)> = [("q", "el.quote"), ("words", "el.words")]
+            .into_iter()
+            .filter(|(filter, _)| uses(&format!("| {filter} }}}}")))
+            .map(|(filter, code)| (filter.to_owned(), Value::code(code)))
+            .collect();
         if !macros.is_empty() {
             arguments.push(("user_defined_macros".to_owned(), Value::Dict(macros)));
         }
-        if filters {
-            let quote = Value::Dict(vec![("q".to_owned(), Value::code("el.quote"))]);
-            arguments.push(("user_defined_filters".to_owned(), quote));
+        let has_filters = !filters.is_empty();
+        if has_filters {
+            arguments.push(("user_defined_filters".to_owned(), Value::Dict(filters)));
         }
         let mut tags = vec![Value::text("oozie")];
         tags.extend(self.given.tags.iter().map(Value::text));
@@ -460,7 +462,7 @@ impl<'a> Printer<'a> {
         let helpers: String = [("oozie.", "oozie_airflow as oozie"), ("el.", "oozie_el as el")]
             .iter()
             .filter(|(name, _)| match *name {
-                "el." => el || filters,
+                "el." => el || has_filters,
                 _ => oozie,
             })
             .map(|(_, module)| format!("import {module}\n"))

@@ -9,7 +9,7 @@ pub mod expression;
 mod graph;
 pub(super) mod schedule;
 
-use super::claims::SecretArgument;
+use super::claims::{Cut, Piece, WrittenSecrets};
 use super::ledger::{Ledger, Outcome};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
@@ -62,8 +62,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, SecretArgument>,
+    /// Secrets that are written in it.
+    written: WrittenSecrets,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Text>,
@@ -93,7 +93,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
-        secret_arguments: BTreeMap::new(),
+        written: WrittenSecrets::outside(given.name),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -117,7 +117,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
+        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         tasks = printer.workflow(analysis);
@@ -132,25 +132,27 @@ pub fn convert(given: Given<'_>) -> Conversion {
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return Text::literal(&argument.before).then(self.hide(scalar.span(), &argument.name));
-        }
-        let shown = self.given.secrets.text(scalar.as_str());
-        let text = self.compile(&shown);
-        if shown == scalar.as_str() {
-            self.judge(scalar.span(), &text);
-            return text;
-        }
-        let reason = "it contains a secret, which is left out of the output";
-        let remedy = "read it from a Secret of Kubernetes";
-        self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+        let secrets = self.given.secrets;
+        let text = match self.written.cut(scalar, secrets) {
+            Cut::Whole => self.compile(scalar.as_str()),
+            Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
+                Piece::Shown(shown) => text.then(self.compile(shown)),
+                Piece::Secret(name) => text.then(self.hide(scalar.span(), name)),
+            }),
+            Cut::LeftOut(reason) => {
+                let remedy = "read it from a Secret of Kubernetes";
+                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+                self.compile(&secrets.text(scalar.as_str()))
+            }
+        };
+        self.judge(scalar.span(), &text);
         text
     }
 
     /// A secret, which is taken from one of Kubernetes.
     fn hide(&mut self, span: Span, name: &str) -> Text {
         let secret = format!("{}-secrets", resource_name(self.given.name));
-        let reason = "the value is a secret, and is taken from one of Kubernetes";
+        let reason = "the secret is taken from one of Kubernetes";
         let remedy = format!("kubectl create secret generic {secret} --from-literal={name}=...");
         self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
         let code = expression::secret(name);

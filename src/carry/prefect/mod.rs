@@ -11,7 +11,7 @@ mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
 use super::airflow::python::{Value, identifier, transitions};
-use super::claims::SecretArgument;
+use super::claims::{Cut, Piece, WrittenSecrets};
 use super::ledger::{Ledger, Outcome};
 use super::text::Text;
 use super::{Conversion, Given, Output, claims, model};
@@ -62,8 +62,8 @@ struct Printer<'a> {
     given: Given<'a>,
     /// The ledger of the text that is printed now.
     ledger: Ledger,
-    /// Arguments that are secrets, with their names.
-    secret_arguments: BTreeMap<Span, SecretArgument>,
+    /// Secrets that are written in it.
+    written: WrittenSecrets,
     tree: &'a Tree,
     phase: Phase,
     texts: BTreeMap<String, Code>,
@@ -95,7 +95,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
-        secret_arguments: BTreeMap::new(),
+        written: WrittenSecrets::outside(given.name),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -120,7 +120,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.secret_arguments = claims::secret_arguments(analysis, given.secrets);
+        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         is_made = printer.workflow(analysis);
@@ -139,25 +139,26 @@ impl<'a> Printer<'a> {
     }
 
     fn say_code(&mut self, scalar: &Scalar) -> Code {
-        if let Some(argument) = self.secret_arguments.get(&scalar.span()).cloned() {
-            return Code::literal(&argument.before)
-                .then(self.secret(scalar.span(), &argument.name));
-        }
-        let shown = self.given.secrets.text(scalar.as_str());
-        let text = self.code(&shown);
-        if shown == scalar.as_str() {
-            self.judge(scalar.span(), &text);
-            return text;
-        }
-        let reason = "it contains a secret, which is left out of the output";
-        let remedy = "read it from a Secret block of Prefect";
-        self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+        let secrets = self.given.secrets;
+        let text = match self.written.cut(scalar, secrets) {
+            Cut::Whole => self.code(scalar.as_str()),
+            Cut::Pieces(pieces) => pieces.iter().fold(Code::default(), |text, piece| match piece {
+                Piece::Shown(shown) => text.then(self.code(shown)),
+                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
+            }),
+            Cut::LeftOut(reason) => {
+                let remedy = "read it from a Secret block of Prefect";
+                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+                self.code(&secrets.text(scalar.as_str()))
+            }
+        };
+        self.judge(scalar.span(), &text);
         text
     }
 
     /// The code of a secret, which is taken from a block of Prefect.
     fn secret(&mut self, span: Span, name: &str) -> Code {
-        let reason = "the value is a secret, and is taken from a Secret block of Prefect";
+        let reason = "the secret is taken from a Secret block of Prefect";
         let block: String = name
             .to_lowercase()
             .chars()

@@ -587,6 +587,12 @@ def quote(value: Any) -> str:
     return shlex.quote(text(value))
 
 
+def words(value: Any) -> str:
+    """A value as the words of a shell that there are between blanks."""
+    one_line = re.sub(r"\s+", " ", text(value))
+    return re.sub(r"\S+", lambda word: shlex.quote(word[0]), one_line)
+
+
 def refuse(reason: str) -> str:
     """Fails: for an expression that nothing here can evaluate."""
     raise Error(reason)
