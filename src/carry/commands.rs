@@ -444,12 +444,23 @@ pub(super) trait Commands {
                 out.before.push(get);
                 out.words = vec![one("java"), one("-cp"), Word::Raw("\"./*:$(hadoop classpath)\"")];
                 for opts in java_opts {
-                    let word = self.split(opts);
-                    out.words.push(word);
+                    match self.split(opts) {
+                        Word::Split(text) => out.words.extend(words_of(text)),
+                        word => out.words.push(word),
+                    }
+                }
+                if body.capture_output.is_some() {
+                    out.add("-Doozie.action.output.properties=output.properties");
                 }
                 let class = main_class.as_deref().map(|class| self.word(class));
                 out.words.extend(class);
                 out.words.extend(self.all(arguments));
+                if body.capture_output.is_some() {
+                    // The program writes a file, or does not; what it prints is no part of it.
+                    out.words.push(Word::Raw(">&2"));
+                    let program = std::mem::replace(&mut out.words, words("cat output.properties"));
+                    out.before.extend([words("touch output.properties"), program]);
+                }
             }
             _ => return self.tool(body, out),
         }

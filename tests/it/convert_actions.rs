@@ -187,3 +187,25 @@ fn long_commands_are_files() {
     let flow = read("prefect/flows/long.py");
     assert!(flow.len() < 200_000, "{}", flow.len());
 }
+
+/// No shell reads what stands in a command of Sqoop, which the server splits at blanks, and its secret is read from a variable.
+#[test]
+fn words_of_a_command_of_sqoop_reach_it_as_they_are_written() {
+    let sqoop = "<sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>rm</job-tracker><name-node>nn</name-node>
+        <command>import --connect jdbc:mysql://h/d?a=1&amp;b=2 --password hush-1 --where $CONDITIONS --columns * ${more}</command></sqoop>";
+    let (dag, ledger) = converted(&[sqoop], "");
+    let command = "--connect 'jdbc:mysql://h/d?a=1&b=2' --password {{ var.value.a0_password | words }} --where '$CONDITIONS' --columns '*' {{ params.more | words }}";
+    assert!(dag.contains(command) && dag.contains("\"words\": el.words"), "{dag}");
+    assert!(!dag.contains("hush-1"), "{dag}");
+    assert_eq!(outcome(&ledger, "sqoop.command"), "approximate");
+}
+
+/// A Java program does not print its results: it writes them into the file that a property names.
+#[test]
+fn results_of_a_java_program_are_those_of_its_file() {
+    let java = "<java><job-tracker>rm</job-tracker><name-node>nn</name-node><main-class>org.Main</main-class><arg>x</arg><capture-output/></java>";
+    let (dag, ledger) = converted(&[java], "");
+    let program = "-Doozie.action.output.properties=\"$PWD/output.properties\" org.Main x\nbase64 -w0 output.properties\n";
+    assert!(dag.contains(program) && dag.contains("\ntouch output.properties\n"), "{dag}");
+    assert_eq!(outcome(&ledger, "java.capture-output"), "exact");
+}

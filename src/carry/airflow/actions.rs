@@ -323,6 +323,10 @@ impl Printer<'_> {
                 if self.settings_file(body, lines) {
                     options.push_str(" -Doozie.action.conf.xml=\"$PWD/action.xml\"");
                 }
+                if body.capture_output.is_some() {
+                    let option = "-Doozie.action.output.properties=\"$PWD/output.properties\"";
+                    options.push_str(&format!(" {option}"));
+                }
                 for opts in java_opts {
                     options.push_str(&format!(" {}", self.say(opts).jinja()));
                 }

@@ -156,19 +156,28 @@ impl Printer<'_> {
 
     /// Lines that make the output of a command the result of its task.
     pub(super) fn captured(&self, body: &Body, command: &str) -> Vec<String> {
-        let tee = format!("{command} | tee output.properties");
+        let is_java = matches!(body.details, Details::Java { .. });
+        let mut lines = match is_java {
+            // The program writes the file itself, or does not.
+            true => vec!["touch output.properties".to_owned(), command.to_owned()],
+            false => vec![format!("{command} | tee output.properties")],
+        };
         match self.given.migration.operator(&body.kind.to_string()) {
             // The operator keeps all that is printed, in base64.
-            "ssh" => vec![command.to_owned()],
-            "kubernetes" => vec![
-                tee,
+            "ssh" if is_java => {
+                lines[1].push_str(" >&2");
+                lines.push("cat output.properties".to_owned());
+            }
+            "ssh" => return vec![command.to_owned()],
+            "kubernetes" => lines.extend([
                 "mkdir -p /airflow/xcom".to_owned(),
                 "echo \"\\\"$(base64 -w0 output.properties)\\\"\" > /airflow/xcom/return.json"
                     .to_owned(),
-            ],
+            ]),
             // The whole output is the result, as one line.
-            _ => vec![tee, "base64 -w0 output.properties".to_owned()],
+            _ => lines.push("base64 -w0 output.properties".to_owned()),
         }
+        lines
     }
 
     fn spark_submit(&mut self, body: &Body) -> Result<Operator, String> {

@@ -103,14 +103,9 @@ impl Printer<'_> {
     fn run(&mut self, body: &Body) -> Option<Yaml> {
         let mut words = Vec::new();
         if let Some(span) = body.capture_output {
-            if matches!(body.details, Details::Java { .. }) {
-                let reason = "what a Java program writes into its file is not read";
-                self.ledger.claim(span, Outcome::None, reason, "print the lines in place of it");
-            } else {
-                let reason = "lines `key=value` become task values, 48 KiB at most";
-                self.differs(span, reason, "");
-                words.push(Text::literal("--capture"));
-            }
+            let reason = "lines `key=value` become task values, 48 KiB at most";
+            self.differs(span, reason, "");
+            words.push(Text::literal("--capture"));
         }
         let command = self.command_of(body)?;
         words.extend(command.texts("\n"));
