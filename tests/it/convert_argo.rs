@@ -1,6 +1,8 @@
 //! `ankus convert --to argo`: what it writes, whether the published schema takes it, and how its DAGs end.
 
-use crate::convert_targets::{COORDINATOR, EXPRESSIONS, FORKED, counted, shown, tools, written};
+use crate::convert_targets::{
+    COORDINATOR, EXPRESSIONS, FORKED, HANDLED, counted, shown, tools, written,
+};
 use crate::{oracle, shared};
 use ankus::analysis::Analysis;
 use ankus::carry::argo::expression::{Names, Text};
@@ -90,6 +92,24 @@ fn what_cannot_be_carried_over_fails_and_says_so() {
     let text = std::fs::read_to_string(out.join("workflows/load.yaml")).expect("a file");
     assert!(text.contains("value: 'not carried over: `${wf:run()}` has no counterpart'"), "{text}");
     assert!(!text.contains("load.sh"), "{text}");
+}
+
+/// An error transition of what was not carried over does not make a success of the run.
+#[test]
+fn no_handler_hides_what_was_not_carried_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", HANDLED);
+    let out = folder.path().join("out");
+    let path = shown(&folder.path().join("workflow.xml"));
+    let (code, lost, _) = convert(&[&path, "-o", &shown(&out)]);
+    assert_eq!(code, 1, "{lost}");
+    let text = std::fs::read_to_string(out.join("workflows/handled.yaml")).expect("a file");
+    let route =
+        |depends: &str| text.contains(&format!("template: pass\n            depends: {depends}\n"));
+    assert!(
+        route("lost.Succeeded") && route("'kept.Succeeded || kept.Failed || kept.Errored'"),
+        "{text}"
+    );
 }
 
 /// How a run ends, as a part of it is left.

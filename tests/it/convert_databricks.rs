@@ -1,7 +1,7 @@
 //! `ankus convert --to databricks`: what it writes, whether the models of Databricks take it, and how its jobs end.
 
 use crate::convert_argo::scenarios;
-use crate::convert_targets::{COORDINATOR, FORKED, counted, shown, written};
+use crate::convert_targets::{COORDINATOR, FORKED, HANDLED, counted, shown, written};
 use crate::{oracle, shared};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -98,6 +98,27 @@ fn what_no_reference_says_fails_and_says_so() {
     let report = std::fs::read_to_string(report).expect("a report");
     assert!(report.contains("a secret is left out of the parameters"), "{report}");
     assert!(!report.contains("hunter22"), "{report}");
+}
+
+/// An error transition of what was not carried over does not make a success of the run.
+#[test]
+fn no_handler_hides_what_was_not_carried_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "workflow.xml", HANDLED);
+    let out = folder.path().join("out");
+    let path = shown(&folder.path().join("workflow.xml"));
+    let (code, lost, _) = convert(&[&path, "-o", &shown(&out)]);
+    assert_eq!(code, 1, "{lost}");
+    let text = std::fs::read_to_string(out.join("resources/handled.job.yml")).expect("a file");
+    let of = |key: &str| {
+        let from = text.find(&format!("- task_key: {key}\n")).expect("the task");
+        let rest = &text[from + 1..];
+        rest[..rest.find("\n        - task_key").unwrap_or(rest.len())].to_owned()
+    };
+    assert!(!of("lost_route").contains("run_if") && of("kept_route").contains("run_if"), "{text}");
+    // A run ends as its leaves do.
+    let leaf = of("lost_refused");
+    assert!(leaf.contains("run_if: AT_LEAST_ONE_FAILED") && leaf.contains("src/fail.py"), "{text}");
 }
 
 /// Braces of a text are none of a reference, where a program of the bundle is given it.

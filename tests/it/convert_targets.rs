@@ -54,6 +54,17 @@ pub(crate) const FORKED: &str = r#"<workflow-app name="load" xmlns="uri:oozie:wo
   <end name="end"/>
 </workflow-app>"#;
 
+/// Two actions whose failures do not fail the run; the expression of one has a counterpart nowhere.
+pub(crate) const HANDLED: &str = r#"<workflow-app name="handled" xmlns="uri:oozie:workflow:0.5">
+  <start to="lost"/>
+  <action name="lost"><shell xmlns="uri:oozie:shell-action:0.2"><exec>a.sh</exec><argument>${wf:callback('x')}</argument></shell>
+    <ok to="kept"/><error to="mend"/></action>
+  <action name="mend"><shell xmlns="uri:oozie:shell-action:0.2"><exec>b.sh</exec></shell><ok to="kept"/><error to="fail"/></action>
+  <action name="kept"><shell xmlns="uri:oozie:shell-action:0.2"><exec>c.sh</exec></shell><ok to="end"/><error to="end"/></action>
+  <kill name="fail"><message>m</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
 pub(crate) fn written(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

@@ -21,6 +21,8 @@ struct Graph<'a> {
     fragile: BTreeSet<TaskId>,
     /// Whether a task runs in every run in which nothing fails.
     certain: Vec<bool>,
+    /// Actions that became tasks that fail: no handler of theirs may let the run succeed.
+    refused: BTreeSet<TaskId>,
 }
 
 fn sources(task: &Task) -> impl Iterator<Item = TaskId> + '_ {
@@ -48,13 +50,14 @@ impl<'a> Graph<'a> {
         };
         let fails = |at: &TaskId| matches!(list[*at].does, Does::Action(_)) && !routed(*at);
         let fragile = (0..list.len()).filter(fails).collect();
-        Graph { tasks, names, before, fragile, certain }
+        Graph { tasks, names, before, fragile, certain, refused: BTreeSet::new() }
     }
 
     /// Whether the failure of one task may lead to another.
     fn leads(&self, failed: TaskId, to: TaskId) -> bool {
         let reaches = |at: TaskId| at == to || self.before[to].contains(&at);
         self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
+            Does::Route(..) if self.refused.contains(&failed) => false,
             Does::Route(_, _, error) if task.after.contains(&failed) => reaches(error),
             _ => task.after_failed.contains(&failed) && reaches(at),
         })
@@ -96,6 +99,9 @@ impl<'a> Graph<'a> {
                 let mut all = each(&task.after, &["Succeeded"]);
                 all.extend(each(&task.after_failed, &failed));
                 all.join(" || ")
+            }
+            Runs::AfterDone if task.after.iter().all(|from| self.refused.contains(from)) => {
+                each(&task.after, &["Succeeded"]).join(" && ")
             }
             Runs::AfterDone => each(&task.after, &["Succeeded", "Failed", "Errored"]).join(" || "),
         })
@@ -168,8 +174,13 @@ impl Printer<'_> {
             self.before = known.into_iter().map(|(_, one)| one).collect();
             self.lack = None;
             let own = self.task(&graph, at, workflow, &mut conditions);
-            if matches!(task.does, Does::Decide(..)) && own.template != "pass" {
-                graph.fragile.insert(at);
+            match task.does {
+                Does::Decide(..) if own.template != "pass" => drop(graph.fragile.insert(at)),
+                Does::Action(_) if own.template == "kill" => {
+                    graph.fragile.insert(at);
+                    graph.refused.insert(at);
+                }
+                _ => {}
             }
             printed.push(own.entry(&graph.names[at]));
         }

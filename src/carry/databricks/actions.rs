@@ -64,8 +64,8 @@ impl Commands for Printer<'_> {
 }
 
 impl Printer<'_> {
-    /// What a task does for an action.
-    pub(super) fn action(&mut self, action: &Action, body: &Body) -> Yaml {
+    /// What a task does for an action; why it is refused, where it is.
+    pub(super) fn action(&mut self, action: &Action, body: &Body) -> Result<Yaml, String> {
         let retries = self.retries(action);
         self.ledger.exact(body.tag);
         if let Some(launcher) = &body.launcher {
@@ -89,15 +89,13 @@ impl Printer<'_> {
         let what = match (found, self.lack.take()) {
             (Some(found), None) => found,
             (_, why) => {
-                return Self::refused(
-                    &why.unwrap_or_else(|| format!("the action is a `{}`", body.kind)),
-                );
+                return Err(why.unwrap_or_else(|| format!("the action is a `{}`", body.kind)));
             }
         };
-        match (what, retries) {
+        Ok(match (what, retries) {
             (Yaml::Map(entries), Yaml::Map(more)) => Yaml::Map([more, entries].concat()),
             (what, _) => what,
-        }
+        })
     }
 
     fn run(&mut self, body: &Body) -> Option<Yaml> {

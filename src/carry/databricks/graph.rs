@@ -25,6 +25,8 @@ struct Graph<'a> {
     ways: BTreeMap<(TaskId, TaskId), Vec<Depends>>,
     /// Conditions on the failure of a task.
     failures: BTreeMap<TaskId, String>,
+    /// Actions that became tasks that fail: no handler of theirs may let the run succeed.
+    refused: BTreeMap<TaskId, String>,
     printed: Vec<Yaml>,
 }
 
@@ -130,8 +132,8 @@ impl Printer<'_> {
     pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
         let keys = tasks.list.iter().map(|task| self.key_of(&task.name)).collect();
         let (ways, failures) = (BTreeMap::new(), BTreeMap::new());
-        let mut graph =
-            Graph { tasks, mixed: tasks.mixed(), keys, ways, failures, printed: Vec::new() };
+        let (mixed, refused, printed) = (tasks.mixed(), BTreeMap::new(), Vec::new());
+        let mut graph = Graph { tasks, mixed, keys, ways, failures, refused, printed };
         let before = graph.before();
         // What chooses says which ways lead on before others come after it.
         let chooses = |task: &Task| matches!(task.does, Does::Decide(..) | Does::Route(..));
@@ -209,7 +211,14 @@ impl Printer<'_> {
                 let body = action.and_then(|action| action.body.as_ref());
                 match action.zip(body.map(|body| shared(workflow, body))) {
                     None => pass(&own, depends, runs),
-                    Some((action, body)) => task(&own, depends, runs, self.action(action, &body)),
+                    Some((action, body)) => {
+                        let what = self.action(action, &body).unwrap_or_else(|why| {
+                            let what = Self::refused(&why);
+                            graph.refused.insert(at, why);
+                            what
+                        });
+                        task(&own, depends, runs, what)
+                    }
                 }
             }
         };
@@ -221,6 +230,20 @@ impl Printer<'_> {
         let Some(action) = graph.tasks.list[at].after.first().copied() else { return };
         let (of, own) = (graph.keys[action].clone(), graph.keys[at].clone());
         let depends = vec![(of.clone(), None)];
+        if let Some(why) = graph.refused.get(&action) {
+            // It never succeeds, and a leaf has to fail. What comes after it is left out.
+            let failing = task(
+                &self.key_of(&format!("{of}_refused")),
+                depends.clone(),
+                Some("AT_LEAST_ONE_FAILED"),
+                Self::refused(why),
+            );
+            graph.printed.push(failing);
+            graph.printed.push(pass(&own, depends, None));
+            graph.ways.insert((at, ok), vec![(own.clone(), Some("true"))]);
+            graph.ways.insert((at, error), vec![(own, Some("true"))]);
+            return;
+        }
         let done = Some("ALL_DONE");
         if ok == error {
             let what = state(&of, "NOT_EQUAL", "upstream_failed");
