@@ -39,7 +39,7 @@ pub use coordinator::{
     NamedApplication, Submitted, application_paths, refused_path, resolved, submit_bundle,
     submit_coordinator,
 };
-pub use edited::Known;
+pub use edited::{Glance, Known};
 pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
 pub use report::{Part, Report};

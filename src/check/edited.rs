@@ -9,6 +9,8 @@
 //! definition that has all the graph in small ([`sketch`]). Whenever one of these conditions is in doubt, there is no
 //! answer.
 
+mod glance;
+mod nodes;
 mod sketch;
 
 use super::{
@@ -23,7 +25,9 @@ use crate::reference::findings::too_long;
 use crate::schema::kinds::DEFINITION_TOO_LONG;
 use crate::settings::{Rating, Settings};
 use crate::source::{Moved, Source, Span};
-use crate::syntax::xml::{Element, Tree};
+use crate::syntax::xml::{Element, NodeId, Tree};
+pub use glance::Glance;
+use nodes::Nodes;
 use sketch::{Drawn, Since, Sketch, Ways};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -210,17 +214,7 @@ impl Known {
             node.name.given && is_plain_name(&node.name.text) && is_alone(&node.name.text)
         });
         let entered: HashSet<_> = entered.map(|(_, node)| node.element).collect();
-        let role = |element: Element<'_>| match element.name() {
-            "start" => Role::Start,
-            "action" if entered.contains(&element.id()) => Role::Action,
-            "action" => Role::Loose,
-            "decision" | "fork" | "join" => Role::Other,
-            _ => Role::Kept,
-        };
-        let parts: Vec<Part> = root
-            .elements()
-            .map(|element| Part { span: element.span(), role: role(element) })
-            .collect();
+        let parts = parts(root, &|id| entered.contains(&id));
         let kept = || parts.iter().filter(|part| part.role == Role::Kept);
         let head: usize = kept().map(|part| part.span.range().len()).sum();
         if kept().count() > MOST_ENDS + 10
@@ -250,7 +244,8 @@ impl Known {
             ends,
             compares_names: super::kinds().into_iter().filter(compares).any(is_on),
         };
-        let sketch = Sketch::of(&facts, &parts, &told.collect::<Vec<_>>()).map(Arc::new);
+        let nodes = Arc::new(Nodes::of(flow, &parts)?);
+        let sketch = Sketch::of(&facts, nodes, &parts, &told.collect::<Vec<_>>()).map(Arc::new);
         Some(Known {
             source: Arc::clone(input.source),
             parts,
@@ -290,16 +285,9 @@ impl Known {
             return None;
         }
         let moved = Moved::between(old, new);
-        let at = self.parts.partition_point(|part| part.span.start < moved.from).checked_sub(1)?;
-        let part = self.parts[at];
-        if !matches!(part.role, Role::Action | Role::Loose) || moved.to >= part.span.end {
+        let (at, parts) = inside(&self.parts, &moved)?;
+        if !matches!(self.parts[at].role, Role::Action | Role::Loose) {
             return None;
-        }
-        let mut parts = self.parts.clone();
-        let move_by = |at: u32| u32::try_from(i64::from(at) + moved.by).ok();
-        parts[at].span.end = move_by(part.span.end)?;
-        for later in &mut parts[at + 1..] {
-            later.span = Span { start: move_by(later.span.start)?, end: move_by(later.span.end)? };
         }
         let edit = Edit { at, old, new, parts: &parts, moved: &moved };
         let mut next = self.clone();
@@ -471,6 +459,33 @@ impl Known {
     }
 }
 
+/// The children of a root. `is_alone` tells of an action whether it can be looked at alone.
+fn parts(root: Element<'_>, is_alone: &dyn Fn(NodeId) -> bool) -> Vec<Part> {
+    let role = |element: Element<'_>| match element.name() {
+        "start" => Role::Start,
+        "action" if is_alone(element.id()) => Role::Action,
+        "action" => Role::Loose,
+        "decision" | "fork" | "join" => Role::Other,
+        _ => Role::Kept,
+    };
+    root.elements().map(|element| Part { span: element.span(), role: role(element) }).collect()
+}
+
+/// The part that an edit is inside of, with all parts where they are afterwards; `None` where it is in none.
+fn inside(parts: &[Part], moved: &Moved) -> Option<(usize, Vec<Part>)> {
+    let at = parts.partition_point(|part| part.span.start < moved.from).checked_sub(1)?;
+    if moved.to >= parts[at].span.end {
+        return None;
+    }
+    let mut parts = parts.to_vec();
+    let move_by = |at: u32| u32::try_from(i64::from(at) + moved.by).ok();
+    parts[at].span.end = move_by(parts[at].span.end)?;
+    for later in &mut parts[at + 1..] {
+        later.span = Span { start: move_by(later.span.start)?, end: move_by(later.span.end)? };
+    }
+    Some((at, parts))
+}
+
 /// The node that reads what all others read.
 const READER: &str = "ankus-reads-this-elsewhere";
 
@@ -553,20 +568,25 @@ impl Alone {
         }
     }
 
-    fn checked(self, input: &Input<'_>) -> Option<Looked> {
+    fn looked_at(self, input: &Input<'_>) -> Looked {
         let source = Arc::new(Source::new(input.source.path.as_str(), self.text.as_str()));
         let outcome = check(&Input { source: &source, ..*input });
-        let analysis = outcome.analysis.as_ref()?;
+        Looked { alone: self, outcome }
+    }
+
+    /// The same where the server's schemas have nothing against it.
+    fn checked(self, input: &Input<'_>) -> Option<Looked> {
+        let looked = self.looked_at(input);
+        let analysis = looked.outcome.analysis.as_ref()?;
         let tree = analysis.tree();
-        let is_sound = is_valid(outcome.file.reference.as_ref())
+        let is_sound = is_valid(looked.outcome.file.reference.as_ref())
             && analysis.markup().is_empty()
             && tree.doctype().is_none();
-        let root = tree.root()?;
+        let node = looked.alone.node;
         let is_there =
-            root.elements().any(|child| child.span() == self.node && child.name() == "action");
-        let many = outcome.findings.len() > MOST_FOUND;
-        (is_sound && is_there && !many && !budget::was_spent())
-            .then_some(Looked { alone: self, outcome })
+            tree.root()?.elements().any(|child| child.span() == node && child.name() == "action");
+        let many = looked.outcome.findings.len() > MOST_FOUND;
+        (is_sound && is_there && !many && !budget::was_spent()).then_some(looked)
     }
 
     /// Where a place of the small definition is in the whole one.
@@ -674,17 +694,12 @@ fn relocate(found: &mut Diagnostic, path: &str, to: &dyn Fn(Span) -> Option<Span
     whole
 }
 
-/// Makes the findings of the whole definition what they are after the edit. Beside those of [`ALONE`] about the action,
-/// findings of the kinds `anywhere` may come and go.
-fn change(
-    before: &Looked,
-    after: &Looked,
-    input: &Input<'_>,
-    moved: &Moved,
-    anywhere: &[&str],
-    findings: &mut Vec<Finding>,
-) -> Option<()> {
-    let path = input.source.path.as_str();
+/// The findings that are there before an edit alone, and those that are there after it alone.
+fn difference<'l>(
+    before: &'l Looked,
+    after: &'l Looked,
+    path: &str,
+) -> (Vec<&'l Finding>, Vec<&'l Finding>) {
     let within = Moved::between(&before.alone.text, &after.alone.text);
     // The length of a small definition says nothing.
     let counts = |finding: &&Finding| !std::ptr::eq(finding.diagnostic.kind, &DEFINITION_TOO_LONG);
@@ -698,6 +713,21 @@ fn change(
             None => gone.push(finding),
         }
     }
+    (gone, come)
+}
+
+/// Makes the findings of the whole definition what they are after the edit. Beside those of [`ALONE`] about the action,
+/// findings of the kinds `anywhere` may come and go.
+fn change(
+    before: &Looked,
+    after: &Looked,
+    input: &Input<'_>,
+    moved: &Moved,
+    anywhere: &[&str],
+    findings: &mut Vec<Finding>,
+) -> Option<()> {
+    let path = input.source.path.as_str();
+    let (gone, come) = difference(before, after, path);
     let is_alone = |looked: &Looked, finding: &Finding| {
         let found = &finding.diagnostic;
         let node = looked.alone.node;

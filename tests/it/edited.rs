@@ -3,7 +3,7 @@
 //! Files are typed in, cut, pasted and broken at random. After each edit the findings that were carried over from the text
 //! before have to be those of a check of all of it.
 
-use ankus::check::{self, FileKind, Finding, Input, Known};
+use ankus::check::{self, FileKind, Finding, Glance, Input, Known};
 use ankus::files::{Entry, Files};
 use ankus::settings::{Profile, Rating, Settings};
 use ankus::source::Source;
@@ -506,4 +506,69 @@ fn edits_of_the_corpus_are_answered_as_the_whole_text_is() {
     }
     println!("{quick} of {all} edits were answered without a check of all");
     assert!(quick * 20 > all, "{quick} of {all}");
+}
+
+/// A finding by its kind, its place and its words.
+fn told(finding: &Finding) -> (&'static str, u32, u32, String) {
+    let found = &finding.diagnostic;
+    (found.kind.name, found.span.start, found.span.end, found.message.clone())
+}
+
+#[test]
+fn a_first_look_at_an_edit_finds_what_its_words_say() {
+    let around = Around::of("app/workflow.xml", &branched(400), "default");
+    let checked = |text: &str| {
+        let source = Arc::new(Source::new(around.path.as_str(), text));
+        let outcome = check::check(&around.input(&source));
+        let analysis = outcome.analysis.expect("a definition");
+        (Glance::of(&around.input(&source), &analysis), outcome.findings)
+    };
+    let (glance, findings) = checked(&around.text);
+    let glance = glance.expect("a long definition");
+    for (from, to, kind) in [
+        ("<ok to=\"n41\"/>", "<ok to=\"n41x\"/>", "unresolved-transition"),
+        ("<path start=\"beside\"/>", "<path start=\"besid\"/>", "unresolved-transition"),
+        ("<default to=\"n101\"/>", "<default to=\"n1010\"/>", "unresolved-transition"),
+        (
+            "<join name=\"meet\" to=\"n203\"",
+            "<join name=\"meet\" to=\"n2_03\"",
+            "unresolved-transition",
+        ),
+        ("<action name=\"beside\">", "<action name=\"besides\">", "unresolved-transition"),
+        ("<action name=\"n77\">", "<action name=\"n 77\">", "invalid-node-name"),
+        ("wf:actionData('n1')", "wf:actionDta('n1')", "el-unknown-function"),
+        ("wf:actionData('n1')", "wf:actionData('n1z')", "el-unknown-action"),
+        ("<exec>run80.sh", "<exc>run80.sh", "xml-not-well-formed"),
+        ("<argument>--in</argument>", "<argumnt>--in</argumnt>", "unknown-element"),
+        ("wf:errorMessage(", "wf:errorMesage(", "el-unknown-function"),
+        ("wf:id()}", "wf:id(}", "el-syntax-error"),
+    ] {
+        let text = around.text.replacen(from, to, 1);
+        assert_ne!(text, around.text, "{from}");
+        let source = Arc::new(Source::new(around.path.as_str(), text.as_str()));
+        let mut first = findings.clone();
+        let next = glance.edited(&around.input(&source), &mut first).expect("inside a node");
+        let (_, all) = checked(&text);
+        let known = |finding: &&Finding| finding.diagnostic.kind.name == kind;
+        let is_told = |found: &Finding| all.iter().any(|other| told(other) == told(found));
+        let come: Vec<&Finding> = first.iter().filter(known).collect();
+        assert!(
+            come.iter().any(|found| is_told(found)),
+            "{to}: {}\n{}",
+            shown(&first),
+            shown(&all)
+        );
+        for found in &first {
+            let range = found.diagnostic.span.range();
+            assert!(text.get(range).is_some(), "{to}: a place of the text");
+        }
+        // Once it is mended, everything is as it was.
+        let back = Arc::new(Source::new(around.path.as_str(), around.text.as_str()));
+        next.edited(&around.input(&back), &mut first).expect("inside the same node");
+        assert_eq!(
+            first.iter().map(told).collect::<Vec<_>>(),
+            findings.iter().map(told).collect::<Vec<_>>(),
+            "{to}"
+        );
+    }
 }

@@ -8,7 +8,7 @@ use super::documents::Document;
 use super::findings;
 use ankus::analysis::Analysis;
 use ankus::baseline::Baseline;
-use ankus::check::{FileKind, Finding, Input, Known, Outcome, Part, Report};
+use ankus::check::{FileKind, Finding, Glance, Input, Known, Outcome, Part, Report};
 use ankus::diag::Level;
 use ankus::files::{Files, folder_of, name_of};
 use ankus::ide::{self, Snapshot};
@@ -55,6 +55,8 @@ struct Around {
     /// What was found out of the text, until `known` is made of it.
     analysis: Mutex<Option<Arc<Analysis>>>,
     known: OnceLock<Option<Known>>,
+    /// For a first look at the next edit of a large text.
+    glance: Option<Glance>,
 }
 
 impl Around {
@@ -422,6 +424,9 @@ impl Root {
                 let fresh = Known::of(&loaded.input(), analysis, findings, file.reference.as_ref());
                 known.get_or_init(|| Some(fresh?.or_as(&before, [&told, findings])));
             }
+            // What was broken by an edit is looked at as it was before, until it is mended.
+            let glance = analysis.as_ref().and_then(|made| Glance::of(&loaded.input(), made));
+            let glance = glance.or_else(|| self.glance(path)?.of_text(&loaded.source.text));
             let analysis = Mutex::new(analysis);
             let part = Part::new(&loaded.input(), outcome);
             let reads = loaded.files.texts().map(|source| source.path.clone()).collect();
@@ -429,7 +434,7 @@ impl Root {
             let around = document.map(|_| {
                 let files = Arc::new(std::mem::take(&mut loaded.files));
                 let loaded = Arc::new(loaded);
-                Arc::new(Around { loaded, files, analysis, known })
+                Arc::new(Around { loaded, files, analysis, known, glance })
             });
             Ok(Answer { part, reads, text, callers, around })
         });
@@ -445,6 +450,11 @@ impl Root {
         let answer = state.answers.get(path)?;
         let known = answer.around.as_ref()?.known.get()?.clone()?;
         Some((known, answer.part.findings.clone()))
+    }
+
+    /// What is kept of an open text for a first look at its next edit.
+    fn glance(&self, path: &Path) -> Option<Glance> {
+        self.state().answers.get(path)?.around.as_ref()?.glance.clone()
     }
 
     /// Makes ready for the next edit of an open text.
@@ -465,12 +475,14 @@ impl Root {
         around.known.get_or_init(known);
     }
 
-    /// Answers an edit of an open text out of the answer to the text before, where that can be done; the paths whose
-    /// findings may be others now. The disk is not looked at: a check of all has to follow.
+    /// Answers an edit of an open text out of the answer to the text before, where that can be done, and else, if
+    /// `may_be_first`, by a first look at a large text; the paths whose findings may be others now. The disk is not looked
+    /// at: a check of all has to follow.
     pub(super) fn edited(
         &self,
         path: &Path,
         document: &Document,
+        may_be_first: bool,
         stop: &Stop,
     ) -> Option<BTreeSet<String>> {
         let source = &document.source;
@@ -480,14 +492,21 @@ impl Root {
             let (around, text) = (answer.around.as_ref()?, Arc::clone(&answer.text));
             (Arc::clone(around), text, answer.part.findings.clone())
         };
-        let known = around.known.get()?.as_ref()?;
         // Somebody asks for another look at the same text.
-        let is_news = !Arc::ptr_eq(&text, &source.text) && text != source.text;
-        if !is_news || !around.names_the_same(&text, &source.text) {
+        if Arc::ptr_eq(&text, &source.text) || text == source.text {
             return None;
         }
-        let edited = || known.edited(&around.input(source), &mut findings);
-        let known = limits::stoppable(Arc::clone(stop), edited)?;
+        let (known, glance) = limits::stoppable(Arc::clone(stop), || {
+            let known = around.known.get().and_then(Option::as_ref);
+            let known = known.filter(|_| around.names_the_same(&text, &source.text));
+            let input = around.input(source);
+            let glance = || around.glance.as_ref();
+            let first = || glance().filter(|_| may_be_first);
+            match known.and_then(|known| known.edited(&input, &mut findings)) {
+                Some(known) => Some((Some(known), glance().and_then(|seen| seen.after(source)))),
+                None => Some((None, Some(first()?.edited(&input, &mut findings)?))),
+            }
+        })?;
         if stop() {
             return None;
         }
@@ -495,7 +514,8 @@ impl Root {
             loaded: Arc::clone(&around.loaded),
             files: Arc::clone(&around.files),
             analysis: Mutex::default(),
-            known: OnceLock::from(Some(known)),
+            known: OnceLock::from(known),
+            glance,
         };
         let answer = {
             let state = self.state();

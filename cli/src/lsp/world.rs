@@ -517,12 +517,15 @@ impl World {
         Arc::new(move || changes.load(Ordering::Acquire) != begun)
     }
 
-    /// Looks at nothing but the last edit of a text, where that is enough; a check of all follows, which also sees what has
-    /// changed around it.
+    /// Looks at nothing but the last edit of a text, where that is enough, or where a check of all takes long; that check
+    /// follows, which also sees what has changed around it.
     fn check_edit(&self, path: &Path, document: &Document) -> bool {
         let Some(root) = self.root_of(path).filter(|_| !self.is_over()) else { return false };
-        let Some(touched) = root.edited(path, document, &self.stop()) else { return false };
-        self.tell_checked(&root, path, Some(document), &touched);
+        // Whoever has to ask for findings is told that there are others only where it can be.
+        let may_be_first = !self.client.can.pulls || self.client.can.refreshes;
+        let touched = root.edited(path, document, may_be_first, &self.stop());
+        let Some(touched) = touched else { return false };
+        self.tell_checked(&root, path, Some(document), &touched, true);
         self.later(Job::Whole(document.uri.as_str().to_owned()));
         true
     }
@@ -553,7 +556,7 @@ impl World {
                 root.forget(path)
             }
         };
-        self.tell_checked(&root, path, document, &touched);
+        self.tell_checked(&root, path, document, &touched, is_now);
         if document.is_some() {
             root.prepare(path);
         }
@@ -569,9 +572,10 @@ impl World {
         path: &Path,
         document: Option<&Document>,
         touched: &BTreeSet<String>,
+        is_asked_about: bool,
     ) {
         let own = shown(path);
-        self.publish(root, &own, true);
+        self.publish(root, &own, is_asked_about);
         if let Some(document) = document {
             let uri = document.uri.as_str().to_owned();
             self.state().checked.insert(uri, document.version);

@@ -6,13 +6,14 @@
 //! node and its success to another one. Plain actions that follow each other with no way in between are a row, and a
 //! graph has the same faults with one action in the place of each row.
 
+use super::nodes::{Nodes, part_of};
 use super::{Led, Part, Role, is_plain_name};
 use crate::diag::nearest;
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::lint::{Action, Facts, seen};
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use foldhash::{HashMap, HashSet, HashSetExt};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,11 +38,7 @@ struct Plain {
 /// What leads where in a definition, as it was when all of it was checked. Nodes are known by their parts.
 #[derive(Debug)]
 pub(super) struct Sketch {
-    by_name: HashMap<String, Vec<u32>>,
-    /// Names in the order of the text.
-    names: Vec<(u32, String)>,
-    /// Nodes by the names that they lead to.
-    leading: HashMap<String, Vec<u32>>,
+    nodes: Arc<Nodes>,
     /// Names that are led to and that no node has, with the node that does.
     lost: Vec<(u32, String)>,
     /// Nodes that are always looked at as they are.
@@ -77,15 +74,14 @@ fn is_node(part: &Part) -> bool {
     matches!(part.role, Role::Action | Role::Loose | Role::Other)
 }
 
-/// The part that a place is in.
-fn part_of(parts: &[Part], span: Span) -> Option<u32> {
-    let at = parts.partition_point(|part| part.span.start <= span.start).checked_sub(1)?;
-    (span.start < parts[at].span.end).then_some(at as u32)
-}
-
 impl Sketch {
     /// `None` where too much would have to be looked at. `told` are the places of findings.
-    pub(super) fn of(facts: &Facts<'_>, parts: &[Part], told: &[Span]) -> Option<Sketch> {
+    pub(super) fn of(
+        facts: &Facts<'_>,
+        nodes: Arc<Nodes>,
+        parts: &[Part],
+        told: &[Span],
+    ) -> Option<Sketch> {
         let text = facts.tree.text();
         // A comment may have all findings of the file go.
         if text.contains("allow-file") || writes_twice(facts) {
@@ -94,9 +90,7 @@ impl Sketch {
         let flow = facts.analysis.flow();
         let workflow = flow.workflow;
         let mut sketch = Sketch {
-            by_name: HashMap::with_capacity(workflow.nodes.len()),
-            names: Vec::with_capacity(workflow.nodes.len()),
-            leading: HashMap::with_capacity(workflow.nodes.len()),
+            nodes,
             lost: Vec::new(),
             kept: Vec::new(),
             plain: vec![None; parts.len()],
@@ -106,22 +100,15 @@ impl Sketch {
         for (id, node) in workflow.nodes() {
             let part = part_of(parts, node.span)?;
             part_of_node.push(part);
-            if node.shape != Shape::Start {
-                let name = node.name.text.to_string();
-                sketch.by_name.entry(name.clone()).or_default().push(part);
-                sketch.names.push((part, name));
-            }
             for (exit, target) in flow.exits(id) {
-                let to = exit.target.text.to_string();
                 match target {
                     Some(target) => {
                         let entered = part_of(parts, workflow.node(target).span)? as usize;
                         let (count, last) = sketch.entered[entered];
                         sketch.entered[entered] = (count + 1, last.max(part));
                     }
-                    None => sketch.lost.push((part, to.clone())),
+                    None => sketch.lost.push((part, exit.target.text.to_string())),
                 }
-                sketch.leading.entry(to).or_default().push(part);
             }
         }
         let told: HashSet<u32> = told.iter().filter_map(|span| part_of(parts, *span)).collect();
@@ -180,18 +167,11 @@ impl Sketch {
         let kept = self.kept.iter().map(|at| parts[*at as usize]).take(2 * MOST_NODES);
         let head = parts.iter().copied().filter(|part| !is_node(part));
         for part in kept.chain(head) {
-            self.mentioned(&text[part.span.range()], &mut more);
+            self.nodes.mentioned(&text[part.span.range()], &mut more);
         }
         self.kept.extend(more);
         self.kept.sort_unstable();
         self.kept.dedup();
-    }
-
-    /// Adds the nodes whose names are among the words of a text.
-    fn mentioned(&self, text: &str, out: &mut Vec<u32>) {
-        let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        let words = text.split(|c: char| !is_of_name(c)).filter(|word| !word.is_empty());
-        out.extend(words.filter_map(|word| self.by_name.get(word)).flatten());
     }
 
     /// By part: whether it is looked at as it is. `ways` are what the action says before and after the edit.
@@ -207,11 +187,11 @@ impl Sketch {
         let mut close = vec![at as u32];
         let Led { names, targets, .. } = since.led;
         for name in names.iter().chain(ways.map(|ways| &ways.name)) {
-            close.extend(self.by_name.get(name).into_iter().flatten());
-            all.extend(self.leading.get(name).into_iter().flatten());
+            close.extend(self.nodes.named(name));
+            all.extend(self.nodes.leading_to(name));
         }
         for name in targets.iter().chain(ways.iter().flat_map(|ways| &ways.targets)) {
-            close.extend(self.by_name.get(name).into_iter().flatten());
+            close.extend(self.nodes.named(name));
         }
         for [now, other] in [ways, [ways[1], ways[0]]] {
             self.guessed(at, now, other, &mut all)?;
@@ -220,7 +200,7 @@ impl Sketch {
         let touched = since.touched.iter().take(MOST_NODES);
         let touched = touched.map(|at| &since.text[parts[*at as usize].span.range()]);
         for text in texts.into_iter().chain(touched) {
-            self.mentioned(text, &mut all);
+            self.nodes.mentioned(text, &mut all);
         }
         // Around what a fix would take out, the text is as it is.
         let last = parts.len() as u32 - 1;
@@ -236,17 +216,17 @@ impl Sketch {
     fn guessed(&self, at: usize, now: &Ways, other: &Ways, out: &mut Vec<u32>) -> Option<()> {
         let own = |part: u32| part == at as u32;
         let is_known = |word: &str| {
-            let others = self.by_name.get(word).into_iter().flatten().any(|part| !own(*part));
+            let others = self.nodes.named(word).any(|part| !own(part));
             others || word == now.name
         };
-        let base = self.name_of(at as u32)?;
+        let base = self.nodes.name_of(at as u32)?;
         let mut words: Vec<(&str, u32)> = Vec::new();
         words.extend(now.targets.iter().map(|to| (to.as_str(), at as u32)));
         let lost = self.lost.iter().filter(|(part, _)| !own(*part));
         words.extend(lost.map(|(part, word)| (word.as_str(), *part)));
         for name in [now.name.as_str(), other.name.as_str(), base] {
-            let leading = self.leading.get(name).into_iter().flatten();
-            words.extend(leading.filter(|part| !own(**part)).map(|part| (name, *part)));
+            let leading = self.nodes.leading_to(name);
+            words.extend(leading.filter(|part| !own(*part)).map(|part| (name, part)));
         }
         words.retain(|(word, _)| !is_known(word));
         words.sort_unstable();
@@ -255,25 +235,21 @@ impl Sketch {
             return None;
         }
         let names = || {
-            self.names.iter().map(|(part, name)| match own(*part) {
+            self.nodes.names.iter().map(|(part, name)| match own(*part) {
                 true => now.name.as_str(),
                 false => name.as_str(),
             })
         };
         for (word, from) in words {
-            let of_node = if own(from) { Some(now.name.as_str()) } else { self.name_of(from) };
+            let of_node =
+                if own(from) { Some(now.name.as_str()) } else { self.nodes.name_of(from) };
             // Those who guess leave one name out or the other.
             let others = nearest(word, names().filter(|name| Some(*name) != of_node));
             for near in [nearest(word, names()), others].into_iter().flatten() {
-                out.extend(self.by_name.get(near).into_iter().flatten());
+                out.extend(self.nodes.named(near));
             }
         }
         Some(())
-    }
-
-    fn name_of(&self, part: u32) -> Option<&str> {
-        let known = self.names.binary_search_by_key(&part, |(part, _)| *part).ok()?;
-        Some(self.names[known].1.as_str())
     }
 
     /// What stands for each part while the action at `at` is edited; `None` where too many are concerned.
@@ -316,7 +292,7 @@ impl Sketch {
     /// The action that stands for a row.
     pub(super) fn write(&self, part: usize, to: u32, error: u32, out: &mut String) -> Option<()> {
         let (name, to, error) =
-            (self.name_of(part as u32)?, self.name_of(to)?, self.name_of(error)?);
+            (self.nodes.name_of(part as u32)?, self.nodes.name_of(to)?, self.nodes.name_of(error)?);
         write!(
             out,
             "<action name=\"{name}\"><fs><mkdir path=\"hdfs:///a\"/></fs><ok to=\"{to}\"/><error to=\"{error}\"/></action>"

@@ -100,3 +100,67 @@ fn it_ends_when_the_process_of_its_client_does() {
     assert_eq!(editor.wait(), Some(1));
     assert!(editor.input.is_some());
 }
+
+/// A first answer is about what was typed; what it does to the graph is told once all was checked.
+#[test]
+fn a_large_text_is_looked_at_where_it_was_edited_and_then_whole() {
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n<start to=\"split\"/>\n\
+         <fork name=\"split\"><path start=\"n0\"/><path start=\"beside\"/></fork>\n\
+         <action name=\"beside\"><fs><mkdir path=\"/b\"/></fs><ok to=\"meet\"/><error to=\"fail\"/></action>\n",
+    );
+    for index in 0..1_000 {
+        let next = if index == 999 { "meet".to_owned() } else { format!("n{}", index + 1) };
+        text += &format!(
+            "<action name=\"n{index}\"><fs><mkdir path=\"/a/{index}\"/></fs><ok to=\"{next}\"/><error to=\"fail\"/></action>\n"
+        );
+    }
+    text += "<join name=\"meet\" to=\"end\"/><kill name=\"fail\"><message>m</message></kill><end name=\"end\"/></workflow-app>";
+    // The way out of a fork: the transition is one that there is, and the graph is broken.
+    let broken = text.replacen("<ok to=\"meet\"/>", "<ok to=\"end\"/>", 1);
+    for pulls in [false, true] {
+        let (_room, folder) = folder_with(&[]);
+        let mut editor = Editor::start(&folder);
+        let mut can = abilities();
+        if pulls {
+            can["textDocument"]["diagnostic"] = json!({});
+            can["workspace"]["diagnostics"] = json!({"refreshSupport": true});
+        }
+        editor.initialize(can, &[&folder], Value::Null);
+        let uri = uri(&folder.join("workflow.xml"));
+        editor.open_text(&uri, "xml", &text);
+        let params = json!({"textDocument": {"uri": uri}});
+        let is_refused = |found: &str| found.contains("end-inside-fork") || found.contains("fork-");
+        if pulls {
+            let first = editor.ask("textDocument/diagnostic", params.clone()).expect("an answer");
+            assert!(!is_refused(&first.to_string()), "{first}");
+            editor.replace(&uri, 2, &broken);
+            // Asked at once, and again as long as there is something new.
+            let mut answer =
+                editor.ask("textDocument/diagnostic", params.clone()).expect("an answer");
+            while !is_refused(&answer.to_string()) {
+                let refreshes = |editor: &Editor| {
+                    editor
+                        .told
+                        .iter()
+                        .filter(|told| told["method"] == "workspace/diagnostic/refresh")
+                        .count()
+                };
+                let seen = refreshes(&editor);
+                editor.until("a sign that there is more", |editor| refreshes(editor) > seen);
+                answer = editor.ask("textDocument/diagnostic", params.clone()).expect("an answer");
+            }
+        } else {
+            let first = editor.findings(&uri, 1);
+            assert!(!is_refused(&serde_json::to_string(&first).expect("a value")));
+            editor.replace(&uri, 2, &broken);
+            let key = uri.as_str().to_owned();
+            editor.until("what the edit does to the graph", |editor| {
+                let known = &editor.published[&key];
+                known.version == Some(2)
+                    && is_refused(&serde_json::to_string(&known.diagnostics).expect("a value"))
+            });
+        }
+        assert_eq!(editor.shut_down(), Some(0));
+    }
+}

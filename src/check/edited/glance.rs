@@ -1,0 +1,302 @@
+//! A first look at an edit of a large definition, for as long as a check of all of it takes.
+//!
+//! In: a definition with its findings, and its text after an edit. Out: what is found in the part that was edited, as far as
+//! that part, the nodes that it names and the head of the definition show it; all other findings as they were, where they
+//! are now. What an edit changes in the graph, or far from it, is not among them: unlike an answer of [`super::Known`] this
+//! one is not that of a check, which has to follow.
+
+use super::nodes::Nodes;
+use super::{
+    ALONE, Alone, Input, Looked, Name, Part, Role, difference, follow, inside, parts, placed_in,
+    relocate, same,
+};
+use crate::analysis::Analysis;
+use crate::budget;
+use crate::check::{FileKind, Finding, rating};
+use crate::diag::nearest;
+use crate::source::{Moved, Source, Span};
+use crate::syntax::xml::Tree;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// All of a shorter text is checked as quickly.
+const LONG: usize = 64 << 10;
+/// How much of other nodes is looked at with the one that is edited.
+const MOST_AROUND: usize = 32 << 10;
+/// The largest part of which there is a first look.
+const MOST_OF_A_PART: usize = 64 << 10;
+
+/// The node that leads to all others of a small definition, and what it asks.
+const BEGIN: &str = "ankus-begins-here";
+const BEGIN_IF: &str = "wf:id() eq wf:name()";
+
+/// The kinds that a first look tells of, beside those of [`ALONE`]: they are about the words that stand at their place.
+const NEAR: &[&str] = &[
+    "action-in-wrong-namespace",
+    "action-with-two-bodies",
+    "action-without-body",
+    "decision-case-shadowed",
+    "decision-constant",
+    "decision-default-only",
+    "decision-not-boolean",
+    "decision-text-around-expression",
+    "duplicate-single-element",
+    "el-argument-type",
+    "el-boolean-text-compare",
+    "el-foreign-placeholder",
+    "el-function-out-of-place",
+    "el-invalid-variable-name",
+    "el-nested-expression",
+    "el-never-equal",
+    "el-single-equals",
+    "el-syntax-error",
+    "el-unknown-action",
+    "el-unknown-function",
+    "el-unterminated",
+    "el-wrong-arity",
+    "element-in-wrong-namespace",
+    "element-needs-newer-schema",
+    "element-out-of-order",
+    "fork-path-repeated",
+    "fs-permissions-malformed",
+    "invalid-node-name",
+    "malformed-name-node",
+    "malformed-resource-manager",
+    "missing-attribute",
+    "missing-element",
+    "name-without-quotes",
+    "node-name-too-long",
+    "self-transition",
+    "unexpected-text",
+    "unknown-attribute",
+    "unknown-element",
+    "unknown-schema-version",
+    "unresolved-transition",
+    "unsupported-action-type",
+    "xml-not-well-formed",
+];
+
+/// A definition with known findings, as far as a first look at its next edit asks for it.
+#[derive(Clone, Debug)]
+pub struct Glance {
+    source: Arc<Source>,
+    /// The children of the root, in order.
+    parts: Vec<Part>,
+    nodes: Arc<Nodes>,
+}
+
+impl Glance {
+    /// What is kept of a check for a first look at the next edit; `None` where all of the text is checked as quickly, and
+    /// where its parts cannot be told.
+    pub fn of(input: &Input<'_>, analysis: &Analysis) -> Option<Glance> {
+        let is_long = input.source.text.len() >= LONG;
+        if !is_long || input.kind != FileKind::Workflow || !analysis.markup().is_empty() {
+            return None;
+        }
+        let root = analysis.tree().root().filter(|root| root.name() == "workflow-app")?;
+        let parts = parts(root, &|_| true);
+        let nodes = Arc::new(Nodes::of(analysis.flow(), &parts)?);
+        Some(Glance { source: Arc::clone(input.source), parts, nodes })
+    }
+
+    /// The same if it is of this text.
+    pub fn of_text(self, text: &str) -> Option<Glance> {
+        (*self.source.text == *text).then_some(self)
+    }
+
+    /// The same for the text after an edit, where the edit lies inside one part.
+    pub fn after(&self, source: &Arc<Source>) -> Option<Glance> {
+        let moved = Moved::between(&self.source.text, &source.text);
+        let (_, parts) = inside(&self.parts, &moved)?;
+        Some(Glance { source: Arc::clone(source), parts, nodes: Arc::clone(&self.nodes) })
+    }
+
+    /// Makes the findings of the text before an edit those of a first look at the text of `input`; everything else about it
+    /// is as it was. `None` leaves the findings as they were.
+    pub fn edited(&self, input: &Input<'_>, findings: &mut Vec<Finding>) -> Option<Glance> {
+        let (old, new) = (self.source.text.as_str(), input.source.text.as_str());
+        let moved = Moved::between(old, new);
+        let (at, parts) = inside(&self.parts, &moved)?;
+        let texts = [&old[self.parts[at].span.range()], &new[parts[at].span.range()]];
+        if texts.iter().any(|text| text.len() > MOST_OF_A_PART) {
+            return None;
+        }
+        let shown = self.shown(at, texts);
+        let before = self.drawn(old, &self.parts, at, &shown).looked_at(input);
+        let after = self.drawn(new, &parts, at, &shown).looked_at(input);
+        if budget::was_spent() {
+            return None;
+        }
+        change(&before, &after, &moved, input.source.path.as_str(), findings);
+        Some(Glance { source: Arc::clone(input.source), parts, nodes: Arc::clone(&self.nodes) })
+    }
+
+    /// What is looked at with a part, whose text is one of these before an edit and the other after it.
+    fn shown(&self, at: usize, texts: [&str; 2]) -> Shown {
+        let mut wanted = Vec::new();
+        let mut shown = Shown::default();
+        let words = texts.map(Words::of);
+        let own: BTreeSet<&str> = words.iter().filter_map(|words| words.name.as_deref()).collect();
+        if own.len() > 1 {
+            // Whoever leads to a name that has come or gone.
+            wanted.extend(own.iter().flat_map(|name| self.nodes.leading_to(name)));
+        }
+        texts.iter().for_each(|text| self.nodes.mentioned(text, &mut wanted));
+        wanted.retain(|part| *part != at as u32 && self.parts[*part as usize].role.is_left_out());
+        let mut size = 0;
+        for part in wanted {
+            let span = self.parts[part as usize].span;
+            size += span.range().len();
+            if size > MOST_AROUND {
+                break;
+            }
+            if let Some(name) = self.nodes.name_of(part) {
+                shown.whole.insert(part, name.to_owned());
+            }
+        }
+        // Every other name that is led to is there, and one that is like a name that is not.
+        let mut led: Vec<String> =
+            words.iter().flat_map(|words| words.targets.iter().cloned()).collect();
+        for part in shown.whole.keys() {
+            let text = &self.source.text[self.parts[*part as usize].span.range()];
+            led.extend(Words::of(text).targets);
+        }
+        led.sort_unstable();
+        led.dedup();
+        for name in led {
+            let is_known = |name: &str| self.nodes.named(name).any(|part| part != at as u32);
+            let name = match is_known(&name) || own.contains(name.as_str()) {
+                true => Some(name.as_str()),
+                false => nearest(&name, self.nodes.names.iter().map(|(_, name)| name.as_str())),
+            };
+            let Some(name) = name.filter(|name| !own.contains(name)) else { continue };
+            let is_there = |part: u32| {
+                part == at as u32
+                    || shown.whole.contains_key(&part)
+                    || !self.parts[part as usize].role.is_left_out()
+            };
+            if !self.nodes.named(name).any(is_there) {
+                shown.by_name.insert(name.to_owned());
+            }
+        }
+        shown
+    }
+
+    /// A small definition with one part of a text, the head, and what is shown beside them.
+    fn drawn(&self, text: &str, parts: &[Part], at: usize, shown: &Shown) -> Alone {
+        let mut alone = Alone { text: String::new(), pieces: Vec::new(), node: Span::default() };
+        let own = Name::of(&text[parts[at].span.range()]).filter(|_| parts[at].role.is_left_out());
+        let mut behind = 0;
+        for (index, part) in parts.iter().enumerate() {
+            let range = behind as usize..part.span.end as usize;
+            behind = part.span.end;
+            let before = part.span.start as usize - range.start;
+            match part.role {
+                Role::Start if index != at && own.is_some() => {
+                    alone.take(text, range.start..part.span.start as usize);
+                    if let Some(Name(name)) = own {
+                        shown.begin(name, &mut alone.text);
+                    }
+                }
+                role if index == at || !role.is_left_out() || shown.is_whole(index) => {
+                    let start = alone.text.len() + before;
+                    alone.take(text, range);
+                    if index == at {
+                        alone.node = Span::new(start, alone.text.len());
+                        for name in &shown.by_name {
+                            let kill = "<message>m</message>";
+                            let _ = write!(alone.text, "<kill name=\"{name}\">{kill}</kill>");
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        alone.take(text, behind as usize..text.len());
+        alone
+    }
+}
+
+impl Role {
+    /// Whether a small definition leaves such a part out if nobody asks for it.
+    fn is_left_out(self) -> bool {
+        matches!(self, Role::Action | Role::Loose | Role::Other)
+    }
+}
+
+/// What a small definition has beside its head and the part that is edited.
+#[derive(Default)]
+struct Shown {
+    /// Nodes with all that stands in them, by their parts.
+    whole: BTreeMap<u32, String>,
+    /// Nodes of which nothing counts but that they are there.
+    by_name: BTreeSet<String>,
+}
+
+impl Shown {
+    fn is_whole(&self, part: usize) -> bool {
+        u32::try_from(part).is_ok_and(|part| self.whole.contains_key(&part))
+    }
+
+    /// Leads from the start to every node that is there with all that stands in it: in others nothing counts.
+    fn begin(&self, own: &str, out: &mut String) {
+        let _ = write!(out, "<start to=\"{BEGIN}\"/><decision name=\"{BEGIN}\"><switch>");
+        for name in self.whole.values() {
+            let _ = write!(out, "<case to=\"{name}\">${{{BEGIN_IF}}}</case>");
+        }
+        let _ = write!(out, "<default to=\"{own}\"/></switch></decision>");
+    }
+}
+
+/// What a part says of the graph.
+struct Words {
+    name: Option<String>,
+    targets: Vec<String>,
+}
+
+impl Words {
+    fn of(part: &str) -> Words {
+        let (tree, _) = Tree::of(&Arc::new(part.to_owned()));
+        let mut words = Words { name: None, targets: Vec::new() };
+        let Some(root) = tree.root() else { return words };
+        let value = |name: &str, element: crate::syntax::xml::Element<'_>| {
+            element.attribute(name).map(|found| found.value().text.into_owned())
+        };
+        words.name = value("name", root);
+        for element in root.descendants() {
+            words.targets.extend(["to", "start"].into_iter().filter_map(|at| value(at, element)));
+        }
+        words
+    }
+}
+
+/// Makes the findings of the whole definition what a first look at an edit says of them.
+fn change(before: &Looked, after: &Looked, moved: &Moved, path: &str, findings: &mut Vec<Finding>) {
+    let (gone, come) = difference(before, after, path);
+    for finding in gone.into_iter().filter_map(|finding| placed_in(before, finding, path)) {
+        findings.retain(|known| !same(known, &finding));
+    }
+    findings
+        .retain_mut(|finding| relocate(&mut finding.diagnostic, path, &|span| follow(moved, span)));
+    let node = after.alone.node;
+    let is_near = |finding: &&Finding| {
+        let found = &finding.diagnostic;
+        let is_inside = node.start <= found.span.start && found.span.end <= node.end;
+        let name = found.kind.name;
+        let is_near = is_inside && (NEAR.contains(&name) || ALONE.contains(&name));
+        found.file.is_none() && (is_near || name == "unresolved-transition")
+    };
+    for finding in come.into_iter().filter(is_near) {
+        let Some(finding) = placed_in(after, finding, path) else { continue };
+        let is_known = |known: &Finding| {
+            let (known, found) = (&known.diagnostic, &finding.diagnostic);
+            let is_of_one_thing = found.subject.is_some() && known.subject == found.subject;
+            std::ptr::eq(known.kind, found.kind) && (known.span == found.span || is_of_one_thing)
+        };
+        if !findings.iter().any(is_known) {
+            findings.push(finding);
+        }
+    }
+    rating::sort(findings);
+}
