@@ -253,6 +253,24 @@ fn handlers_of_lost_expressions_are_told() {
     assert!(differs.to_string().contains(fails), "{differs}");
 }
 
+/// The workflow of a coordinator decides by the properties of its job, and is given its secrets.
+#[test]
+fn workflows_of_coordinators_have_the_properties_of_their_jobs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = r#"<workflow-app name="asked" xmlns="uri:oozie:workflow:0.5"><start to="which"/>
+  <decision name="which"><switch><case to="load">${kind eq 'full'}</case><default to="end"/></switch></decision>
+  <action name="load"><shell xmlns="uri:oozie:shell-action:0.3"><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec>
+    <argument>${dbPassword}</argument></shell><ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>m</message></kill><end name="end"/></workflow-app>"#;
+    let daily = folder.path().join("daily");
+    std::fs::create_dir(&daily).expect("a folder");
+    written(&daily, "workflow.xml", text);
+    written(&daily, "coordinator.xml", DAILY);
+    written(&daily, "job.properties", "kind=full\ndbPassword=hush\n");
+    let Some((agree, of)) = proved("step-functions", &[folder.path()]) else { return };
+    assert!(agree == of && of >= 3, "{agree} of {of}");
+}
+
 /// `--report` has the figures of `--prove`.
 #[test]
 fn reports_say_what_was_played() {

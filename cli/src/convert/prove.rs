@@ -184,16 +184,17 @@ fn of_unit(
         nominal = Some(action.nominal);
         inputs = action.inputs;
         there = data::places(definition, &inputs);
-        let configuration = action.configuration.into_iter().collect();
-        own = Given { define: configuration, files: Vec::new(), no_properties: true };
+        // A workflow is given the properties of its coordinator's job, and what the coordinator adds.
+        define.extend(action.configuration);
+        own = Given { define: define.clone(), files: Vec::new(), no_properties: true };
     }
     let explored = explore(project, &workflow.found.path, &own).map_err(words)?;
     let explored = explored.map_err(|(_, why)| why)?;
     conf.extend(explored.made_up.clone());
-    if unit.coordinator.is_none() {
-        conf.extend(explored.application.properties());
-    }
     let secrets = explored.application.settings().secrets.with_references(&unit.properties);
+    // The other side knows what a schedule gives, but for secrets.
+    let properties = explored.application.properties().into_iter();
+    conf.extend(properties.filter(|(name, _)| unit.coordinator.is_none() || secrets.covers(name)));
     // Airflow alone has them.
     let notices = if is_airflow { notices(workflow) } else { BTreeMap::new() };
     let mut trials = Vec::new();
