@@ -246,3 +246,28 @@ fn defaults_that_name_other_properties_are_filled_in() {
         assert!(carried(target).0.contains(reason), "{target}");
     }
 }
+
+/// The folder of an application that a coordinator starts is the one that the coordinator names, which no property does.
+#[test]
+fn the_path_of_a_started_application_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = "<coordinator-app name='c' frequency='60' start='2026-01-01T00:00Z' end='2026-01-02T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
+        <action><workflow><app-path>${base}/apps/started</app-path></workflow></action></coordinator-app>";
+    let workflow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='load'/>
+        <action name='load'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm</job-tracker><name-node>nn</name-node><exec>a.sh</exec>
+        <argument>${wf:appPath()}</argument><argument>${concat(wf:appPath(), '/x')}</argument><file>a.sh</file></shell>
+        <ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "apps/started/coordinator.xml", coordinator);
+    written(folder.path(), "apps/started/workflow.xml", workflow);
+    let apps = shown(&folder.path().join("apps"));
+    let properties = ["-D", "base=hdfs://nn"];
+    for (target, file) in [("airflow", "dags/c.py"), ("prefect", "flows/c.py")] {
+        let out = folder.path().join(target);
+        let arguments = [&apps, "--to", target, "-o", &shown(&out), "--allow", "*"];
+        let (code, _, said) = convert(&[&arguments[..], &properties[..]].concat());
+        assert_eq!(code, 0, "{said}");
+        let text = std::fs::read_to_string(out.join(file)).expect("a file");
+        assert!(!text.contains("oozie.wf.application.path"), "{text}");
+        assert!(text.contains("/apps/started/a.sh"), "{text}");
+    }
+}

@@ -486,6 +486,7 @@ impl<'a> Printer<'a> {
                 *last = folder;
             }
             self.texts.insert("oozie.wf.application.path".to_owned(), path.clone());
+            self.constants.insert("wf:appPath", path.clone());
             self.folder = Some(path);
             return;
         }

@@ -273,6 +273,7 @@ impl<'a> Printer<'a> {
             if let Some(Part::Literal(last)) = path.parts.last_mut() {
                 *last = last.trim_end_matches("/workflow.xml").to_owned();
             }
+            self.constants.insert("wf:appPath", path.clone());
             self.texts.insert("oozie.wf.application.path".to_owned(), path);
             return;
         }
