@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ankus::check::{self, FileKind, Known};
+use ankus::check::{self, FileKind, Glance, Known};
 use ankus::emit::plan::{Options, plan};
 use ankus::files::Files;
 use ankus::ide::{Document, Snapshot};
@@ -157,12 +157,39 @@ fn edit_a_transition(bencher: Bencher<'_, '_>, nodes: usize) {
     edit_behind(bencher, chain(nodes), "<ok to=\"");
 }
 
+/// A text, and the same with a letter typed behind a sign in its middle.
+fn typed(text: String, sign: &str) -> [Arc<Source>; 2] {
+    let at = text.len() / 2;
+    let at = at + text[at..].find(sign).expect("every node has one") + sign.len();
+    let edited = [&text[..at], "x", &text[at..]].concat();
+    [text, edited].map(|text| Arc::new(Source::new("workflow.xml", text)))
+}
+
+/// The first look at an edit of a decision, which only a check of all of the graph answers for good.
+#[divan::bench(args = [1_000, 5_000])]
+fn look_at_an_edit(bencher: Bencher<'_, '_>, nodes: usize) {
+    let sources = typed(decisions(nodes), "<default to=\"");
+    let settings = settings();
+    let input = |source| check::Input {
+        settings: &settings,
+        ..check::Input::of(source, FileKind::Workflow)
+    };
+    let outcome = check::check(&input(&sources[0]));
+    let analysis = outcome.analysis.as_ref().expect("it is a definition");
+    let glance = Glance::of(&input(&sources[0]), analysis).expect("it is a long one");
+    let mut state = (glance, outcome.findings, 0);
+    bencher.bench_local(|| {
+        let (glance, findings, turn) = &mut state;
+        *turn = 1 - *turn;
+        let next = glance.edited(&input(&sources[*turn]), findings);
+        *glance = next.expect("the edit lies in one node");
+        findings.len()
+    });
+}
+
 /// Types a letter behind a sign in the middle of a text, and takes it away again.
 fn edit_behind(bencher: Bencher<'_, '_>, text: String, sign: &str) {
-    let at = text.len() / 2;
-    let at = at + text[at..].find(sign).expect("every action has one") + sign.len();
-    let edited = [&text[..at], "x", &text[at..]].concat();
-    let sources = [text, edited].map(|text| Arc::new(Source::new("workflow.xml", text)));
+    let sources = typed(text, sign);
     let settings = settings();
     let input = |source| check::Input {
         settings: &settings,

@@ -250,13 +250,44 @@ impl Source {
         }
     }
 
+    /// The same file with `new` in the place of a range, which begins and ends where characters do.
+    pub fn edited(&self, range: std::ops::Range<usize>, new: &str) -> Source {
+        let (from, to) = (range.start, range.end);
+        let mut text = String::with_capacity(self.text.len() + new.len() - range.len());
+        text.push_str(&self.text[..from]);
+        text.push_str(new);
+        text.push_str(&self.text[to..]);
+        let edited = Source::new(self.path.clone(), text);
+        // Whoever types asks for places after each letter.
+        if let Some(known) = self.line_starts.get() {
+            // Whether a line starts at a byte is told by that byte and the one before.
+            let before = known.partition_point(|start| (*start as usize) < from.max(1));
+            let behind = known.partition_point(|start| *start as usize <= to);
+            let end = from + new.len();
+            let within = edited.lines_that_start(from.max(1)..end + 1);
+            let mut starts = Vec::with_capacity(known.len() + new.len() / 16);
+            starts.extend_from_slice(&known[..before]);
+            starts.extend(within);
+            starts.extend(known[behind..].iter().map(|start| (*start as usize - to + end) as u32));
+            let _ = edited.line_starts.set(starts);
+        }
+        edited
+    }
+
+    /// The offsets in a range at which a line starts, without that of the first line.
+    fn lines_that_start(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = u32> {
+        let bytes = self.text.as_bytes();
+        let (from, to) = (range.start - 1, (range.end - 1).min(bytes.len()));
+        memchr::memchr2_iter(b'\n', b'\r', &bytes[from..to.max(from)])
+            .map(move |at| from + at)
+            .filter(|at| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'))
+            .map(|at| Span::at(at + 1).start)
+    }
+
     /// Found when first asked for: most texts are never shown.
     fn line_starts(&self) -> &[u32] {
         self.line_starts.get_or_init(|| {
-            let bytes = self.text.as_bytes();
-            let ends = memchr::memchr2_iter(b'\n', b'\r', bytes)
-                .filter(|at| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'));
-            std::iter::once(0).chain(ends.map(|at| Span::at(at + 1).start)).collect()
+            std::iter::once(0).chain(self.lines_that_start(1..self.text.len() + 1)).collect()
         })
     }
 
@@ -514,6 +545,27 @@ mod tests {
             decode(b"<a>\xff</a>").unwrap(),
             ("<a>\u{fffd}</a>".to_owned(), Encoding::Damaged)
         );
+    }
+
+    #[test]
+    fn lines_after_an_edit_are_those_of_the_text() {
+        let pieces = ["", "a", "\n", "\r", "\r\n", "\n\r", "b\rc\n", "\r\r\n\n"];
+        for text in pieces.iter().flat_map(|a| pieces.iter().map(move |b| format!("{a}x{b}"))) {
+            let source = Source::new("a", text.as_str());
+            source.line_starts();
+            for from in 0..=text.len() {
+                for (to, new) in (from..=text.len()).flat_map(|to| pieces.map(|new| (to, new))) {
+                    let edited = source.edited(from..to, new);
+                    let whole = Source::new("a", format!("{}{new}{}", &text[..from], &text[to..]));
+                    assert_eq!(edited.text, whole.text);
+                    assert_eq!(
+                        edited.line_starts(),
+                        whole.line_starts(),
+                        "{text:?} {from}..{to} {new:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

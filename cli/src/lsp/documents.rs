@@ -52,19 +52,10 @@ impl Document {
     ) -> Document {
         let mut source = Arc::clone(&self.source);
         for change in changes {
-            let text = match change.range {
-                None => change.text,
-                Some(range) => {
-                    let span = units.span(&source, range).range();
-                    let mut text =
-                        String::with_capacity(source.text.len() + change.text.len() - span.len());
-                    text.push_str(&source.text[..span.start]);
-                    text.push_str(&change.text);
-                    text.push_str(&source.text[span.end..]);
-                    text
-                }
-            };
-            source = Arc::new(Source::new(source.path.clone(), text));
+            source = Arc::new(match change.range {
+                None => Source::new(source.path.clone(), change.text),
+                Some(range) => source.edited(units.span(&source, range).range(), &change.text),
+            });
         }
         Document { version, source, ..self.clone() }
     }
