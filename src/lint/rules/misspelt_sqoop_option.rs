@@ -246,7 +246,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let lacks = next.is_none_or(|next| OPTIONS.contains(&next));
             // One dash is as good as two.
             let is_valued = VALUED.iter().any(|known| known == name || known[1..] == *name);
-            if is_valued && lacks {
+            // A sign of equality is as good as a blank.
+            let has_own = facts.tree.text()[span.end as usize..].starts_with('=');
+            if is_valued && lacks && !has_own {
                 let message = format!("`{name}` has no value");
                 out.push(Diagnostic::new(&RULE.kind, *span, message).likely());
             }
