@@ -5,6 +5,7 @@ use crate::lint::facts::Language;
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties::is_filled_in;
 use ankus_lang::configuration::{MOST_RESOLVED, substitute};
+use foldhash::{HashSet, HashSetExt};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -27,6 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let value = |name: &str| facts.submission.get(name);
     let mut length = 0;
+    let mut told = HashSet::new();
     for (source, entries) in facts.property_files() {
         for entry in entries {
             let Some(own) = value(&entry.name) else { continue };
@@ -45,6 +47,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             length += put_in.map(str::len).sum::<usize>();
             // What only refers to a circle is told where the circle is.
             if endless.cycle().is_some_and(|circle| !circle.contains(&entry.name)) {
+                continue;
+            }
+            // Each of a circle has it as its own; one tells of all.
+            let mut circle = endless.cycle().unwrap_or_default();
+            circle.sort_unstable();
+            circle.dedup();
+            if !circle.is_empty() && !told.insert(circle) {
                 continue;
             }
             let message = endless.to_string();
