@@ -63,7 +63,7 @@ kinds! {
     CONCURRENCY_IMPLICIT "concurrency-implicit" Time Info [] None, "one action at a time, because nothing sets the concurrency";
     EXECUTION_ORDER_INVALID "execution-order-invalid" Time Error ["E1003"] GUESS, "an unknown execution order";
     LAST_ONLY_WITH_WIDE_WINDOW "last-only-with-wide-window" Time Info [] None, "skipped actions never process their window of data";
-    THROTTLE_CLIPPED "throttle-clipped" Time Info [] None, "a throttle beyond what the server allows";
+    THROTTLE_CLIPPED "throttle-clipped" Time Warning [] None, "a throttle beyond what the server allows";
     UNDEFINED_DATASET "undefined-dataset" Data Error ["E0803"] GUESS, "an input or output of a dataset that is not defined";
     DUPLICATE_DATASET "duplicate-dataset" Data Warning ["E0803"] None, "two datasets of one name";
     DUPLICATE_DATA_EVENT "duplicate-data-event" Data Error ["E0803"] None, "two inputs, or two outputs, of one name";

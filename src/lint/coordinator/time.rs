@@ -404,13 +404,19 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(finding(&k::CONCURRENCY_IMPLICIT, written.span, message));
     }
     if let Some(value) = control("throttle")
-        && value
-            .known()
-            .and_then(|text| text.parse::<i64>().ok())
-            .is_some_and(|n| !(1..=facts.most.1).contains(&n))
+        && let Some(number) = value.known().and_then(|text| text.parse::<i64>().ok())
+        && !(1..=facts.most.1).contains(&number)
     {
-        let message = format!("the server reduces this to {}, its maximum", facts.most.1);
-        out.push(finding(&k::THROTTLE_CLIPPED, value.span(), message));
+        let most = facts.most.1;
+        out.push(if number < 1 {
+            let message = format!(
+                "with a throttle of {number}, {most} actions may wait: the server takes its maximum"
+            );
+            finding(&k::THROTTLE_CLIPPED, value.span(), message)
+        } else {
+            let message = format!("the server reduces this to {most}, its maximum");
+            finding(&k::THROTTLE_CLIPPED, value.span(), message).at_most(Level::Info)
+        });
     }
     let skips = control("execution").filter(|value| value.as_str() == "LAST_ONLY");
     let ranged = written.inputs.iter().any(|event| event.part("start-instance").is_some());
