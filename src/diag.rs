@@ -461,6 +461,13 @@ pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
     distance(&a, &b, most)
 }
 
+/// Whether a word is another with one letter left out, added, replaced or exchanged with its neighbor. With another digit it
+/// is another name.
+pub(crate) fn is_mistyped(word: &str, meant: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    within(word, meant, 1) == Some(1) && letters(word) != letters(meant)
+}
+
 /// No name that somebody has mistyped is longer, in characters.
 const LONGEST_COMPARED: usize = 200;
 

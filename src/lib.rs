@@ -71,6 +71,8 @@ pub mod codes;
 #[doc(hidden)]
 pub mod diag;
 
+pub(crate) mod slips;
+
 #[doc(hidden)]
 pub mod edit;
 

@@ -20,7 +20,14 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 54] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 61] = [
+    ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
+    ("application-path-leads-nowhere", "", "misspelt-path", Whole),
+    ("missing-application-file", "", "misspelt-path", Within("archive")),
+    ("missing-application-file", "", "misspelt-path", Within("file")),
+    ("missing-application-file", "", "misspelt-path", Within("jar")),
+    ("missing-application-file", "", "misspelt-path", Within("job-xml")),
+    ("missing-application-file", "", "misspelt-path", Within("script")),
     ("missing-application-file", "did you mean", "shell-script-not-shipped", Within("action")),
     ("unknown-element", "", "credential-incomplete", Within("credential")),
     ("element-needs-newer-schema", "`retry-", "retry-out-of-range", Within("action")),
@@ -129,17 +136,18 @@ fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     if ends {
         let is_end = |f: &Diagnostic| {
             f.kind.name == "unresolved-transition"
-                && f.message.split('`').nth(1).is_some_and(|n| n.eq_ignore_ascii_case("end"))
+                && f.subject.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("end"))
         };
         found.retain(|finding| !is_end(finding));
     }
     let missed: HashSet<String> = found
         .iter()
         .filter(|finding| finding.kind.name == "unresolved-transition" && is_on(finding))
-        .map(|finding| finding.message.clone())
+        .filter_map(|finding| finding.subject.clone())
         .collect();
     found.retain(|finding| {
-        !(finding.kind.name == "el-unknown-action" && missed.contains(&finding.message))
+        let is_missed = || finding.subject.as_ref().is_some_and(|name| missed.contains(name));
+        !(finding.kind.name == "el-unknown-action" && is_missed())
     });
     // Where paths of a fork lead nowhere, what they lead to instead is not known.
     if !missed.is_empty() {

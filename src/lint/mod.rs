@@ -26,7 +26,6 @@ mod scripts;
 mod secrets;
 pub(crate) mod seen;
 mod shared;
-pub(crate) mod slips;
 mod words;
 
 /// One opinion.

@@ -1,8 +1,8 @@
 //! What the scripts of Hive and Pig actions read, and the values they get.
 
 use super::facts::{Action, Facts, is_open};
-use super::slips::{differ_in_a_word, is_slip};
 use crate::diag::within;
+use crate::slips::{differ_in_a_word, is_slip};
 use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
 use std::collections::HashSet;

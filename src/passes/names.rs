@@ -6,9 +6,11 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety, is_mistyped, within};
 use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
-use crate::source::{Slice, removal};
+use crate::slips::is_in_declaration;
+use crate::source::{Slice, Span, removal};
+use std::collections::BTreeMap;
 
 /// What this pass reports.
 pub static KINDS: &[&Kind] = &[
@@ -103,8 +105,8 @@ impl Names {
     }
 }
 
-/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
-const MOST_COMPARED: usize = 500_000;
+/// Places that are shown with a credential whose name has a slip.
+const MOST_SHOWN: usize = 8;
 
 /// Total: it answers for every workflow, and reports instead of stopping.
 pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
@@ -169,7 +171,7 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     for (index, credential) in workflow.credentials.iter().enumerate() {
         by_name.entry(&credential.name.text).or_default().push(index);
     }
-    let mut patience = MOST_COMPARED;
+    let mut missing: Vec<(&str, Span)> = Vec::new();
     let actions = workflow.nodes.iter().filter_map(|node| node.action.as_ref());
     for action in actions.filter(|action| action.has_cred()) {
         let Some(cred) = &action.cred else { continue };
@@ -185,29 +187,13 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
             if name.is_empty() {
                 continue;
             }
-            if let Some(defined) = by_name.get(name) {
-                defined.iter().for_each(|index| used[*index] = true);
-                continue;
+            match by_name.get(name) {
+                Some(defined) => defined.iter().for_each(|index| used[*index] = true),
+                None => missing.push((name, cred.place(start..start + name.len()))),
             }
-            let span = cred.place(start..start + name.len());
-            let finding = Diagnostic::new(
-                &UNDEFINED_CREDENTIAL,
-                span,
-                format!("no credential is named `{name}`"),
-            )
-            .about(name);
-            let known = workflow.credentials.iter().map(|credential| &*credential.name.text);
-            let known = known.take(patience);
-            patience = patience.saturating_sub(workflow.credentials.len());
-            findings.push(match nearest(name, known) {
-                Some(near) => {
-                    let fix = Fix::guess(format!("Rename to `{near}`"), span, near);
-                    finding.help(format!("did you mean `{near}`?")).fix(fix)
-                }
-                None => finding.help("define it in `<credentials>`"),
-            });
         }
     }
+    undefined_credentials(workflow, &missing, &used, findings);
     // A section without credentials would be refused.
     let some_used = used.contains(&true);
     for (credential, used) in workflow.credentials.iter().zip(used) {
@@ -219,6 +205,67 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
                 true => finding.fix(Fix::guess("Remove the credential", removal, "")),
                 false => finding,
             });
+        }
+    }
+}
+
+/// Credentials that actions ask for and nothing defines, each where its slip probably is. `used` are those that some action
+/// asks for by their own names.
+fn undefined_credentials(
+    workflow: &Workflow,
+    missing: &[(&str, Span)],
+    used: &[bool],
+    findings: &mut Vec<Diagnostic>,
+) {
+    let mut by_name: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
+    for (name, span) in missing {
+        by_name.entry(name).or_default().push(*span);
+    }
+    let patience = Patience::default();
+    // One that no action asks for comes before others.
+    let near_of = |name: &str| {
+        let known = || workflow.credentials.iter().map(|credential| &*credential.name.text);
+        let lone = known().zip(used).filter(|(_, used)| !**used).map(|(known, _)| known);
+        let lone = patience.nearest(name, lone).filter(|lone| is_mistyped(lone, name));
+        let near = lone.or_else(|| patience.nearest(name, known()))?;
+        workflow.credentials.iter().position(|credential| &*credential.name.text == near)
+    };
+    let near: Vec<Option<usize>> = by_name.keys().map(|name| near_of(name)).collect();
+    for (at, (name, spans)) in by_name.iter().enumerate() {
+        let message = format!("no credential is named `{name}`");
+        let Some(index) = near[at] else {
+            let help = "define it in `<credentials>`";
+            let of = |span: &Span| Diagnostic::new(&UNDEFINED_CREDENTIAL, *span, &*message);
+            findings.extend(spans.iter().map(|span| of(span).about(*name).help(help)));
+            continue;
+        };
+        let defined = &workflow.credentials[index].name;
+        let own = &*defined.text;
+        // Of two names for one credential, nobody knows which is right.
+        let is_lone = !used[index] && near.iter().filter(|near| **near == Some(index)).count() == 1;
+        if is_lone && is_in_declaration(own, name, spans.len()) && within(name, own, 2).is_some() {
+            let message =
+                format!("{message}, which is asked for; `{own}` looks like a misspelling of it");
+            let mut finding = Diagnostic::new(&UNDEFINED_CREDENTIAL, defined.span, message)
+                .about(*name)
+                .help(format!("did you mean `{name}`?"))
+                .fix(Fix::guess(format!("Rename to `{name}`"), defined.span, *name));
+            for span in spans.iter().take(MOST_SHOWN) {
+                finding = finding.note(*span, "asked for here");
+            }
+            findings.push(finding);
+            continue;
+        }
+        for span in spans {
+            let mut finding = Diagnostic::new(&UNDEFINED_CREDENTIAL, *span, &*message)
+                .about(*name)
+                .help(format!("did you mean `{own}`?"))
+                .fix(Fix::guess(format!("Rename to `{own}`"), *span, own));
+            if is_lone {
+                let message = format!("`{own}` is defined here, and no action asks for it");
+                finding = finding.note(defined.span, message);
+            }
+            findings.push(finding);
         }
     }
 }

@@ -7,8 +7,9 @@
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
+use super::lost;
 use super::names::Names;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::ir::workflow::{Node, NodeId, Shape, Transition, Workflow};
 use crate::settings::Target;
 use crate::source::removal;
@@ -52,7 +53,7 @@ pub(crate) static FAULT_OUT_OF_REACH: Kind = Kind {
     name: "fault-out-of-reach",
     group: Group::Graph,
     summary: "a fault that the server does not see, as no path from start leads to it",
-    level: Level::Info,
+    level: Level::Warning,
     since: "0.1.0",
     oozie: &[],
     fix: Some(Safety::Guess),
@@ -95,9 +96,6 @@ pub(crate) static UNUSED_KILL: Kind = Kind {
     page: include_str!("../../docs/rules/unused-kill.md"),
 };
 
-/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
-const MOST_COMPARED: usize = 500_000;
-
 /// What can be entered, and in which order.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
@@ -107,12 +105,33 @@ pub struct Reach {
     pub order: Vec<NodeId>,
     /// By node: whether it lies on a circle.
     pub(crate) cyclic: Vec<bool>,
+    /// Transitions to names that no node has, each with the node that was probably meant.
+    pub(crate) lost: Vec<(NodeId, Option<NodeId>)>,
 }
 
 impl Reach {
     /// Whether some choice of outcomes enters a node.
     pub(crate) fn is_reachable(&self, id: NodeId) -> bool {
         self.reachable.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// By node: whether some choice of outcomes enters it once each transition to nowhere leads where it was meant to.
+    /// `None` where nobody knows what one of them was meant to be.
+    pub(crate) fn meant(&self, workflow: &Workflow, names: &Names) -> Option<Vec<bool>> {
+        let mut reached = self.reachable.clone();
+        loop {
+            let ways = self.lost.iter().filter(|(from, _)| reached[from.index()]);
+            let mut open = ways.map(|(_, meant)| *meant).collect::<Option<Vec<NodeId>>>()?;
+            open.retain(|id| !reached[id.index()]);
+            if open.is_empty() {
+                return Some(reached);
+            }
+            while let Some(id) = open.pop() {
+                if !std::mem::replace(&mut reached[id.index()], true) {
+                    open.extend(workflow.exits(id).iter().filter_map(|exit| names.target(exit)));
+                }
+            }
+        }
     }
 }
 
@@ -130,7 +149,8 @@ pub(crate) fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> 
             let message = format!(
                 "the name has {length} characters, more than the {limit} that server {server} takes"
             );
-            findings.push(Diagnostic::new(kind, node.name.span, message));
+            let finding = Diagnostic::new(kind, node.name.span, message);
+            findings.push(if seen { finding } else { finding.at_most(Level::Info) });
         }
     }
     findings
@@ -139,8 +159,12 @@ pub(crate) fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> 
 /// Total: it answers for every workflow. Without a `start` nothing is reachable, and nothing is reported for it.
 pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     let count = workflow.nodes.len();
-    let mut reach =
-        Reach { reachable: vec![false; count], order: Vec::new(), cyclic: vec![false; count] };
+    let mut reach = Reach {
+        reachable: vec![false; count],
+        order: Vec::new(),
+        cyclic: vec![false; count],
+        lost: Vec::new(),
+    };
     let mut findings = Vec::new();
 
     let starts = workflow.nodes().filter(|(_, node)| node.shape == Shape::Start).map(|(id, _)| id);
@@ -184,15 +208,9 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     }
     // The server looks only at what it can get to; a workflow without a start it refuses anyway.
     let seen = |id: NodeId| !started || reach.reachable[id.index()];
-    let kind = |id: NodeId, kind: &'static Kind| if seen(id) { kind } else { &FAULT_OUT_OF_REACH };
-    let mut patience = MOST_COMPARED;
-    for transition in workflow.transitions() {
-        if transition.target.given && names.target(transition).is_none() {
-            let kind = kind(transition.from, &UNRESOLVED_TRANSITION);
-            findings.push(unresolved(workflow, transition, kind, patience > 0));
-            patience = patience.saturating_sub(workflow.nodes.len());
-        }
-    }
+    let (lost, told) = lost::lost(workflow, names, &seen);
+    findings.extend(told);
+    reach.lost = lost;
     let mut cycles: Vec<Vec<NodeId>> = components
         .iter()
         .filter(|component| component.len() > 1)
@@ -208,12 +226,11 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
         for id in &nodes {
             reach.cyclic[id.index()] = true;
         }
-        let kind = if nodes.iter().any(|id| !started || reach.reachable[id.index()]) {
-            &CYCLE
-        } else {
-            &FAULT_OUT_OF_REACH
-        };
-        findings.extend(cycle(workflow, names, &nodes, kind));
+        findings.extend(match nodes.iter().any(|id| !started || reach.reachable[id.index()]) {
+            true => cycle(workflow, names, &nodes, &CYCLE),
+            false => cycle(workflow, names, &nodes, &FAULT_OUT_OF_REACH)
+                .map(|finding| finding.at_most(Level::Info)),
+        });
     }
 
     if started {
@@ -245,24 +262,12 @@ fn heads(
 ) -> Vec<bool> {
     let count = workflow.nodes.len();
     let mut told = vec![false; count];
-    let given = |transition: &&Transition| {
-        reach.reachable[transition.from.index()] && names.target(transition).is_none()
-    };
-    let lost: Vec<_> = workflow.transitions().filter(given).collect();
-    let meant: Vec<Option<&str>> = lost
-        .iter()
-        .take(16)
-        .map(|transition| {
-            let known = workflow.nodes.iter().map(|node| &*node.name.text);
-            nearest(&transition.target.text, known.filter(|known| !known.is_empty()))
-        })
-        .collect();
+    let lost = reach.lost.iter().filter(|(from, _)| reach.reachable[from.index()]);
+    let (lost, meant): (usize, Vec<NodeId>) =
+        (lost.clone().count(), lost.filter_map(|(_, meant)| *meant).collect());
     let mut reachable = reach.reachable.clone();
-    let mut open: Vec<NodeId> = workflow
-        .nodes()
-        .filter(|(_, node)| meant.contains(&Some(&*node.name.text)))
-        .map(|(id, _)| id)
-        .collect();
+    let found = meant.len();
+    let mut open = meant;
     // Which of two nodes of one name is meant to be entered, nobody knows.
     let mut seen: std::collections::HashMap<&str, NodeId> = std::collections::HashMap::new();
     for (id, node) in workflow.nodes().filter(|(_, node)| node.shape != Shape::Start) {
@@ -295,7 +300,7 @@ fn heads(
         };
         reach.reachable[id.index()] && workflow.exits(*id).len() < wanted
     });
-    let unexplained = lost.len() - meant.iter().flatten().count() + incomplete.count();
+    let unexplained = lost - found + incomplete.count();
     for (at, members) in components.iter().enumerate() {
         let first = members.iter().map(|member| member.index()).min();
         if let Some(first) = first.filter(|first| !reachable[*first] && !led[at]) {
@@ -307,37 +312,6 @@ fn heads(
         told.fill(false);
     }
     told
-}
-
-fn unresolved(
-    workflow: &Workflow,
-    transition: &Transition,
-    kind: &'static Kind,
-    guess: bool,
-) -> Diagnostic {
-    let name = &transition.target;
-    let message = match &*name.text {
-        "" => format!("`{}` names no node", workflow.node(transition.from).name.text),
-        text => format!("no node is named `{text}`"),
-    };
-    let finding = Diagnostic::new(kind, name.span, message).about(&*name.text);
-    // A node is seldom meant to lead to itself, and where two names are equally near the first in the file is offered.
-    let own = &*workflow.node(transition.from).name.text;
-    let in_order = workflow.nodes.iter().map(|node| &*node.name.text);
-    let known = in_order.filter(|known| !known.is_empty() && *known != own && *known != ":start:");
-    // Where nothing is guessed the names are not gone through.
-    match nearest(&name.text, guess.then_some(known).into_iter().flatten()) {
-        Some(near) => {
-            let title = format!("Rename to `{near}`");
-            let fix = Fix::guess(title, name.span, escaped(near));
-            finding.help(format!("did you mean `{near}`?")).fix(fix)
-        }
-        None => finding.help("define the node, or lead to one that is defined"),
-    }
-}
-
-fn escaped(name: &str) -> String {
-    name.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;").replace('\'', "&apos;")
 }
 
 /// `entered`: other nodes that no run comes to lead here.
@@ -444,6 +418,64 @@ mod tests {
     fn a_name_almost_right_is_offered() {
         let nodes = format!("<start to='a'/>{}<end name='end'/>", action("a", "ned", "end"));
         check(&nodes, &["ned no node is named `ned`"]);
+    }
+
+    #[test]
+    fn several_that_agree_know_the_name_of_a_node() {
+        let nodes = format!(
+            "<start to='load'/>{}{}<kill name='brokne'/><end name='end'/>",
+            action("load", "sum", "broken"),
+            action("sum", "end", "broken")
+        );
+        let message = "brokne no node is named `broken`, to which 2 transitions lead; `brokne` looks like a misspelling of it";
+        check(&nodes, &[message]);
+        // What an expression asks for counts as well.
+        let nodes = format!(
+            "<start to='laod'/>{}{}<end name='end'/>",
+            action("laodx", "sum", "end"),
+            action("sum", "end", "end")
+                .replace("<fs/>", "<fs><mkdir path=\"${wf:errorCode('laod')}\"/></fs>")
+        );
+        let message = "laodx no node is named `laod`, to which a transition leads; `laodx` looks like a misspelling of it";
+        check(&nodes, &[message]);
+        // A node that something else leads to is called right.
+        let nodes = format!(
+            "<start to='load'/>{}{}<kill name='broken'/><end name='end'/>",
+            action("load", "sum", "brokne"),
+            action("sum", "end", "broken")
+        );
+        check(&nodes, &["brokne no node is named `brokne`"]);
+    }
+
+    #[test]
+    fn one_that_is_no_word_has_the_slip() {
+        let of = |kill: &str, error: &str| {
+            let load = action("load", "end", error);
+            format!("<start to='load'/>{load}<kill name='{kill}'/><end name='end'/>")
+        };
+        let message = "fial no node is named `fail`, to which a transition leads; `fial` looks like a misspelling of it";
+        check(&of("fial", "fail"), &[message]);
+        check(&of("fail", "fial"), &["fial no node is named `fial`"]);
+        // Where nobody knows, both are shown.
+        let text = of("qwerty", "qwetry");
+        let (tree, _) = Tree::parse(&format!("<workflow-app name='w'>{text}</workflow-app>"));
+        let workflow = lower::workflow(&Arc::new(tree));
+        let (names, _) = names::bind(&workflow);
+        let (_, findings) = reach(&workflow, &names);
+        let found = findings.iter().find(|f| f.message == "no node is named `qwetry`");
+        let notes: Vec<&str> =
+            found.iter().flat_map(|f| &f.notes).map(|note| note.message.as_str()).collect();
+        assert_eq!(notes, ["`qwerty` is defined here, and nothing leads to it"]);
+    }
+
+    #[test]
+    fn what_nothing_leads_to_is_offered_first() {
+        let nodes = format!(
+            "<start to='sum-a'/>{}{}<end name='end'/>",
+            action("sum-a", "sum-b", "end"),
+            action("smu-b", "end", "end"),
+        );
+        check(&nodes, &["sum-b no node is named `sum-b`"]);
     }
 
     #[test]

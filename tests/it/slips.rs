@@ -386,14 +386,14 @@ fn names_are_compared_with_what_they_hold() {
     assert_eq!(tell("-", "-"), "");
     assert_eq!(
         tell("<name>nameNode", "<name>nmaeNode"),
-        "a/coordinator.xml:4:21: warning: `nameNode` is handed on as `nmaeNode` [undefined-variable]\n"
+        "a/coordinator.xml:4:21: warning: `nmaeNode`, which gets the value of `nameNode`, looks like a misspelling of it [undefined-variable]\n"
     );
     assert_eq!(
         tell(
             "<name>nameNode</name><value>${nameNode}",
             "<name>workingFolder</name><value>${workingFoldre}"
         ),
-        "a/coordinator.xml:4:50: warning: `workingFoldre` is handed on as `workingFolder` [undefined-variable]\n"
+        "a/coordinator.xml:4:50: warning: `workingFolder` gets the value of `workingFoldre`, which looks like a misspelling of it [undefined-variable]\n"
     );
     assert_eq!(tell("<name>nameNode", "<name>otherNode"), "");
 }
@@ -666,7 +666,7 @@ fn one_slip_is_one_finding() {
     let found = tell("name='metastore'", "name='metastroe'");
     assert_eq!(
         found,
-        "a/workflow.xml:4:28: warning: no credential is named `metastore` [undefined-credential]\n"
+        "a/workflow.xml:1:86: warning: no credential is named `metastore`, which is asked for; `metastroe` looks like a misspelling of it [undefined-credential]\n"
     );
     assert_eq!(
         tell("wf:conf('a')", "wf:conf('a')('key')"),

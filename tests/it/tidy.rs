@@ -12,6 +12,7 @@ const CORE: &[(&str, &str)] = &[
     ("codes", ""),
     ("diag", "source"),
     ("edit", "source diag"),
+    ("slips", ""),
     ("settings", "source diag"),
     ("files", "source"),
     ("syntax", "source budget diag files"),
@@ -19,13 +20,13 @@ const CORE: &[(&str, &str)] = &[
     ("schema", "source budget diag settings syntax"),
     ("ir", "source budget diag syntax"),
     // What the pass over expressions knows of the site's functions comes from the settings.
-    ("passes", "source budget diag settings syntax ir"),
+    ("passes", "source budget diag slips settings syntax ir"),
     ("analysis", "source diag syntax ir passes"),
     ("reference", "source budget diag settings syntax schema ir"),
     // A rule reads facts, and some faults are what the server refuses.
     (
         "lint",
-        "source budget diag edit settings files syntax callers schema ir passes analysis reference",
+        "source budget diag edit slips settings files syntax callers schema ir passes analysis reference",
     ),
     ("check", "source budget diag settings files syntax schema ir passes analysis reference lint"),
     ("baseline", "text source diag syntax check"),

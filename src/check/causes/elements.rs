@@ -144,7 +144,7 @@ fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if found.iter().any(|finding| endless(finding) && is_on(finding)) {
         let lost = |f: &Diagnostic| is(f, "unresolved-transition");
         let names: HashSet<String> =
-            found.iter().filter(|f| lost(f)).map(|f| f.message.clone()).collect();
+            found.iter().filter(|f| lost(f)).filter_map(|f| f.subject.clone()).collect();
         if names.len() == 1 {
             found.retain(|finding| !lost(finding));
         }

@@ -1,7 +1,7 @@
 //! Of all that a faulty fork does to joins and runs, the finding that names the fault.
 
 use super::{IsOn, inside, is};
-use crate::diag::{Diagnostic, Group, Level};
+use crate::diag::{Diagnostic, Group, Level, is_mistyped};
 use crate::ir::workflow::{NodeId, Shape, Workflow};
 use crate::passes::flow::Flow;
 use crate::passes::names::Names;
@@ -197,17 +197,15 @@ pub(in crate::check) fn out_of_reach(
     found: &mut [Diagnostic],
 ) {
     let Flow { workflow, names, reach, .. } = flow;
+    let started = workflow.nodes().any(|(_, node)| node.shape == Shape::Start);
+    // Behind a transition to nowhere a node may be meant to be entered.
+    let Some(reached) = reach.meant(workflow, names).filter(|_| started) else { return };
     let mut dead: Vec<Span> = workflow
         .nodes()
-        .filter(|(id, node)| node.shape != Shape::Start && !reach.is_reachable(*id))
+        .filter(|(id, node)| node.shape != Shape::Start && !reached[id.index()])
         .map(|(_, node)| node.span)
         .collect();
-    // Behind a transition to nowhere a node may be meant to be entered.
-    let lost = |transition: &crate::ir::workflow::Transition| {
-        reach.is_reachable(transition.from) && names.target(transition).is_none()
-    };
-    let started = workflow.nodes().any(|(_, node)| node.shape == Shape::Start);
-    if dead.is_empty() || !started || workflow.transitions().any(lost) {
+    if dead.is_empty() {
         return;
     }
     dead.sort_unstable();
@@ -235,8 +233,20 @@ pub(in crate::check) fn out_of_reach(
                 first && uses.all(|note| is_dead(note.span))
             }
         };
+        // What is mistyped is wrong even where nothing leads; whoever leads there meets it.
         if hit {
-            finding.at_most = Some(Level::Info);
+            let most = if is_mistyped_name(finding) { Level::Warning } else { Level::Info };
+            finding.at_most = Some(finding.at_most.map_or(most, |known| known.min(most)));
         }
     }
+}
+
+/// Whether a finding is of one name that was mistyped, by a letter.
+fn is_mistyped_name(finding: &Diagnostic) -> bool {
+    let kinds = ["undefined-variable", "el-unknown-function", "el-unknown-action"];
+    let meant = finding.help.as_ref().and_then(|help| help.strip_prefix("did you mean `"));
+    let meant = meant.and_then(|rest| rest.strip_suffix("`?"));
+    let mut quoted = finding.message.split('`').skip(1).step_by(2);
+    kinds.contains(&finding.kind.name)
+        && meant.is_some_and(|meant| quoted.any(|name| is_mistyped(name, meant)))
 }

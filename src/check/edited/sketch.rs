@@ -234,6 +234,11 @@ impl Sketch {
         if words.len() > 2 * MOST_LOST {
             return None;
         }
+        // What nothing leads to is offered before others.
+        if !words.is_empty() {
+            let lone = self.nodes.names.iter().map(|(part, _)| *part);
+            out.extend(lone.filter(|part| self.entered[*part as usize].0 == 0));
+        }
         let names = || {
             self.nodes.names.iter().map(|(part, name)| match own(*part) {
                 true => now.name.as_str(),

@@ -17,7 +17,7 @@ use crate::diag::{Diagnostic, Fix, Level, Patience, nearest, within};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
-use crate::lint::slips;
+use crate::slips::{self, is_in_declaration};
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Submission};
 use crate::syntax::xml::Tree;
@@ -613,16 +613,51 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                         *event,
                     ))
                 } else {
-                    let message = format!("nothing is called `{name}` here");
-                    let found = finding(&k::UNKNOWN_DATA_EVENT, span, message).about(name);
-                    match patience.nearest(name, own.1.iter().map(String::as_str)) {
-                        Some(near) => found
-                            .help(format!("did you mean `{near}`?"))
-                            .fix(Fix::guess(format!("Write {near}"), span, near)),
-                        None => found,
-                    }
+                    let near = patience.nearest(name, own.1.iter().map(String::as_str));
+                    unknown_event(written, name, span, near)
                 });
             }
         }
     }
+}
+
+/// The finding of a name that no event has: where it is asked for, or at the event whose own name has a slip. `near` is the
+/// nearest of those.
+fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&str>) -> Diagnostic {
+    let message = format!("nothing is called `{name}` here");
+    let found = finding(&k::UNKNOWN_DATA_EVENT, span, &*message).about(name);
+    let Some(near) = near else { return found };
+    let values = || written.configuration.iter().filter_map(|property| property.value.as_ref());
+    let asked = |name: &str| {
+        let quoted = [format!("'{name}'"), format!("\"{name}\"")];
+        values()
+            .map(|v| quoted.iter().map(|q| v.as_str().matches(&**q).count()).sum::<usize>())
+            .sum()
+    };
+    let events = written.inputs.iter().chain(&written.outputs);
+    let event = events.filter_map(|event| event.name.as_ref()).find(|event| event.as_str() == near);
+    let is_lone = |event: &&Scalar| {
+        let in_logic = written.logic_data.iter().any(|data| data.as_str() == event.as_str());
+        asked(near) == 0_usize && !in_logic
+    };
+    if let Some(event) = event.filter(is_lone) {
+        if within(name, near, 2).is_some() && is_in_declaration(near, name, asked(name)) {
+            let message =
+                format!("{message}, which is asked for; `{near}` looks like a misspelling of it");
+            return finding(&k::UNKNOWN_DATA_EVENT, event.span(), message)
+                .about(name)
+                .help(format!("did you mean `{name}`?"))
+                .fix(Fix::guess(format!("Write {name}"), event.span(), name))
+                .note(span, "asked for here");
+        }
+        return found
+            .help(format!("did you mean `{near}`?"))
+            .fix(Fix::guess(format!("Write {near}"), span, near))
+            .note(event.span(), format!("`{near}` is defined here, and nothing asks for it"));
+    }
+    found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+        format!("Write {near}"),
+        span,
+        near,
+    ))
 }

@@ -12,7 +12,7 @@ use crate::files::{Presence, folder_of, join, name_of};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::lint::reads;
-use crate::lint::slips;
+use crate::slips;
 use crate::source::Source;
 use crate::syntax::xml::Tree;
 

@@ -14,7 +14,7 @@ use crate::files::{folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::lint::reads::{self, How, Read};
-use crate::lint::slips;
+use crate::slips;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Configuration, Origin};
 use crate::syntax::xml::Element;

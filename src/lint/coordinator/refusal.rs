@@ -5,10 +5,12 @@ use ankus_lang::time::{Cron, CronError, Zone};
 
 use super::kinds as k;
 use super::{Facts, finding, in_words, no_date, time};
-use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
+use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest, within};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
+use crate::slips::is_in_declaration;
+use crate::source::Span;
 
 /// The finding for a refusal; nothing where another finding says the same.
 pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Option<Diagnostic> {
@@ -131,8 +133,12 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
             };
             let lone = near.filter(|near| !is_used(near));
             let lone = lone.and_then(|near| names().find(|name| name.as_str() == near));
+            let lone = lone.filter(|_| place.is_none_or(|place| place.known().is_some()));
             let found = match lone {
-                Some(name) => found.note(name.span(), "no event is of this dataset"),
+                Some(name) => match misnamed(written, name, value) {
+                    Some(found) => return Some(found),
+                    None => found.note(name.span(), "no event is of this dataset"),
+                },
                 None => found,
             };
             match near {
@@ -271,6 +277,28 @@ pub(super) fn others(
         }
     }
     found
+}
+
+/// The finding of a dataset whose own name has a slip, where events are of one that is called nearly so.
+fn misnamed(written: &Coordinator, dataset: &Scalar, value: &str) -> Option<Diagnostic> {
+    let events = written.inputs.iter().chain(&written.outputs);
+    let events = events.filter_map(|event| event.dataset.as_ref());
+    let places: Vec<Span> =
+        events.filter(|other| other.as_str() == value).map(Scalar::span).collect();
+    let own = dataset.known().filter(|own| within(value, own, 2).is_some())?;
+    if !is_in_declaration(own, value, places.len()) {
+        return None;
+    }
+    let message = format!(
+        "no dataset is called `{value}`, which events are of; `{own}` looks like a misspelling of it"
+    );
+    let mut found = finding(&k::UNDEFINED_DATASET, dataset.span(), message)
+        .help(format!("did you mean `{value}`?"))
+        .fix(Fix::guess(format!("Write {value}"), dataset.span(), value));
+    for place in places {
+        found = found.note(place, "an event is of it");
+    }
+    Some(found)
 }
 
 /// Gives each of several expressions with commas between them an element of its own.

@@ -2,8 +2,8 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level, within};
 use crate::lint::paths::split_scheme;
-use crate::lint::slips::{self, has_name};
 use crate::lint::{Facts, Rule};
+use crate::slips::{self, has_name};
 use crate::source::Span;
 use crate::syntax::xml::Element;
 use foldhash::{HashMap, HashSet};

@@ -2,8 +2,8 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level, within};
 use crate::lint::facts::{Property, Start, starts};
-use crate::lint::slips::{differ_in_a_word, is_slip};
 use crate::lint::{Facts, Rule};
+use crate::slips::{differ_in_a_word, is_slip};
 use crate::syntax::properties::{self, Origin};
 
 pub(super) static RULE: Rule = Rule {

@@ -3,8 +3,8 @@
 use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
 use crate::lint::reads;
-use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
+use crate::slips::is_slip;
 use crate::source::Span;
 use crate::syntax::properties::{Entry, is_filled_in};
 use std::collections::HashSet;
@@ -85,12 +85,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let near = patience.nearest(name, names.filter(|other| *other != entry.name));
                 // Where nobody reads the near one, that has the slip.
                 let key = near.and_then(|near| entries.iter().find(|other| other.name == near));
+                // Several places that agree know the name.
+                let has_slip = |key: &str, name: &str, places: usize| {
+                    let texts = [&*source.text, facts.tree.text()];
+                    is_slip(key, name, texts) || places > 1 && !is_slip(name, key, texts)
+                };
                 let is_unread = |key: &&Entry| {
                     !source.text.contains(&format!("${{{}}}", key.name))
                         && facts.reads.iter().all(|read| read.name != key.name)
-                        && is_slip(&key.name, name, [&source.text, facts.tree.text()])
                 };
-                if let Some(key) = key.filter(is_unread) {
+                let key = key.filter(is_unread);
+                let places = || source.text.matches(&format!("${{{name}}}")).count();
+                if let Some(key) = key.filter(|key| has_slip(&key.name, name, places())) {
                     let near = &key.name;
                     let message =
                         format!("nothing reads `{near}`, and `{name}` is read and not given");
@@ -104,6 +110,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     );
                     continue;
                 }
+                let finding = match key {
+                    Some(key) => finding.note_in(
+                        source.path.clone(),
+                        key.name_span,
+                        format!("`{}` is set here, and nothing reads it", key.name),
+                    ),
+                    None => finding,
+                };
                 match near {
                     Some(near) => out.push(finding.help(format!("did you mean `{near}`?"))),
                     None if submitted => out.push(finding),

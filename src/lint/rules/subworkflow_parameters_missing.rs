@@ -6,8 +6,8 @@ use crate::lint::facts::{
     BUILT_IN, block, child_workflow, has_default as has_default_here, sibling, starts,
 };
 use crate::lint::reads::{self, How};
-use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
+use crate::slips::is_slip;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Origin};
 use crate::syntax::xml::Tree;

@@ -3,8 +3,8 @@
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, block, has_default, is_given, starts};
 use crate::lint::reads::{self, How, Read};
-use crate::lint::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::lint::{Facts, Rule};
+use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
 use crate::syntax::xml::{Decoded, Element};
@@ -104,6 +104,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         missing.insert(name);
         let is_slip = near.is_some();
+        if let Some((path, span)) =
+            near.as_ref().and_then(|near| unread_key(facts, lacking, near, &read))
+        {
+            let near = near.as_deref().unwrap_or_default();
+            finding =
+                finding.note_in(path, span, format!("`{near}` is set here, and nothing reads it"));
+        }
         let finding = match (near, lacking.path) {
             (Some(near), _) => finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                 format!("Read `{near}`"),
@@ -124,6 +131,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if out.len() == before && told.is_empty() {
         customary_keys(facts, out);
     }
+}
+
+/// Where the properties that start the definition set a name that nothing reads.
+fn unread_key(
+    facts: &Facts<'_>,
+    start: &Start<'_>,
+    name: &str,
+    read: &BTreeSet<&str>,
+) -> Option<(String, Span)> {
+    let source = start.path.filter(|_| start.is_properties).and_then(|p| facts.files.text(p))?;
+    if read.contains(name) || source.text.contains(&format!("${{{name}}}")) {
+        return None;
+    }
+    let entry = properties::parse(&source.text).entries.into_iter().find(|e| e.name == name)?;
+    Some((source.path.clone(), entry.name_span))
 }
 
 /// Defaults beside the definition under a name that nobody reads, next to one that is read and that nobody gives.
@@ -231,13 +253,28 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 told.insert(name);
                 continue;
             }
-            if !is_slip(name, near, [&source.text, facts.tree.text()]) {
+            // Of two that are as likely, each is where the other is lacking.
+            let is_tie = !elsewhere
+                && within(near, name, 1).is_some()
+                && name.len() > 7
+                && differ_in_a_word(name, near)
+                && begin_alike(name, near)
+                && name.chars().next_back() == near.chars().next_back();
+            if !is_slip(name, near, [&source.text, facts.tree.text()]) && !is_tie {
                 continue;
             }
             told.insert(name);
             let places = facts.reads.iter().filter(|place| place.name == name);
             for place in places.filter(|place| place.how == How::Variable) {
-                out.push(slip(place, near, format!("nothing defines `{name}`")));
+                let found = slip(place, near, format!("nothing defines `{name}`"));
+                out.push(match elsewhere {
+                    true => found,
+                    false => found.note_in(
+                        source.path.clone(),
+                        entry.name_span,
+                        format!("`{near}` is set here, and nothing reads it"),
+                    ),
+                });
             }
         }
     }
@@ -516,7 +553,9 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
         if of_values && is_slip(held, name, [text, ""]) && is_lone(held) {
             let start = value.text.rfind(held).unwrap_or_default();
             let span = value.source(start..start + held.len());
-            let message = format!("`{held}` is handed on as `{name}`");
+            let message = format!(
+                "`{name}` gets the value of `{held}`, which looks like a misspelling of it"
+            );
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)
                     .about(held)
@@ -525,7 +564,9 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
                     .fix(Fix::guess(format!("Read `{name}`"), span, name)),
             );
         } else if is_slip(name, held, [text, ""]) && !read.contains_key(name) {
-            let message = format!("`{held}` is handed on as `{name}`");
+            let message = format!(
+                "`{name}`, which gets the value of `{held}`, looks like a misspelling of it"
+            );
             out.push(
                 Diagnostic::new(&RULE.kind, place, message)
                     .likely()
@@ -744,10 +785,11 @@ fn misnamed<'f>(
                         || other.text.contains(&format!("'{}'", entry.name)))
             }) || source.text.contains(&format!("${{{}}}", entry.name));
             // Of two names that nobody else has, the one that looks like a slip is told of.
-            // Of two that differ in capitals alone, it is the one that stands alone.
             let times = || facts.reads.iter().filter(|other| other.name == name).count();
             let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
-                || entry.name.eq_ignore_ascii_case(name) && times() > 1;
+                // Several places that agree know the name.
+                || times() > 1
+                    && !is_slip(name, &entry.name, [&source.text, facts.tree.text()]);
             // What configurations near by have is no matter where those who start it are known.
             let known = facts.submission.callers.is_empty() && is_given(facts, name);
             if elsewhere || !theirs || known {

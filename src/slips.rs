@@ -1,14 +1,16 @@
 //! Which of two names that are nearly the same is the one with the slip.
 
 /// Words that names of properties are made of.
-const COMMON: [&str; 118] = [
+const COMMON: [&str; 125] = [
     "address",
     "alert",
     "app",
+    "application",
     "archive",
     "base",
     "batch",
     "bucket",
+    "bundle",
     "category",
     "class",
     "cluster",
@@ -17,6 +19,8 @@ const COMMON: [&str; 118] = [
     "conf",
     "config",
     "contact",
+    "coord",
+    "coordinator",
     "count",
     "country",
     "cutoff",
@@ -83,6 +87,7 @@ const COMMON: [&str; 118] = [
     "notification",
     "num",
     "number",
+    "oozie",
     "output",
     "partition",
     "password",
@@ -104,8 +109,8 @@ const COMMON: [&str; 118] = [
     "service",
     "size",
     "source",
-    "start",
     "staging",
+    "start",
     "streaming",
     "table",
     "target",
@@ -113,6 +118,7 @@ const COMMON: [&str; 118] = [
     "time",
     "timeout",
     "timestamp",
+    "timezone",
     "tracker",
     "upstream",
     "user",
@@ -120,6 +126,14 @@ const COMMON: [&str; 118] = [
     "version",
     "warehouse",
     "workflow",
+    "zone",
+];
+
+/// Words that names of nodes are made of, beside those.
+const OF_NODES: [&str; 22] = [
+    "action", "check", "clean", "copy", "create", "decision", "delete", "error", "fail", "failed",
+    "failure", "fork", "insert", "join", "kill", "killed", "load", "notify", "send", "step",
+    "success", "update",
 ];
 
 /// Whether `name` is more likely a slip of `other` than the other way round: its own words are met less often in the
@@ -127,6 +141,15 @@ const COMMON: [&str; 118] = [
 pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
     // Of two that differ in capitals alone, both are words.
     !name.eq_ignore_ascii_case(other) && weight(name, other, texts) < weight(other, name, texts)
+}
+
+/// Whether the slip is in a declared name, where so many places give another one that is nearly the same and nothing gives
+/// this one: in the place where several agree, or where only the declared name is odd.
+pub(crate) fn is_in_declaration(declared: &str, given: &str, places: usize) -> bool {
+    let is_plural =
+        declared.strip_suffix('s') == Some(given) || given.strip_suffix('s') == Some(declared);
+    let is_odd = || !is_plural && is_slip(declared, given, ["", ""]);
+    !is_slip(given, declared, ["", ""]) && (places > 1 || is_odd())
 }
 
 /// A name with a slip in one of its words put right: a letter doubled, two exchanged, or one left out of a long word, where
@@ -236,7 +259,8 @@ fn weight(name: &str, other: &str, texts: [&str; 2]) -> usize {
         let met = |text: &String| {
             text.matches(&word).count().saturating_sub(text.matches(&whole).count())
         };
-        let common = if COMMON.contains(&word.as_str()) { 100 } else { 0 };
+        let is_common = COMMON.contains(&word.as_str()) || OF_NODES.contains(&word.as_str());
+        let common = if is_common { 100 } else { 0 };
         common + lower.iter().map(met).sum::<usize>().min(50)
     })
     .sum()
