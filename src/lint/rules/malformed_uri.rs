@@ -36,13 +36,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_scheme(span, facts.slice(span), "jdbc"));
             continue;
         }
-        if WORDS.contains(&element.name()) {
+        let is_name_node = element.name() == "name-node";
+        if WORDS.contains(&element.name()) && !is_name_node {
             continue;
         }
         let plain = text.trim();
         if let Some((scheme, near)) = meant_scheme(&plain.text) {
             let span = plain.source(0..scheme.len());
             out.push(of_scheme(span, scheme, near));
+            continue;
+        }
+        if is_name_node {
             continue;
         }
         if let Some(range) = joined(facts, &plain.text) {
@@ -176,7 +180,10 @@ fn of_scheme(span: Span, scheme: &str, near: &str) -> Diagnostic {
         "jdbc" => format!("the URL of a database begins with `jdbc`, and not with `{scheme}`"),
         _ => format!("no file system has the scheme `{scheme}`"),
     };
-    Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{near}`?"))
+    Diagnostic::new(&RULE.kind, span, message)
+        .about(scheme)
+        .likely()
+        .help(format!("did you mean `{near}`?"))
 }
 
 /// What is wrong with a URI.

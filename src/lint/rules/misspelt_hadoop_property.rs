@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     for action in &facts.actions {
         let texts = match action.kind() {
-            "spark" => action.texts(&["spark-opts"]),
+            "spark" | "spark2" | "spark3" => action.texts(&["spark-opts"]),
             "shell" if submits(action) => action.texts(&["argument"]),
             _ => continue,
         };

@@ -1,11 +1,12 @@
 //! Folders and hosts with a slip in their names.
 
-use crate::diag::{Diagnostic, Group, Kind, Level, within};
+use crate::diag::{Diagnostic, Group, Kind, Level, is_mistyped, within};
+use crate::files::name_of;
 use crate::lint::paths::split_scheme;
 use crate::lint::{Facts, Rule};
 use crate::slips::{self, has_name};
 use crate::source::Span;
-use crate::syntax::xml::Element;
+use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
@@ -38,10 +39,14 @@ const OTHERS: [&str; 13] = [
     "script",
     "subject",
 ];
+/// Elements that name files.
+const FILES: [&str; 5] = ["archive", "file", "jar", "job-xml", "script"];
 /// A slip in a shorter word makes another word too often.
 const SHORTEST: usize = 6;
 /// How often the right name stands somewhere.
 const OFTEN: usize = 2;
+/// Links that are looked for in the text.
+const MOST_LINKS: usize = 50;
 /// Names that are compared in all.
 const MOST_COMPARED: usize = 200_000;
 
@@ -58,10 +63,19 @@ struct Part<'t> {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     done_flags(facts, out);
     hosts(facts, out);
+    links(facts, out);
     let mut parts: Vec<Part<'_>> = Vec::new();
     let texts = facts.texts().iter().filter(|(element, _)| !OTHERS.contains(&element.name()));
     for (_, text) in texts {
         for (before, name, at) in parts_of(&text.text) {
+            let span = text.source(at..at + name.len());
+            parts.push(Part { name, before, file: None, span });
+        }
+    }
+    // Where files are looked up, the last part is; their folders may be outside the tree.
+    let files: Vec<Decoded<'_>> = facts.named(&FILES).into_iter().map(Element::text).collect();
+    for text in &files {
+        for (before, name, at) in folders_of(&text.text) {
             let span = text.source(at..at + name.len());
             parts.push(Part { name, before, file: None, span });
         }
@@ -117,6 +131,49 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Some(file) => found.in_file(file),
             None => found,
         });
+    }
+}
+
+/// The folders of a file, each with what stands before it and its place. A relative path begins in the folder of the
+/// application.
+fn folders_of(text: &str) -> Vec<(&str, &str, usize)> {
+    let path = text.split('#').next().unwrap_or_default().trim_end();
+    let Some((folders, _)) = path.rsplit_once('/') else { return Vec::new() };
+    let mut found = parts_of(path);
+    found.retain(|(_, _, at)| *at < folders.len());
+    let first = folders.split('/').next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !first.is_empty()
+        && first.chars().all(is_plain)
+        && first.contains(|c: char| c.is_ascii_alphabetic())
+    {
+        found.push((".", first, 0));
+    }
+    found
+}
+
+/// Links that files get, with nearly the names of those files.
+fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let files = facts.texts().iter().filter(|(e, _)| ["file", "archive"].contains(&e.name()));
+    let mut patience = MOST_LINKS;
+    for (_, text) in files {
+        let Some((path, link)) = text.text.split_once('#') else { continue };
+        let (name, link) = (name_of(path.trim()), link.trim_end());
+        let is_slip =
+            name.len() >= SHORTEST && is_mistyped(link, name) && !link.contains(['$', '/']);
+        // Whoever uses the link knows how it is called.
+        let whole = facts.tree.text();
+        let is_other = |at: usize| link.len() > name.len() || !whole[at..].starts_with(name);
+        let uses = || whole.match_indices(link).filter(|(at, _)| is_other(*at));
+        if !is_slip || patience == 0 || uses().count() > 1 {
+            continue;
+        }
+        patience -= 1;
+        let start = path.len() + 1;
+        let message =
+            format!("`{link}` looks like a misspelling of `{name}`, the name of the file");
+        let found = Diagnostic::new(&RULE.kind, text.source(start..start + link.len()), message);
+        out.push(found.likely().help(format!("did you mean `{name}`?")));
     }
 }
 
@@ -211,6 +268,9 @@ fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
     if let Some(known) = HOSTS.into_iter().find(|known| is_near(name, known)) {
         return Some(known.to_owned());
     }
+    if let Some(known) = words_right(name) {
+        return Some(known);
+    }
     // Of an address in numbers, a letter is none.
     let parts: Vec<&str> = name.split('.').collect();
     let is_number = |part: &&&str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -246,6 +306,44 @@ fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
         is_near(name, other.name) && (of_domain || inside && is_slip())
     });
     meant.map(|meant| meant.name.to_owned())
+}
+
+/// Words that names of hosts and of clusters are made of.
+const OF_HOSTS: [&str; 17] = [
+    "broker",
+    "cloudera",
+    "cluster",
+    "database",
+    "hadoop",
+    "hiveserver",
+    "hortonworks",
+    "jobtracker",
+    "master",
+    "metastore",
+    "namenode",
+    "nameservice",
+    "quickstart",
+    "resourcemanager",
+    "sandbox",
+    "server",
+    "zookeeper",
+];
+
+/// The name of a host with two letters of a word put into their right order.
+fn words_right(name: &str) -> Option<String> {
+    let words =
+        name.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| word.len() >= SHORTEST);
+    let mut wrong = words.filter_map(|word| {
+        let lower = word.to_ascii_lowercase();
+        let known = OF_HOSTS.into_iter().find(|known| {
+            known.starts_with(&lower[..1])
+                && within(&lower, known, 1) == Some(1)
+                && is_anagram(&lower, known)
+        })?;
+        Some((word, known))
+    });
+    let (word, known) = wrong.next()?;
+    Some(name.replacen(word, known, 1))
 }
 
 fn is_anagram(name: &str, other: &str) -> bool {
@@ -331,6 +429,12 @@ fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
+/// Whether the beginning of a path is the name node.
+fn is_name_node(part: &str) -> bool {
+    let plain = part.trim_start_matches("${").trim_end_matches('}').replace(['_', '-', '.'], "");
+    part.starts_with("${") && plain.to_ascii_lowercase().ends_with("namenode")
+}
+
 /// Whether the tree has a file or a folder of this name.
 fn is_in_tree(facts: &Facts<'_>, name: &str) -> bool {
     facts.files.below("").any(|(path, _)| path.split('/').any(|part| part == name))
@@ -354,14 +458,24 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
         return Vec::new();
     }
     let (mut found, mut at, mut before) = (Vec::new(), start, "");
+    if path.starts_with('/') {
+        before = "/";
+    }
     for part in path.split('/') {
         let is_sign = |byte: u8| b"${}*?[@#%=:".contains(&byte);
-        if !part.is_empty() && !before.is_empty() && !part.bytes().any(is_sign) {
+        // A host is compared with hosts.
+        let is_host = before.ends_with(':') && split_scheme(path).is_some();
+        if !part.is_empty() && !before.is_empty() && !is_host && !part.bytes().any(is_sign) {
             found.push((before, part, at));
         }
         at += part.len() + 1;
         if !part.is_empty() {
-            before = part;
+            // A path behind a name node begins at its root.
+            before = if is_host || at == start + part.len() + 1 && is_name_node(part) {
+                "/"
+            } else {
+                part
+            };
         }
     }
     found
@@ -403,9 +517,9 @@ mod tests {
     fn parts_are_the_literal_ones_behind_something() {
         assert_eq!(
             parts_of("out=${nameNode}/user/${user.name}/sales"),
-            [("${nameNode}", "user", 16), ("${user.name}", "sales", 34)]
+            [("/", "user", 16), ("${user.name}", "sales", 34)]
         );
-        assert_eq!(parts_of("hdfs://nn:8020/a"), [("nn:8020", "a", 15)]);
+        assert_eq!(parts_of("hdfs://nn:8020/a"), [("/", "a", 15)]);
         assert!(parts_of("a/b").is_empty() && parts_of("select 1/2 from x").is_empty());
     }
 }

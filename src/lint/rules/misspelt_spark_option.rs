@@ -65,7 +65,7 @@ const OTHERS: [&str; 7] = [
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         match action.kind() {
-            "spark" => {
+            "spark" | "spark2" | "spark3" => {
                 let Some(text) = action.text("spark-opts") else { continue };
                 // An expression may give any word.
                 let plain = masked(&text.text);

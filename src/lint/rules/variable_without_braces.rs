@@ -304,12 +304,16 @@ fn forgotten(
         let whole = open && at == 0 && behind.len() == 1 && name.len() > 2;
         // In a path, parentheses behind a dollar are those of a variable.
         let in_path = of_path && rest.starts_with('(') && behind.starts_with(')');
-        if name.is_empty() || !closed || !(named(&name, whole) || of_cluster && at == 0 || in_path)
-        {
+        // A path that is nothing but a name between braces is none, whatever sign stands before them.
+        let sign = text[..at].strip_suffix(['%', '#', '@']);
+        let alone = of_path && sign == Some("") && open && behind == "}" && name.len() > 2;
+        let is_named = named(&name, whole) || of_cluster && at == 0 || in_path || alone;
+        if name.is_empty() || !closed || !is_named {
             continue;
         }
         let end = at + 1 + skipped + name.len() + usize::from(open);
-        return Some((at..end, name));
+        let start = if alone { at - 1 } else { at };
+        return Some((start..end, name));
     }
     // A second dollar in front of a variable, where none is wanted: in a pattern or for a shell one may be.
     let doubled = expressions.iter().find(|range| {
