@@ -197,6 +197,10 @@ fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette
 fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> {
     let mut wrong = 0;
     for one in proof {
+        if let Some(why) = &one.replay.refused {
+            wrong += 1;
+            shell.line(format!("{}: {why}", one.path))?;
+        }
         for difference in one.replay.differs.iter().filter(|difference| !difference.is_told) {
             wrong += 1;
             let (path, scenario) = (&one.path, &difference.scenario);

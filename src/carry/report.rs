@@ -18,6 +18,8 @@ pub struct Replay {
     pub differs: Vec<Difference>,
     /// Why none was played.
     pub left_out: Option<String>,
+    /// Why the other engine does not take what was converted.
+    pub refused: Option<String>,
 }
 
 /// A scenario in which the two sides differ.
@@ -83,6 +85,9 @@ impl Replay {
         if let Some(why) = &self.left_out {
             return json!({"scenarios": 0, "notPlayed": why});
         }
+        if let Some(why) = &self.refused {
+            return json!({"scenarios": 0, "refused": why});
+        }
         let differs: Vec<Value> = self
             .differs
             .iter()
@@ -102,6 +107,9 @@ impl Replay {
     fn words(&self) -> (String, Vec<String>) {
         if let Some(why) = &self.left_out {
             return (format!("No scenario was played: {why}."), Vec::new());
+        }
+        if let Some(why) = &self.refused {
+            return (format!("No scenario could be played: {why}."), Vec::new());
         }
         let Replay { scenarios, agree, loosely, differs, .. } = self;
         let sum = format!(

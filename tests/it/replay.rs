@@ -271,6 +271,51 @@ fn workflows_of_coordinators_have_the_properties_of_their_jobs() {
     assert!(agree == of && of >= 3, "{agree} of {of}");
 }
 
+/// A DAG that Airflow cannot import is a failure of its application alone.
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_imported_stops_nothing_else() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for version in ["airflow", "airflow==2.10"] {
+        let Some(python) = airflow(version) else { continue };
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["bad", "good"] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+            let text = TRAPS.replace("\"traps\"", &format!("\"{name}\""));
+            written(&folder.path().join(name), "workflow.xml", &text);
+            written(&folder.path().join(name), "job.properties", "mode=part\n");
+        }
+        // It lacks what one of the DAGs imports.
+        let wrapper = folder.path().join("python");
+        let script = format!(
+            "#!/bin/sh\necho 'import not_installed' >> \"$2/dags/bad.py\"\nexec '{}' \"$@\"\n",
+            python.display()
+        );
+        std::fs::write(&wrapper, script).expect("a file");
+        let may = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&wrapper, may).expect("a file of ours");
+        let report = folder.path().join("r.json");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+        command.args(["convert", "--isolated", "--allow", "*", "--to", version, "--prove"]);
+        command.arg("--python").arg(&wrapper).arg("--report").arg(&report);
+        let output = command.arg(folder.path()).output().expect("the binary is built");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let why = "cannot import it: ModuleNotFoundError: No module named 'not_installed'";
+        assert!(said.contains(&format!("bad/workflow.xml: Airflow {why}")), "{said}");
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let data = std::fs::read_to_string(&report).expect("a report");
+        let data: Value = serde_json::from_str(&data).expect("JSON");
+        let replays: Vec<&Value> = data["applications"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|one| &one["replay"])
+            .collect();
+        assert!(replays[0]["refused"].as_str().is_some_and(|text| text.contains(why)), "{data}");
+        assert!(replays[1]["agree"].as_u64().is_some_and(|agree| agree > 2), "{data}");
+    }
+}
+
 /// `--report` has the figures of `--prove`.
 #[test]
 fn reports_say_what_was_played() {

@@ -126,6 +126,12 @@ pub(super) fn prove(
     let answers = asked(&engine, python, &outputs, &trials)?;
     for ((at, trial), answer) in trials.iter().zip(&answers) {
         let replay = &mut proof[*at].replay;
+        if let Some(why) = answer["refused"].as_str() {
+            replay
+                .refused
+                .get_or_insert_with(|| format!("{} cannot import it: {why}", engine.name));
+            continue;
+        }
         replay.scenarios += 1;
         let strictly = compare::differs(trial, answer, &BTreeSet::new());
         if strictly.is_empty() {

@@ -50,6 +50,7 @@ class Scene:
     errors: ClassVar[dict[str, str]] = {}
     notified: ClassVar[list[str]] = []
     watched: ClassVar[list[type]] = []
+    broken: ClassVar[dict[str, str]] = {}
     now: ClassVar[dt.datetime | None] = None
     params: ClassVar[dict[str, Any]] = {}
     idle = 0
@@ -230,9 +231,10 @@ def loaded() -> dict[str, Any]:
 
 
 def check(bag: Any) -> dict[str, Any]:
-    """The DAGs of a bag, with their stubs."""
-    if bag.import_errors:
-        raise SystemExit(json.dumps(bag.import_errors))
+    """The DAGs of a bag, with their stubs; those that cannot be imported are kept with the errors."""
+    for path, error in bag.import_errors.items():
+        last = str(error).strip().splitlines() or [""]
+        Scene.broken[Path(path).stem] = last[-1][:400]
     for dag in bag.dags.values():
         for task in dag.task_dict.values():
             Scene.patch(task)
@@ -245,7 +247,9 @@ def played(
     """One scenario."""
     dag = dags.get(scenario["dag"])
     if dag is None:
-        return {"error": "there is no such DAG"}
+        return {
+            "refused": Scene.broken.get(scenario["dag"], "there is no such DAG in its file")
+        }
     Scene.tasks = scenario["tasks"]
     Scene.files = scenario.get("files", {})
     Scene.order, Scene.messages, Scene.found, Scene.idle = [], [], {}, 0
