@@ -439,6 +439,8 @@ fn convert(
         let mut number = 1;
         let name = |name: &str| match target {
             Target::Argo => argo::resource_name(name),
+            // Variables of Airflow are named after what reads them.
+            Target::Airflow(_) => airflow::python::identifier(name).to_lowercase(),
             Target::Prefect => prefect::flow_name(name).to_lowercase(),
             Target::Databricks => databricks::key(name).to_lowercase(),
             _ => name.to_lowercase(),

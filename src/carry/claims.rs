@@ -1,6 +1,7 @@
 //! Claims that the printers of whole graphs share, and arguments that are secrets.
 
 use super::Unscheduled;
+use super::airflow::python::identifier;
 use super::ledger::{Ledger, Outcome};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -32,28 +33,41 @@ pub(super) enum Cut {
     LeftOut(&'static str),
 }
 
+/// The name of a secret of an application where those of all applications are kept together.
+///
+/// ```
+/// use ankus::carry::secret_name;
+/// assert_eq!(secret_name("daily-load", "db.password"), "daily_load__db_password");
+/// ```
+pub fn secret_name(owner: &str, name: &str) -> String {
+    identifier(&format!("{owner}__{name}"))
+}
+
 /// Secrets that are written in the texts of a definition, with names for them.
 #[derive(Debug, Default)]
 pub(super) struct WrittenSecrets {
-    /// What names begin with outside of nodes.
-    owner: String,
     nodes: Vec<(Span, String)>,
     /// Kill nodes, whose messages everybody reads.
     kills: Vec<Span>,
     known: BTreeMap<Span, Vec<Piece>>,
-    /// How often each name was wanted.
+    /// How often each name was wanted, in lower case.
     wanted: BTreeMap<String, usize>,
 }
 
 impl WrittenSecrets {
-    /// Those of a coordinator.
-    pub(super) fn outside(owner: &str) -> WrittenSecrets {
-        WrittenSecrets { owner: owner.to_owned(), ..WrittenSecrets::default() }
+    /// Those of an application whose names are none of its properties that are secrets.
+    pub(super) fn beside(
+        properties: &BTreeMap<String, String>,
+        secrets: &Secrets,
+    ) -> WrittenSecrets {
+        let names = properties.keys().filter(|name| secrets.covers(name));
+        let wanted = names.map(|name| (identifier(name).to_lowercase(), 1)).collect();
+        WrittenSecrets { wanted, ..WrittenSecrets::default() }
     }
 
-    /// Those of a workflow.
-    pub(super) fn of(owner: &str, analysis: &Analysis, secrets: &Secrets) -> WrittenSecrets {
-        let mut all = WrittenSecrets::outside(owner);
+    /// Those of a workflow, behind those of its coordinator.
+    pub(super) fn with(self, analysis: &Analysis, secrets: &Secrets) -> WrittenSecrets {
+        let mut all = WrittenSecrets { wanted: self.wanted, ..WrittenSecrets::default() };
         for (_, node) in analysis.flow().workflow.nodes() {
             all.nodes.push((node.span, node.name.text.to_string()));
             if node.shape == Shape::Kill {
@@ -71,10 +85,23 @@ impl WrittenSecrets {
     /// A name that nothing else here has.
     fn name(&mut self, span: Span, name: &str) -> String {
         let node = self.nodes.iter().find(|(node, _)| holds(*node, span));
-        let name = format!("{}_{name}", node.map_or(&self.owner, |(_, name)| name));
-        let wanted = self.wanted.entry(name.clone()).or_default();
+        let name = match node {
+            Some((_, node)) => format!("{node}_{name}"),
+            None => name.to_owned(),
+        };
+        let wanted = self.wanted.entry(identifier(&name).to_lowercase()).or_default();
         *wanted += 1;
         if *wanted > 1 { format!("{name}_{wanted}") } else { name }
+    }
+
+    /// The name of the secret that a whole text is.
+    pub(super) fn whole(&mut self, span: Span, name: &str) -> String {
+        if let Some([Piece::Secret(known)]) = self.known.get(&span).map(Vec::as_slice) {
+            return known.clone();
+        }
+        let name = self.name(span, name);
+        self.known.insert(span, vec![Piece::Secret(name.clone())]);
+        name
     }
 
     /// A text cut where secrets stand in it.

@@ -541,7 +541,7 @@ pub(super) trait Commands {
                     None => drop(out.add("hive")),
                 }
                 if let Some(password) = password {
-                    let text = self.hide(password.span(), "hive_password");
+                    let text = self.hide(password.span(), "password");
                     out.words.extend([one("-p"), Word::One(text)]);
                 }
                 self.options(body, "--hiveconf", "", &mut out.words);

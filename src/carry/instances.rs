@@ -103,6 +103,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
     let names = Names {
         phase: Phase::CoordinatorActionCreate,
         texts: &texts,
+        owner: "",
         is_secret: &|_| false,
         is_open: &|_| false,
         constants: &BTreeMap::from([("coord:tzOffset", zone.into_code())]),

@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 
 pub use airflow::Version;
 pub use ledger::{Entry, Outcome};
+pub use claims::secret_name;
 pub use missing::with_missing;
 
 /// The image of commands of Hadoop, where a site names none.

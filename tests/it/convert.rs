@@ -531,8 +531,8 @@ fn a_secret_within_a_command_is_taken_from_the_target() {
     written(folder.path(), "w/workflow.xml", text);
     let apps = shown(&folder.path().join("w"));
     for (target, parts) in [
-        ("airflow", ["var.value.load_password |", "var.value.load_password_2 |"]),
-        ("prefect", ["run.secret('load_password')", "run.secret(\"load_password_2\")"]),
+        ("airflow", ["var.value.w__load_password |", "var.value.w__load_password_2 |"]),
+        ("prefect", ["run.secret('w__load_password')", "run.secret(\"w__load_password_2\")"]),
         ("step-functions", ["$load_password", "$load_password_2"]),
         ("argo", ["$(SECRET_load_password)", "$(SECRET_load_password_2)"]),
         (
@@ -549,6 +549,55 @@ fn a_secret_within_a_command_is_taken_from_the_target() {
             assert!(one_line.contains(part), "{target} has {part}: {all}");
         }
         assert!(!all.contains("hush-"), "{target}: {all}");
+    }
+}
+
+/// Variables of Airflow and blocks of Prefect are there for all applications: each of them has secrets of its own, and each of its
+/// actions.
+#[test]
+fn no_two_applications_share_a_secret() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["day-load", "day_load"] {
+        let text = "<workflow-app name='NAME' xmlns='uri:oozie:workflow:1.0'><start to='load'/>
+            <action name='load'><hive2 xmlns='uri:oozie:hive2-action:1.0'><jdbc-url>jdbc:hive2://h</jdbc-url><password>hush-1</password><query>q</query></hive2>
+            <ok to='load_2'/><error to='fail'/></action>
+            <action name='load_2'><hive2 xmlns='uri:oozie:hive2-action:1.0'><configuration><property><name>db.password</name><value>hush-2</value></property></configuration>
+            <jdbc-url>jdbc:hive2://h</jdbc-url><password>hush-3</password><query>${load_password}</query></hive2>
+            <ok to='end'/><error to='fail'/></action><kill name='fail'><message>m</message></kill><end name='end'/></workflow-app>";
+        written(folder.path(), &format!("{name}/workflow.xml"), &text.replace("NAME", name));
+        written(folder.path(), &format!("{name}/job.properties"), "load_password=hush-4\n");
+    }
+    let apps = shown(folder.path());
+    for (target, files, read, head) in [
+        ("airflow", ["dags/day-load.py", "dags/day_load_2.py"], "var.value.", "Airflow to set: "),
+        (
+            "prefect",
+            ["flows/day_load.py", "flows/day_load_2.py"],
+            "run.secret(",
+            "Secret to make: ",
+        ),
+    ] {
+        let out = folder.path().join(target);
+        let report = folder.path().join("report.md");
+        let (_, lost, said) =
+            convert(&[&apps, "--to", target, "-o", &shown(&out), "--report", &shown(&report)]);
+        assert_eq!(lost, "", "{target}: {said}");
+        let report = std::fs::read_to_string(&report).expect("a report");
+        for (file, owner) in files.into_iter().zip(["day_load__", "day_load_2__"]) {
+            let text = std::fs::read_to_string(out.join(file)).expect("a file");
+            assert!(!text.contains("hush-") && text.contains(head), "{text}");
+            // The property has the name that the password of the first action would have.
+            for name in
+                ["load_password", "load_password_2", "load_2_db_password", "load_2_password"]
+            {
+                let name = format!("{owner}{name}");
+                let shown = if target == "prefect" { name.replace('_', "-") } else { name.clone() };
+                assert!(text.matches(&name).count() >= 1 && text.contains(read), "{name}: {text}");
+                assert!(text.contains(&shown), "{shown}: {text}");
+                let is_property = name.ends_with("__load_password");
+                assert!(is_property || report.contains(&format!("`{shown}`")), "{shown}: {report}");
+            }
+        }
     }
 }
 

@@ -194,7 +194,7 @@ fn words_of_a_command_of_sqoop_reach_it_as_they_are_written() {
     let sqoop = "<sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>rm</job-tracker><name-node>nn</name-node>
         <command>import --connect jdbc:mysql://h/d?a=1&amp;b=2 --password hush-1 --where $CONDITIONS --columns * ${more}</command></sqoop>";
     let (dag, ledger) = converted(&[sqoop], "");
-    let command = "--connect 'jdbc:mysql://h/d?a=1&b=2' --password {{ var.value.a0_password | words }} --where '$CONDITIONS' --columns '*' {{ params.more | words }}";
+    let command = "--connect 'jdbc:mysql://h/d?a=1&b=2' --password {{ var.value.w__a0_password | words }} --where '$CONDITIONS' --columns '*' {{ params.more | words }}";
     assert!(dag.contains(command) && dag.contains("\"words\": el.words"), "{dag}");
     assert!(!dag.contains("hush-1"), "{dag}");
     assert_eq!(outcome(&ledger, "sqoop.command"), "approximate");

@@ -43,6 +43,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
         phase,
         texts: &texts,
         is_open: &|_| false,
+        owner: "dag",
         is_secret: &|_| false,
         constants: &constants,
         data: &data,

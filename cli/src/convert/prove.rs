@@ -15,7 +15,7 @@ use ankus::analysis::Analysis;
 use ankus::carry::airflow::{dag_id, python};
 use ankus::carry::prefect::flow_name;
 use ankus::carry::report::{Difference, Replay};
-use ankus::carry::{Conversion, Output, Target, Unscheduled, idioms, model};
+use ankus::carry::{Conversion, Output, Target, Unscheduled, idioms, model, secret_name};
 use ankus::ir::workflow::Details;
 use ankus::settings::secrets::Secrets;
 use ankus_engine::host::files::FileUri;
@@ -409,7 +409,7 @@ fn scenario(
         conf.iter().partition(|(name, _)| secrets.covers(name));
     let given = hidden.clone();
     let variables: BTreeMap<String, &String> =
-        hidden.into_iter().map(|(name, value)| (python::identifier(name), value)).collect();
+        hidden.into_iter().map(|(name, value)| (secret_name(dag, name), value)).collect();
     json!({
         "dag": dag, "conf": open, "secrets": given, "variables": variables, "files": files, "tasks": tasks,
         "nominal": nominal,

@@ -351,9 +351,8 @@ impl Printer<'_> {
                     (None, None) => String::new(),
                 };
                 if let Some(password) = password {
-                    self.hide(password.span(), "hive_password");
-                    let value = Value::text("{{ var.value.hive_password }}");
-                    secrets.push(("HIVE_PASSWORD".to_owned(), value));
+                    let value = self.hide(password.span(), "password").jinja();
+                    secrets.push(("HIVE_PASSWORD".to_owned(), Value::text(value)));
                 }
                 match self.word(jdbc_url.as_deref()) {
                     Some(url) => {

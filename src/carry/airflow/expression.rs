@@ -4,7 +4,8 @@
 //! task runs. What does not depend on a run is evaluated here. Operators become calls of `oozie_el.py`, which coerces as
 //! the server does; where Jinja does the same by itself, no helper is called.
 
-use super::python::{identifier, quoted};
+use super::python::quoted;
+use crate::carry::claims::secret_name;
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, functions, is_identifier};
 use std::collections::BTreeMap;
@@ -187,6 +188,8 @@ pub struct Names<'a> {
     pub phase: Phase,
     /// Properties that are texts of their own.
     pub texts: &'a BTreeMap<String, Text>,
+    /// The name of what is converted.
+    pub owner: &'a str,
     /// Whether the value of a property is a secret.
     pub is_secret: &'a dyn Fn(&str) -> bool,
     /// Whether the value of a property names others that a run alone knows.
@@ -405,14 +408,13 @@ impl Names<'_> {
             return format!("el.text(el.conf({values}, {}))", quoted(name, '\''));
         }
         if self.place == Place::Flow {
-            let key = quoted(name, '\'');
             return match (self.is_secret)(name) {
-                true => format!("run.secret({key})"),
-                false => format!("run[{key}]"),
+                true => format!("run.secret({})", quoted(&secret_name(self.owner, name), '\'')),
+                false => format!("run[{}]", quoted(name, '\'')),
             };
         }
         if (self.is_secret)(name) {
-            return format!("var.value.{}", identifier(name));
+            return format!("var.value.{}", secret_name(self.owner, name));
         }
         // Names that dictionaries of Python have methods of cannot be reached by a dot.
         let is_method = ["get", "items", "keys", "values", "pop", "update", "copy", "clear"];

@@ -14,7 +14,7 @@ mod operators;
 pub mod python;
 pub mod schedule;
 
-use super::claims::{Cut, Piece, WrittenSecrets};
+use super::claims::{Cut, Piece, WrittenSecrets, secret_name};
 use super::joined::Joined;
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
@@ -30,7 +30,7 @@ use ankus_lang::coordinator::Definition;
 use ankus_lang::el::{Dialect, Phase};
 use ankus_lang::time::Instant;
 use expression::{Names, Text};
-use python::{Value, identifier, quoted, transitions};
+use python::{Value, quoted, transitions};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A release of Airflow.
@@ -182,7 +182,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         version: given.version,
         given,
         ledger: Ledger::new(tree),
-        written: WrittenSecrets::outside(given.name),
+        written: WrittenSecrets::beside(given.properties, given.secrets),
         scripts: Vec::new(),
         lengths: BTreeMap::new(),
         tree,
@@ -211,7 +211,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
+        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         printer.workflow(analysis, &mut dag);
@@ -260,7 +260,7 @@ impl<'a> Printer<'a> {
             Cut::Whole => self.compile(scalar.as_str()),
             Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
                 Piece::Shown(shown) => text.then(self.compile(shown)),
-                Piece::Secret(name) => text.then(self.hide(scalar.span(), name)),
+                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
             }),
             Cut::LeftOut(reason) => {
                 let remedy = "put it into a connection or a variable of Airflow";
@@ -272,9 +272,15 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// A secret, which Airflow keeps as a variable.
+    /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
-        let name = identifier(name);
+        let name = self.written.whole(span, name);
+        self.secret(span, &name)
+    }
+
+    /// A secret, which Airflow keeps as a variable.
+    fn secret(&mut self, span: Span, name: &str) -> Text {
+        let name = secret_name(self.given.name, name);
         let reason = "the secret is read from a variable of Airflow";
         let remedy = format!("set the variable `{name}`");
         self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
@@ -301,6 +307,7 @@ impl<'a> Printer<'a> {
         let names = Names {
             phase: self.phase,
             texts: &self.texts,
+            owner: self.given.name,
             is_secret: &is_secret,
             is_open: &is_open,
             constants: &self.constants,

@@ -93,7 +93,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
-        written: WrittenSecrets::outside(given.name),
+        written: WrittenSecrets::beside(given.properties, given.secrets),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -117,7 +117,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
+        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         tasks = printer.workflow(analysis);
@@ -137,7 +137,7 @@ impl<'a> Printer<'a> {
             Cut::Whole => self.compile(scalar.as_str()),
             Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
                 Piece::Shown(shown) => text.then(self.compile(shown)),
-                Piece::Secret(name) => text.then(self.hide(scalar.span(), name)),
+                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
             }),
             Cut::LeftOut(reason) => {
                 let remedy = "read it from a Secret of Kubernetes";
@@ -149,8 +149,14 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// A secret, which is taken from one of Kubernetes.
+    /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
+        let name = self.written.whole(span, name);
+        self.secret(span, &name)
+    }
+
+    /// A secret, which is taken from one of Kubernetes.
+    fn secret(&mut self, span: Span, name: &str) -> Text {
         let secret = format!("{}-secrets", resource_name(self.given.name));
         let reason = "the secret is taken from one of Kubernetes";
         let remedy = format!("kubectl create secret generic {secret} --from-literal={name}=...");

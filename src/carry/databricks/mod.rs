@@ -85,7 +85,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
-        written: WrittenSecrets::outside(given.name),
+        written: WrittenSecrets::beside(given.properties, given.secrets),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -107,7 +107,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
+        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         tasks = printer.workflow(analysis);
@@ -129,7 +129,7 @@ impl<'a> Printer<'a> {
                 Piece::Shown(shown) => {
                     text.then(self.names(|names, dialect| names.text(shown, dialect)))
                 }
-                Piece::Secret(name) => text.then(self.hide(scalar.span(), name)),
+                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
             }),
             Cut::LeftOut(reason) => {
                 let remedy = "read it from a secret scope";
@@ -141,8 +141,14 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// A secret, which is taken from a scope.
+    /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
+        let name = self.written.whole(span, name);
+        self.secret(span, &name)
+    }
+
+    /// A secret, which is taken from a scope.
+    fn secret(&mut self, span: Span, name: &str) -> Text {
         let scope = format!("{}-secrets", key(self.given.name));
         let reason = "the secret is taken from a scope of Databricks";
         let remedy = format!("databricks secrets put-secret {scope} {name}");

@@ -32,7 +32,7 @@ impl Commands for Printer<'_> {
     }
 
     fn hide(&mut self, span: Span, name: &str) -> Text {
-        neutral(self.secret(span, name))
+        neutral(self.hidden(span, name))
     }
 
     fn is_secret(&self, name: &str) -> bool {

@@ -256,7 +256,7 @@ impl<'a> Printer<'a> {
             let name = known.known().unwrap_or(name.as_str()).to_owned();
             let text = match &property.value {
                 Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
-                    self.secret(value.span(), &name)
+                    self.hidden(value.span(), &name)
                 }
                 Some(value) => self.say_code(value),
                 None => Code::default(),

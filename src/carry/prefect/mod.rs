@@ -11,7 +11,7 @@ mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
 use super::airflow::python::{Value, identifier, transitions};
-use super::claims::{Cut, Piece, WrittenSecrets};
+use super::claims::{Cut, Piece, WrittenSecrets, secret_name};
 use super::ledger::{Ledger, Outcome};
 use super::text::Text;
 use super::{Conversion, Given, Output, claims, model};
@@ -57,6 +57,19 @@ pub fn expression(text: Code) -> String {
     python::expression(&python::neutral(text))
 }
 
+/// The name of the block of a secret: small letters, digits and `-`.
+fn block_name(name: &str) -> String {
+    let fits = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    name.to_lowercase().chars().map(fits).collect()
+}
+
+/// The blocks that code reads secrets from.
+fn blocks(code: &str) -> BTreeSet<String> {
+    let calls = code.split("run.secret(").skip(1);
+    let names = calls.filter_map(|rest| rest.split(['\'', '"']).nth(1));
+    names.map(block_name).collect()
+}
+
 /// Prints one application.
 struct Printer<'a> {
     given: Given<'a>,
@@ -95,7 +108,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
-        written: WrittenSecrets::outside(given.name),
+        written: WrittenSecrets::beside(given.properties, given.secrets),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -120,7 +133,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
+        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         is_made = printer.workflow(analysis);
@@ -156,17 +169,20 @@ impl<'a> Printer<'a> {
         text
     }
 
+    /// The code of a secret that is a whole text, by a name for it.
+    fn hidden(&mut self, span: Span, name: &str) -> Code {
+        let name = self.written.whole(span, name);
+        self.secret(span, &name)
+    }
+
     /// The code of a secret, which is taken from a block of Prefect.
     fn secret(&mut self, span: Span, name: &str) -> Code {
+        let name = secret_name(self.given.name, name);
         let reason = "the secret is taken from a Secret block of Prefect";
-        let block: String = name
-            .to_lowercase()
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { '-' })
-            .collect();
+        let block = block_name(&name);
         let remedy = format!("make a block of the type Secret with the name `{block}`");
         self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
-        let code = format!("run.secret({})", super::airflow::python::quoted(name, '\''));
+        let code = format!("run.secret({})", super::airflow::python::quoted(&name, '\''));
         Code { parts: vec![super::airflow::expression::Part::Value(code, true)], ..Code::default() }
     }
 
@@ -189,6 +205,7 @@ impl<'a> Printer<'a> {
         let names = Names {
             phase: self.phase,
             texts: &self.texts,
+            owner: self.given.name,
             is_secret: &is_secret,
             is_open: &is_open,
             constants: &self.constants,
@@ -253,7 +270,13 @@ impl<'a> Printer<'a> {
         let tail = self.tail(&name);
         let all = format!("{before}{body}{tail}");
         let uses = |word: &str| names(&all, word);
-        let mut head = format!("\"\"\"{}, carried over from {from}.\"\"\"\n\n", self.given.name);
+        let mut head = format!("\"\"\"{}, carried over from {from}.", self.given.name);
+        let blocks = blocks(&all);
+        if !blocks.is_empty() {
+            let names = blocks.into_iter().collect::<Vec<_>>().join(", ");
+            head.push_str(&format!("\n\nBlocks of the type Secret to make: {names}.\n"));
+        }
+        head.push_str("\"\"\"\n\n");
         if uses("dt.") {
             head.push_str("import datetime as dt\n\n");
         }

@@ -79,7 +79,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     let mut printer = Printer {
         given,
         ledger: Ledger::new(tree),
-        written: WrittenSecrets::outside(given.name),
+        written: WrittenSecrets::beside(given.properties, given.secrets),
         tree,
         phase: Phase::Workflow,
         texts: BTreeMap::new(),
@@ -106,7 +106,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     if let Some(analysis) = given.analysis {
         printer.ledger = Ledger::new(analysis.tree());
-        printer.written = WrittenSecrets::of(given.name, analysis, given.secrets);
+        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
         printer.tree = analysis.tree();
         printer.phase = Phase::Workflow;
         machine = printer.workflow(analysis);
@@ -126,7 +126,7 @@ impl<'a> Printer<'a> {
             Cut::Whole => self.compile(scalar.as_str()),
             Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
                 Piece::Shown(shown) => text.then(self.compile(shown)),
-                Piece::Secret(name) => text.then(self.hide(scalar.span(), name)),
+                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
             }),
             Cut::LeftOut(reason) => {
                 let remedy = "read it from Secrets Manager where it is needed";
@@ -138,8 +138,14 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// A secret, which is taken from the input.
+    /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
+        let name = self.written.whole(span, name);
+        self.secret(span, &name)
+    }
+
+    /// A secret, which is taken from the input.
+    fn secret(&mut self, span: Span, name: &str) -> Text {
         let reason = "the secret is taken from the input of the execution";
         let remedy = "read it from Secrets Manager instead, so that no log of executions has it";
         self.ledger.claim(span, Outcome::Approximate, reason, remedy);
