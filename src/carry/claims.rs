@@ -13,6 +13,12 @@ use crate::syntax::xml::{Element, Tree};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// What differs where options name variables of a shell.
+pub(super) const NO_SHELL: &str =
+    "the shell of a launcher fills in its variables; none reads them here";
+/// What is left to do then.
+pub(super) const WRITE_OUT: &str = "write their values out";
+
 /// A piece of a text that holds secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {

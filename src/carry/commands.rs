@@ -6,6 +6,7 @@
 use super::airflow::expression::shell_quoted;
 use super::ledger::{Ledger, Outcome};
 use super::text::{self, Part, Text};
+use super::{claims, options};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details, FileOperation, Property, Workflow};
 use crate::source::Span;
@@ -56,6 +57,21 @@ fn words_of(text: Text) -> Vec<Word> {
     let word =
         |text: Text| if text.known().is_some() { Word::One(text) } else { Word::Split(text) };
     all.into_iter().map(word).collect()
+}
+
+/// The words of options that a launcher takes apart.
+fn options_of(text: Text, apart: fn(&str) -> Vec<(String, bool)>) -> Vec<Word> {
+    let literal = |part: &Part| match part {
+        Part::Literal(text) => Some(text.clone()),
+        Part::Value(_) => None,
+    };
+    let made = |text: &str| Part::Literal(text.to_owned());
+    let words = options::apart(&text.parts, literal, made, apart).into_iter();
+    let word = |(parts, is_one)| {
+        let text = Text { parts, ..Text::default() };
+        if is_one || text.known().is_some() { Word::One(text) } else { Word::Split(text) }
+    };
+    words.map(word).collect()
 }
 
 impl Command {
@@ -444,10 +460,10 @@ pub(super) trait Commands {
                 out.before.push(get);
                 out.words = vec![one("java"), one("-cp"), Word::Raw("\"./*:$(hadoop classpath)\"")];
                 for opts in java_opts {
-                    match self.split(opts) {
-                        Word::Split(text) => out.words.extend(words_of(text)),
-                        word => out.words.push(word),
+                    if opts.as_str().replace("${", "").contains(['$', '`']) {
+                        self.differs(opts.span(), claims::NO_SHELL, claims::WRITE_OUT);
                     }
+                    out.words.extend(options_of(self.say(opts), options::java));
                 }
                 if body.capture_output.is_some() {
                     out.add("-Doozie.action.output.properties=output.properties");
@@ -595,10 +611,7 @@ pub(super) trait Commands {
                 }
                 self.options(body, "--conf", "spark.hadoop.", &mut out.words);
                 if let Some(opts) = spark_opts {
-                    match self.split(opts) {
-                        Word::Split(text) => out.words.extend(words_of(text)),
-                        word => out.words.push(word),
-                    }
+                    out.words.extend(options_of(self.say(opts), options::spark));
                 }
                 if let Some(jar) = jar {
                     let text = self.say(jar);

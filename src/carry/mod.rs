@@ -15,6 +15,7 @@ pub mod joined;
 pub mod ledger;
 mod missing;
 pub mod model;
+mod options;
 pub mod prefect;
 pub mod report;
 pub mod step_functions;
@@ -30,8 +31,8 @@ use ankus_lang::el::Dialect;
 use std::collections::BTreeMap;
 
 pub use airflow::Version;
-pub use ledger::{Entry, Outcome};
 pub use claims::secret_name;
+pub use ledger::{Entry, Outcome};
 pub use missing::with_missing;
 
 /// The image of commands of Hadoop, where a site names none.

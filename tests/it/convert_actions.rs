@@ -200,6 +200,27 @@ fn words_of_a_command_of_sqoop_reach_it_as_they_are_written() {
     assert_eq!(outcome(&ledger, "sqoop.command"), "approximate");
 }
 
+/// Nor does it read options of Spark and of Java, which a launcher takes apart in two ways.
+#[test]
+fn options_reach_a_tool_as_they_are_written() {
+    let spark = "<spark xmlns='uri:oozie:spark-action:0.1'><job-tracker>rm</job-tracker><name-node>nn</name-node><master>yarn</master><name>n</name><class>C</class><jar>/j.jar</jar>
+        <spark-opts>--conf spark.a=\"-Db=$(id); ${more}\" --jars /x/*.jar ${rest}</spark-opts><arg>$(id)</arg><arg>a ${more}</arg></spark>";
+    let java = "<java><job-tracker>rm</job-tracker><name-node>nn</name-node><main-class>org.Main</main-class>
+        <java-opts>-Da='b c' -Xss1m;id -Dd=${more} \"-De=${more}\"</java-opts><arg>$(id) &amp;</arg></java>";
+    let (dag, ledger) = converted(&[spark, java], "");
+    for part in [
+        " --conf 'spark.a=-Db=$(id); '{{ params.more | q }} --jars '/x/*.jar' {{ params.rest | words }} /j.jar '$(id)' 'a '{{ params.more | q }}",
+        " '-Da=b c' '-Xss1m;id' -Dd={{ params.more | words }} -De={{ params.more | q }} org.Main '$(id) &'",
+    ] {
+        assert!(dag.contains(part), "{part}: {dag}");
+    }
+    assert_eq!(outcome(&ledger, "spark.spark-opts"), "exact");
+    assert_eq!(outcome(&ledger, "java.java-opts"), "exact");
+    let (_, ledger) =
+        converted(&["<java><main-class>M</main-class><java-opts>-Da=$HOME</java-opts></java>"], "");
+    assert_eq!(outcome(&ledger, "java.java-opts"), "approximate");
+}
+
 /// A Java program does not print its results: it writes them into the file that a property names.
 #[test]
 fn results_of_a_java_program_are_those_of_its_file() {

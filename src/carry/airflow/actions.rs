@@ -328,7 +328,10 @@ impl Printer<'_> {
                     options.push_str(&format!(" {option}"));
                 }
                 for opts in java_opts {
-                    options.push_str(&format!(" {}", self.say(opts).jinja()));
+                    if opts.as_str().replace("${", "").contains(['$', '`']) {
+                        self.differs(opts.span(), claims::NO_SHELL, claims::WRITE_OUT);
+                    }
+                    options.push_str(&self.say(opts).java_options());
                 }
                 let class = self.word(main_class.as_deref()).unwrap_or_default();
                 self.differs(body.tag, self.place, self.remedy);
@@ -391,7 +394,7 @@ impl Printer<'_> {
                 }
                 options.push_str(&self.options(body, "--conf spark.hadoop."));
                 if let Some(opts) = spark_opts {
-                    options.push_str(&format!(" {}", self.say(opts).jinja()));
+                    options.push_str(&self.say(opts).spark_options());
                 }
                 let jar = jar.as_deref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
                 let jar = jar.map(|jar| jar.word()).unwrap_or_default();

@@ -6,6 +6,7 @@
 
 use super::python::quoted;
 use crate::carry::claims::secret_name;
+use crate::carry::options;
 use ankus_lang::el::tree::{Binary, Node, Op};
 use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, functions, is_identifier};
 use std::collections::BTreeMap;
@@ -106,6 +107,31 @@ impl Text {
         });
         let words: String = parts.collect();
         words.trim().to_owned()
+    }
+
+    /// As the options of a tool that a launcher takes apart.
+    fn options(&self, apart: fn(&str) -> Vec<(String, bool)>) -> String {
+        let literal = |part: &'_ Part| match part {
+            Part::Literal(text) => Some(text.clone()),
+            Part::Value(..) => None,
+        };
+        let made = |text: &str| Part::Literal(text.to_owned());
+        let words = options::apart(&self.parts, literal, made, apart).into_iter();
+        let printed = words.map(|(parts, is_one)| {
+            let text = Text { parts, ..Text::default() };
+            if is_one { text.word() } else { text.words() }
+        });
+        printed.map(|word| format!(" {word}")).collect()
+    }
+
+    /// As options of `spark-submit`, each behind a blank.
+    pub fn spark_options(&self) -> String {
+        self.options(options::spark)
+    }
+
+    /// As options of Java, each behind a blank.
+    pub fn java_options(&self) -> String {
+        self.options(options::java)
     }
 
     /// As an expression.
