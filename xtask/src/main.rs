@@ -3,7 +3,7 @@
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
 //! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
 //! `cargo xtask crates` shows that the pure crates need nothing that a browser lacks.
-//! `cargo xtask bench-peers` compares with xmllint, `cargo xtask bench-durable` the steps of one job with what the disk can do. `cargo xtask simulate --seeds N [--first N]` puts
+//! `cargo xtask bench-peers [--program FILE]` compares with xmllint and, where `LEMMINX` names its jar, `ankus lsp` with lemminx; `cargo xtask bench-durable` the steps of one job with what the disk can do. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, `cargo xtask operators --seeds N [--first N]` jobs of every kind with
 //! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, with `--pairs N` every Nth
 //! of the pairs of commands at every point of one workflow and one coordinator, and `cargo xtask kill --times N` kills so many processes
@@ -41,6 +41,7 @@ mod peers;
 mod replay;
 mod runs;
 mod scale;
+mod servers;
 #[path = "../../tests/it/storms.rs"]
 mod storms;
 mod wide;
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         }
         Some("floors") => floors(&root()),
         Some("crates") => told(crates::run(&root())),
-        Some("bench-peers") => peers::run(&root()),
+        Some("bench-peers") => peers::run(&root(), text("--program").map(PathBuf::from)),
         Some("bench-converters") => {
             told(converters::run(&root(), option("--most").unwrap_or(1_000_000)))
         }
@@ -181,7 +182,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask gen [--check] | floors | bench-peers | bench-converters [--most N] | bench-durable | simulate [--seeds N] [--first N] \
+                "usage: cargo xtask gen [--check] | floors | bench-peers [--program FILE] | bench-converters [--most N] | bench-durable | simulate [--seeds N] [--first N] \
                  | operators [--seeds N | --scripts N | --pairs N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N | --crowd N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | panel [FOLDER] | mutate [COUNT [SEED]]"
             );

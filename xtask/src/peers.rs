@@ -17,14 +17,19 @@ const ROUNDS: usize = 11;
 /// Instructions for each byte of the workflows that a check may take; 376 were counted when this was written.
 const MOST_INSTRUCTIONS: u64 = 450;
 
-pub(crate) fn run(root: &Path) -> ExitCode {
-    let built =
-        Command::new("cargo").args(["build", "--release", "--quiet"]).current_dir(root).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return super::fail("the release build failed");
-    }
+/// Measures `program`, or a release build that is made for it.
+pub(crate) fn run(root: &Path, program: Option<PathBuf>) -> ExitCode {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let ankus = target.join("release/ankus");
+    if program.is_none() {
+        let built = Command::new("cargo")
+            .args(["build", "--release", "--quiet"])
+            .current_dir(root)
+            .status();
+        if !built.is_ok_and(|status| status.success()) {
+            return super::fail("the release build failed");
+        }
+    }
+    let ankus = program.unwrap_or_else(|| target.join("release/ankus"));
     let size = std::fs::metadata(&ankus).map_or(0, |found| found.len());
     eprintln!("release binary: {:.1} MB", size as f64 / 1e6);
     let start = median(|| time(Command::new(&ankus).arg("--version")), 101);
@@ -35,6 +40,9 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     };
     let corpus = place("ANKUS_CORPUS", "../shared/corpus");
     let schema = place("ANKUS_SCHEMAS", "../shared/schemas/all.xsd");
+    if let Err(why) = super::servers::run(&ankus, &corpus, &schema) {
+        return super::fail(&why);
+    }
     let mut files = Vec::new();
     collect(&corpus, &mut files);
     files.sort();
@@ -164,6 +172,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-fn millis(time: Duration) -> f64 {
+/// A time in milliseconds.
+pub(crate) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
