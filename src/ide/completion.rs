@@ -66,8 +66,8 @@ pub struct Completion {
     pub is_snippet: bool,
 }
 
-/// How many are offered; more than that nobody reads.
-const MOST: usize = 1_000;
+/// How many are offered at once; more than that nobody reads. Where there are so many, the next letter may bring others.
+pub const MOST_OFFERED: usize = 500;
 
 struct Offers<'s> {
     snapshot: &'s Snapshot,
@@ -97,13 +97,12 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
         typed.chars().filter(|c| c.is_alphanumeric()).all(|c| letters.any(|letter| letter == c))
     });
     // What begins as it does comes first, then what has it in one piece.
-    out.sort_by_key(|offer| {
+    out.sort_by_cached_key(|offer| {
         let label = offer.label.to_lowercase();
         (!label.starts_with(&typed), !label.contains(&typed))
     });
     let mut seen = BTreeSet::new();
-    out.retain(|offer| seen.insert((offer.label.clone(), offer.kind)));
-    out.truncate(MOST);
+    out.retain(|offer| seen.len() < MOST_OFFERED && seen.insert((offer.label.clone(), offer.kind)));
     out
 }
 
@@ -367,7 +366,14 @@ impl Offers<'_> {
     fn names_that(&mut self, symbol: Symbol, is_so: fn(Option<&Node>) -> bool) {
         let snapshot = self.snapshot;
         for document in scope(snapshot, self.document, symbol) {
-            for name in defined(&document, symbol).filter(|name| is_so(node(&document, name))) {
+            let all = defined(&document, symbol).filter(|name| is_so(node(&document, name)));
+            let mut all: Vec<&Occurrence> = all.collect();
+            if all.len() > MOST_OFFERED && document.path() == self.document.path() {
+                // What is near is meant more often than what comes first.
+                let here = self.span.start;
+                all.sort_by_key(|name| name.span.start.abs_diff(here));
+            }
+            for name in all {
                 let detail = node(&document, name).map_or("", |node| {
                     let body = node.action.as_ref().and_then(|action| action.body.as_ref());
                     body.map_or(node.shape.name(), |body| &body.kind)
@@ -421,7 +427,7 @@ impl Offers<'_> {
     fn files(&mut self) {
         let folder = folder_of(self.document.path());
         let files = self.snapshot.files.clone();
-        for (path, entry) in files.below(folder).take(MOST) {
+        for (path, entry) in files.below(folder).take(MOST_OFFERED) {
             let below = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
             if path != self.document.path() && !matches!(entry, Entry::Folder) {
                 self.add(CompletionKind::File, below, "", "");

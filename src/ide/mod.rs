@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 pub use actions::{Action, ActionKind};
 pub use calls::{Call, Lens};
-pub use completion::{Completion, CompletionKind};
+pub use completion::{Completion, CompletionKind, MOST_OFFERED};
 pub use definition::{Link, Place};
 pub use document::{Document, Kind};
 pub use expression::Signature;

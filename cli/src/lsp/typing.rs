@@ -2,7 +2,7 @@
 
 use super::answers::{Asked, markdown, nothing};
 use super::requests::Answer;
-use ankus::ide::{Completion, CompletionKind, Fold, Symbol};
+use ankus::ide::{Completion, CompletionKind, Fold, MOST_OFFERED, Symbol};
 use ankus::source::Span;
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, Documentation,
@@ -84,8 +84,9 @@ pub(super) fn completion(asked: &Asked<'_>, offset: u32) -> Answer {
         }
     };
     let found = asked.snapshot.completion(asked.path(), offset);
+    let is_incomplete = found.len() >= MOST_OFFERED;
     let items: Vec<CompletionItem> = found.into_iter().enumerate().map(one).collect();
-    Ok(json!(CompletionList { is_incomplete: false, items }))
+    Ok(json!(CompletionList { is_incomplete, items }))
 }
 
 /// The function whose arguments are being written.

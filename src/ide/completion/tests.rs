@@ -51,6 +51,27 @@ fn attributes_are_those_that_are_missing() {
 }
 
 #[test]
+fn of_many_nodes_those_nearby_are_offered_first_and_the_others_by_their_letters() {
+    let nodes = |range: std::ops::Range<usize>| -> String {
+        range.map(|at| format!("<action name='n{at:04}'><fs/><ok to='end'/></action>")).collect()
+    };
+    let text = |typed: &str| {
+        let here = format!("<action name='here'><fs/><ok to='{typed}|'/></action>");
+        format!(
+            "{HEAD}<start to='n0000'/>{}{here}{}<end name='end'/>",
+            nodes(0..700),
+            nodes(700..1_400)
+        )
+    };
+    let offered = labels(&[("app/workflow.xml", &text(""))]);
+    assert_eq!(offered.len(), MOST_OFFERED);
+    assert!(offered[..3].contains(&"n0699".to_owned()), "{:?}", &offered[..3]);
+    assert!(offered[..3].contains(&"n0700".to_owned()), "{:?}", &offered[..3]);
+    let offered = labels(&[("app/workflow.xml", &text("n139"))]);
+    assert_eq!(offered[..10], (1_390..1_400).map(|at| format!("n{at}")).collect::<Vec<_>>());
+}
+
+#[test]
 fn transitions_are_offered_the_nodes_there_are() {
     let text = format!("{HEAD}<start to='|'/><action name='load'><fs/></action><end name='done'/>");
     check(&text, &["load", "done"]);
