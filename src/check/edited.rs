@@ -291,7 +291,7 @@ impl Known {
         }
         let edit = Edit { at, old, new, parts: &parts, moved: &moved };
         let mut next = self.clone();
-        if self.within(&edit, input, findings).is_some() {
+        if !edit.is_of_ways(self) && self.within(&edit, input, findings).is_some() {
             next.touched.push(at as u32);
             next.touched.sort_unstable();
             next.touched.dedup();
@@ -612,6 +612,17 @@ struct Edit<'e> {
     /// The parts after it.
     parts: &'e [Part],
     moved: &'e Moved,
+}
+
+impl Edit<'_> {
+    /// Whether it is one of a name or of a transition, which the rest of the definition always sees.
+    fn is_of_ways(&self, known: &Known) -> bool {
+        let before = Ways::of(&self.old[known.parts[self.at].span.range()]);
+        let after = Ways::of(&self.new[self.parts[self.at].span.range()]);
+        before
+            .zip(after)
+            .is_some_and(|(one, two)| (one.name, one.targets) != (two.name, two.targets))
+    }
 }
 
 /// The codes that the server answers with, and whether it does so in reasonable time.

@@ -72,6 +72,8 @@ pub const MOST_OFFERED: usize = 500;
 struct Offers<'s> {
     snapshot: &'s Snapshot,
     document: &'s Document,
+    /// The cursor.
+    at: usize,
     span: Span,
     out: Vec<Completion>,
 }
@@ -81,7 +83,7 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
     let text = document.text();
     let at = text.floor_char_boundary((offset as usize).min(text.len()));
     let span = word(text, at, &[]);
-    let mut offers = Offers { snapshot, document, span, out: Vec::new() };
+    let mut offers = Offers { snapshot, document, at, span, out: Vec::new() };
     match document.kind() {
         Kind::Properties => offers.properties(at),
         Kind::Settings => offers.settings(at),
@@ -90,12 +92,9 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
         _ => offers.markup(at),
     }
     // What has none of the letters that are typed is in the way.
-    let typed = text[offers.span.start as usize..at.max(offers.span.start as usize)].to_lowercase();
+    let typed = offers.typed();
     let mut out = offers.out;
-    out.retain(|offer| {
-        let mut letters = offer.label.chars().flat_map(char::to_lowercase);
-        typed.chars().filter(|c| c.is_alphanumeric()).all(|c| letters.any(|letter| letter == c))
-    });
+    out.retain(|offer| has_letters(&offer.label, &typed));
     // What begins as it does comes first, then what has it in one piece.
     out.sort_by_cached_key(|offer| {
         let label = offer.label.to_lowercase();
@@ -106,7 +105,19 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
     out
 }
 
+/// Whether a name has the letters that are typed, in their order.
+fn has_letters(name: &str, typed: &str) -> bool {
+    let mut letters = name.chars().flat_map(char::to_lowercase);
+    typed.chars().filter(|c| c.is_alphanumeric()).all(|c| letters.any(|letter| letter == c))
+}
+
 impl Offers<'_> {
+    /// What is typed of a name so far, in small letters.
+    fn typed(&self) -> String {
+        let start = self.span.start as usize;
+        self.document.text()[start..self.at.max(start)].to_lowercase()
+    }
+
     fn add(&mut self, kind: CompletionKind, label: &str, detail: &str, about: &str) {
         self.insert(kind, label, detail, about, label.to_owned(), false);
     }
@@ -359,19 +370,26 @@ impl Offers<'_> {
 
     /// The names that are defined, but for what stands at the cursor.
     fn names(&mut self, symbol: Symbol) {
-        self.names_that(symbol, |_| true);
+        self.names_that(symbol, None);
     }
 
-    /// The names of the things that something is so of; only a node is handed over.
-    fn names_that(&mut self, symbol: Symbol, is_so: fn(Option<&Node>) -> bool) {
+    /// The names of the things of which something is so, if they are nodes.
+    fn names_that(&mut self, symbol: Symbol, is_so: Option<fn(&Node) -> bool>) {
         let snapshot = self.snapshot;
         for document in scope(snapshot, self.document, symbol) {
-            let all = defined(&document, symbol).filter(|name| is_so(node(&document, name)));
+            let typed = self.typed();
+            let all = defined(&document, symbol).filter(|name| has_letters(&name.name, &typed));
             let mut all: Vec<&Occurrence> = all.collect();
+            if let Some(is_so) = is_so {
+                all.retain(|name| node(&document, name).is_some_and(is_so));
+            }
             if all.len() > MOST_OFFERED && document.path() == self.document.path() {
                 // What is near is meant more often than what comes first.
                 let here = self.span.start;
                 all.sort_by_key(|name| name.span.start.abs_diff(here));
+                if typed.is_empty() {
+                    all.truncate(MOST_OFFERED);
+                }
             }
             for name in all {
                 let detail = node(&document, name).map_or("", |node| {
@@ -540,9 +558,10 @@ impl Offers<'_> {
             let Some((name, 0)) = begun.call() else { return };
             match functions::named(name).find_map(functions::Function::asks) {
                 // Of the other nodes a run only knows that it came by.
-                Some(Asks::Node) => self.names_that(Symbol::Node, |node| {
-                    node.is_some_and(|node| matches!(node.shape, Shape::Action | Shape::Decision))
-                }),
+                Some(Asks::Node) => self.names_that(
+                    Symbol::Node,
+                    Some(|node| matches!(node.shape, Shape::Action | Shape::Decision)),
+                ),
                 Some(Asks::Data) => self.names(Symbol::Event),
                 Some(Asks::Property) => self.variables(false),
                 None => {}

@@ -4,7 +4,7 @@
 //! its author has in mind. In: a text and an offset. Out: the open elements and the part of the last one that is typed.
 
 use crate::source::Span;
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2, memmem};
 
 /// An element that is open at the cursor.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +80,11 @@ pub(super) fn word(text: &str, offset: usize, also: &[char]) -> Span {
     Span::new(before, offset + behind)
 }
 
+/// What separates the words of a tag.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
 struct Reader<'t> {
     text: &'t str,
     open: Vec<Open<'t>>,
@@ -92,8 +97,10 @@ impl<'t> Reader<'t> {
         while let Some(less) = memchr(b'<', &self.text.as_bytes()[self.at..]) {
             let start = self.at + less;
             let rest = &self.text[start..];
+            let is_skipped = matches!(rest.as_bytes().get(1), Some(b'!' | b'?'));
             let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
-            if let Some((begin, end)) = skipped.iter().find(|(begin, _)| rest.starts_with(begin)) {
+            let mut skipped = skipped.iter().filter(|_| is_skipped);
+            if let Some((begin, end)) = skipped.find(|(begin, _)| rest.starts_with(begin)) {
                 let from = begin.len().min(rest.len());
                 let Some(length) = memmem::find(&rest.as_bytes()[from..], end.as_bytes()) else {
                     // Expressions stand in CDATA as well.
@@ -107,7 +114,9 @@ impl<'t> Reader<'t> {
                 continue;
             }
             if let Some(rest) = rest.strip_prefix("</") {
-                let Some(end) = rest.find(['>', '<']) else { return (Typing::EndTag, start + 2) };
+                let Some(end) = memchr2(b'>', b'<', rest.as_bytes()) else {
+                    return (Typing::EndTag, start + 2);
+                };
                 self.close(local(rest[..end].trim()));
                 self.at = start + 2 + end + usize::from(rest.as_bytes()[end] == b'>');
                 content = self.at;
@@ -133,14 +142,15 @@ impl<'t> Reader<'t> {
     fn tag(&mut self, start: usize) -> Option<(Typing<'t>, usize)> {
         let text = self.text;
         let rest = &text[start + 1..];
-        let is_end = |c: char| c.is_whitespace() || matches!(c, '>' | '/' | '<');
-        let Some(length) = rest.find(is_end) else { return Some((Typing::Tag, start + 1)) };
+        let is_end = |byte: u8| is_blank(byte) || matches!(byte, b'>' | b'/' | b'<');
+        let Some(length) = rest.bytes().position(is_end) else {
+            return Some((Typing::Tag, start + 1));
+        };
         let mut element = Open { name: &rest[..length], ..Open::default() };
         let mut at = start + 1 + length;
         loop {
             let rest = &text[at..];
-            let blank = rest.len() - rest.trim_start().len();
-            at += blank;
+            at += rest.bytes().take_while(|byte| is_blank(*byte)).count();
             let rest = &text[at..];
             match rest.as_bytes().first() {
                 None => {
@@ -174,8 +184,8 @@ impl<'t> Reader<'t> {
                 }
                 _ => {}
             }
-            let ends = |c: char| c.is_whitespace() || matches!(c, '=' | '>' | '<' | '/');
-            let Some(length) = rest.find(ends) else {
+            let ends = |byte: u8| is_blank(byte) || matches!(byte, b'=' | b'>' | b'<' | b'/');
+            let Some(length) = rest.bytes().position(ends) else {
                 self.push(element, at);
                 return Some((Typing::Attribute, at));
             };
@@ -198,7 +208,7 @@ impl<'t> Reader<'t> {
             };
             let from = text.len() - value.len() + 1;
             let inner = &text[from..];
-            match inner.find([quote, '<']) {
+            match memchr2(quote as u8, b'<', inner.as_bytes()) {
                 Some(end) if inner[end..].starts_with(quote) => {
                     element.attributes.push((name, &inner[..end]));
                     at = from + end + 1;
