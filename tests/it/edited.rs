@@ -572,3 +572,48 @@ fn a_first_look_at_an_edit_finds_what_its_words_say() {
         );
     }
 }
+
+#[test]
+fn a_first_look_at_any_edit_points_into_its_text() {
+    let around = Around::of("app/workflow.xml", &branched(140), "default");
+    let mut numbers = Numbers(0x5851_f42d);
+    let (mut looked, mut same, mut all) = (0, 0, 0);
+    for _ in 0..12 {
+        let mut text = around.text.clone();
+        let whole = |text: &str| {
+            let source = Arc::new(Source::new(around.path.as_str(), text));
+            let outcome = check::check(&around.input(&source));
+            let analysis = outcome.analysis.expect("a definition");
+            (Glance::of(&around.input(&source), &analysis), outcome.findings)
+        };
+        let (glance, mut findings) = whole(&text);
+        let mut glance = glance.expect("a long definition");
+        // As while somebody types faster than all of it is checked.
+        for _ in 0..8 {
+            text = edited(&text, &mut numbers);
+            all += 1;
+            let source = Arc::new(Source::new(around.path.as_str(), text.as_str()));
+            let before = shown(&findings);
+            let Some(next) = glance.edited(&around.input(&source), &mut findings) else {
+                assert_eq!(shown(&findings), before, "no answer leaves everything as it was");
+                break;
+            };
+            looked += 1;
+            for found in findings.iter().map(|found| &found.diagnostic) {
+                let notes = found.notes.iter().filter(|note| note.file.is_none());
+                let edits = found.fixes.iter().flat_map(|fix| &fix.edits);
+                let places = notes.map(|note| note.span).chain(edits.map(|edit| edit.span));
+                for span in places.chain([found.span]) {
+                    assert!(text.get(span.range()).is_some(), "{span:?} of {found:?}");
+                }
+            }
+            let told_all = |findings: &[Finding]| findings.iter().map(told).collect::<Vec<_>>();
+            same += usize::from(told_all(&findings) == told_all(&whole(&text).1));
+            glance = next;
+        }
+    }
+    println!("first looks at {looked} of {all} edits, {same} as a check of all has it");
+    assert!(looked * 2 > all, "{looked} of {all}");
+    // Most of these edits break the text, one after the other: then much else is found once all of it is checked.
+    assert!(same * 4 > looked, "{same} of {looked}");
+}
