@@ -301,9 +301,10 @@ impl<'a> Printer<'a> {
         if define.chars().count() > python::WIDTH {
             define = format!("def {name}(\n    {ARGUMENTS}\n) -> State:");
         }
-        let shown = super::airflow::python::quoted(self.given.name, '"');
+        let shown = vec![("name".to_owned(), Value::text(self.given.name))];
+        let shown = python::laid_out(&Value::Call("flow".to_owned(), shown), 0, 1, 0);
         let text = format!(
-            "{head}PARAMS = {params}\n{before}\n\n@flow(name={shown})\n{define}\n    \
+            "{head}PARAMS = {params}\n{before}\n\n@{shown}\n{define}\n    \
              run = oozie.Run(PARAMS, params, nominal_time)\n{body}\n\nif __name__ == \"__main__\":\n{tail}"
         );
         Output { path: format!("flows/{name}.py"), text }

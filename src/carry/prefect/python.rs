@@ -40,7 +40,11 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
         }
         Value::Code(code) => match call(code) {
             Some(call) => return laid_out(&call, indent, before, after),
-            None => return subscript(code, indent).unwrap_or_else(|| code.clone()),
+            None => {
+                let joined = joined(code, indent, before, after);
+                let other = joined.or_else(|| subscript(code, indent));
+                return other.unwrap_or_else(|| code.clone());
+            }
         },
         other => return other.print(indent),
     };
@@ -62,6 +66,28 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
         format!("{pad}    {key}{own},\n")
     });
     format!("{open}\n{}{pad}{close}", lines.collect::<String>())
+}
+
+/// Two calls with `and` or `or` between them: the first is taken apart only where the beginning of the second does not fit behind it.
+fn joined(code: &str, indent: usize, before: usize, after: usize) -> Option<String> {
+    let halves = |word: &'static str| {
+        let mut all =
+            code.match_indices(word).map(|(at, _)| (&code[..at], &code[at + word.len()..]));
+        all.find_map(|(left, right)| Some((left, word, call(left)?, call(right)?)))
+    };
+    let (left, word, first, second) = halves(" and ").or_else(|| halves(" or "))?;
+    let Value::Call(name, _) = &second else { return None };
+    let begun = before + left.chars().count() + word.len() + name.len() + 1;
+    let left = match begun <= WIDTH {
+        true => left.to_owned(),
+        false => laid_out(&first, indent, WIDTH, 0),
+    };
+    let last = match left.rsplit_once('\n') {
+        Some((_, last)) => last.chars().count(),
+        None => before + left.chars().count(),
+    };
+    let right = laid_out(&second, indent, last + word.len(), after);
+    Some(format!("{left}{word}{right}"))
 }
 
 /// `run["name"]` over three lines.
@@ -294,6 +320,24 @@ pub(super) fn condition(text: &Text) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_conditions_break_within_the_second_or_the_first() {
+        let long = "el.ne(run[\"a_property_of_a_job\"], \"$UNDEFINED$\")";
+        let of = |left: &str, right: &str| {
+            let code = Value::Code(format!("el.truth({left}) and el.truth({right})"));
+            laid_out(&code, 8, 11, 1)
+        };
+        assert_eq!(
+            of(long, long),
+            format!("el.truth({long}) and el.truth(\n            {long}\n        )")
+        );
+        let longer = format!("el.not_(el.empty({long}))");
+        assert_eq!(
+            of(&longer, "el.eq(1, 2)"),
+            format!("el.truth(\n            {longer}\n        ) and el.truth(el.eq(1, 2))")
+        );
+    }
 
     #[test]
     fn texts_become_literals_calls_and_f_strings() {
