@@ -120,7 +120,10 @@ impl Unscheduled {
         match self {
             Unscheduled::Refused(code) => format!("a server refuses the coordinator with {code}"),
             Unscheduled::Unknown(names) => {
-                format!("it depends on what is not known: {}", names.join(", "))
+                format!(
+                    "it depends on properties or files that are not given: {}",
+                    names.join(", ")
+                )
             }
         }
     }

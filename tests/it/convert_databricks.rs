@@ -85,9 +85,15 @@ fn what_no_reference_says_fails_and_says_so() {
     let path = shown(&folder.path().join("workflow.xml"));
     let (code, lost, _) = convert(&[&path, "-o", &shown(&out), "-D", "mode=full"]);
     assert_eq!(code, 1);
-    assert!(lost.contains("no reference of Databricks says `${wf:callback('x')}`"), "{lost}");
+    assert!(
+        lost.contains("Databricks has no dynamic value reference for `${wf:callback('x')}`"),
+        "{lost}"
+    );
     let text = std::fs::read_to_string(out.join("resources/load.job.yml")).expect("a file");
-    assert!(text.contains("not carried over: no reference of Databricks says"), "{text}");
+    assert!(
+        text.contains("not carried over: Databricks has no dynamic value reference for"),
+        "{text}"
+    );
     assert!(!text.contains("load.sh"), "{text}");
 
     // Everybody sees what a run is given.

@@ -494,7 +494,7 @@ impl<'a> Printer<'a> {
         let known = known.trim_end_matches("/workflow.xml");
         let name =
             dag_id(known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']));
-        let reason = "its workflow is not among the converted files, and is started by its name";
+        let reason = "its workflow is not among the converted files; it is started by name";
         let remedy = "convert the workflow as well, and give the DAG this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let texts = self.texts.iter();

@@ -575,7 +575,7 @@ impl Names<'_> {
             text.differs.push("it is the time at which the run began in Airflow".to_owned());
         }
         if name.starts_with("wf:error") || name == "wf:lastErrorNode" {
-            let differs = "Airflow keeps no codes, and messages only in the log of the task";
+            let differs = "Airflow keeps no error codes, and error messages only in the task log";
             text.differs.push(differs.to_owned());
         }
         Some((format!("{code}({list})"), *is_text))

@@ -165,7 +165,7 @@ impl Printer<'_> {
 
     fn commands(&mut self, body: &Body) -> Option<Found> {
         if let Some(span) = body.capture_output {
-            let reason = "the whole output is the result, as far as Argo keeps it (256 kB)";
+            let reason = "the whole output is captured, up to the 256 kB that Argo keeps";
             self.differs(span, reason, "");
         }
         let command = self.command_of(body)?;

@@ -19,8 +19,7 @@ pub const NOMINAL: &str = "date(workflow.parameters['nominal-time']).UTC()";
 
 const NUMBERS: &str = "a text is read as a whole number: an empty one or a fraction is an error";
 
-const STATUS: &str =
-    "it is the status of the task: its message is in `workflow.failures`, for exit handlers alone";
+const STATUS: &str = "the value is the status of the task; the message is only in `workflow.failures`, for exit handlers";
 
 /// A text of `expr`, which holds no mark that ends a tag.
 pub fn quoted(text: &str) -> String {
@@ -401,8 +400,9 @@ impl Names<'_> {
             "wf:actionData" => {
                 let node = literal(given.first()?)?;
                 let (_, task) = self.before.iter().find(|(name, _)| *name == node)?;
-                text.differs
-                    .push("lines `key=value` are read as they are, without escapes".to_owned());
+                text.differs.push(
+                    "`key=value` lines are read as they are; escapes are not decoded".to_owned(),
+                );
                 Some((format!("tasks['{task}'].outputs.result"), Kind::Nullable))
             }
             "coord:nominalTime" => Some((NOMINAL.to_owned(), Kind::Time)),

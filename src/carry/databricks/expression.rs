@@ -227,7 +227,7 @@ impl Names<'_> {
                 text.parts.push(Part::Value((code, Kind::Text)));
                 text
             }
-            None => lacking(format!("no reference of Databricks says `{written}`")),
+            None => lacking(format!("Databricks has no dynamic value reference for `{written}`")),
         }
     }
 
@@ -300,7 +300,7 @@ impl Names<'_> {
             let differs = "a secret is left out of the parameters, which everybody sees: let the program read it from a secret scope";
             text.differs.insert(0, differs.to_owned());
         } else if (self.given)(name).is_none() {
-            let differs = "a run that is not given this parameter takes it for an empty text";
+            let differs = "a run that is started without this parameter uses an empty string";
             text.differs.push(differs.to_owned());
         }
         Some(self.property(name))
@@ -388,7 +388,7 @@ impl Names<'_> {
         if let ([(node, _)], "result_state") = (self.failed, field) {
             return node.clone();
         }
-        text.differs.push("it is told of each task whose failure may have led here".to_owned());
+        text.differs.push("it lists a value for each task whose failure may lead here".to_owned());
         let one = |(node, key): &(String, String)| format!("{node}={{{{tasks.{key}.{field}}}}}");
         self.failed.iter().map(one).collect::<Vec<_>>().join(" ")
     }

@@ -104,7 +104,7 @@ impl Printer<'_> {
             if command.before.is_empty() {
                 self.ledger.exact(span);
             } else {
-                let reason = "what the commands before the program write counts as well";
+                let reason = "the output of the commands before the program is captured as well";
                 self.differs(span, reason, "");
             }
             arguments.push(("capture".to_owned(), Value::code("True")));

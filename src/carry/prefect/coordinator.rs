@@ -280,7 +280,7 @@ impl<'a> Printer<'a> {
         let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
         let known = known.trim_end_matches("/workflow.xml");
         let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
-        let reason = "its workflow is not among the converted files, and is started by its name";
+        let reason = "its workflow is not among the converted files; it is started by name";
         let remedy = "convert the workflow as well, and give its flow this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);
         let mut params = vec![(String::new(), Value::code("run.params"))];

@@ -93,7 +93,7 @@ impl Printer<'_> {
             _ => {}
         }
         if let Some(span) = body.capture_output {
-            let reason = "what a step of a cluster writes does not come back";
+            let reason = "the output of a cluster step is not returned to the state machine";
             let remedy = "write it to S3, and read it by `s3:getObject`";
             self.ledger.claim(span, Outcome::None, reason, remedy);
         }

@@ -297,7 +297,7 @@ impl Names<'_> {
             return (1024_u64.pow(power as u32 + 1).to_string(), Kind::Integer);
         }
         if !(self.given)(name) {
-            let differs = "the run fails at its start where the property is missing";
+            let differs = "the run fails at the start if the property is missing";
             text.differs.push(differs.to_owned());
         }
         (self.property(name, true), Kind::Text)
