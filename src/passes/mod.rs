@@ -2,8 +2,9 @@
 //!
 //! Each pass is a function with one input and one output, and reports facts that are faults; users cannot turn a pass
 //! off. In order: [`names`] binds transitions to nodes, [`reach`] computes what a run can reach and where it would
-//! loop, `lost` judges transitions to names that no node has, `flow` answers questions about what leads where, [`pairs`] checks forks and joins by playing the possible runs,
-//! `lone` removes forks of one path, [`resolve`] merges shared settings into those of an action, [`expressions`] reads, places and types every expression.
+//! loop, `lost` judges transitions to names that no node has, `flow` answers questions about what leads where, [`pairs`]
+//! checks forks and joins by playing the possible runs, `lone` removes forks of one path, [`resolve`] merges shared
+//! settings into those of an action, [`expressions`] reads, places and types every expression.
 
 pub mod expressions;
 pub(crate) mod flow;

@@ -68,7 +68,8 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
     format!("{open}\n{}{pad}{close}", lines.collect::<String>())
 }
 
-/// Two calls with `and` or `or` between them: the first is taken apart only where the beginning of the second does not fit behind it.
+/// Two calls with `and` or `or` between them: the first is taken apart only where the beginning of the second does not fit
+/// behind it.
 fn joined(code: &str, indent: usize, before: usize, after: usize) -> Option<String> {
     let halves = |word: &'static str| {
         let mut all =
