@@ -7,8 +7,8 @@
 
 use super::nodes::Nodes;
 use super::{
-    ALONE, Alone, Input, Looked, Name, Part, Role, difference, follow, inside, parts, placed_in,
-    relocate, same,
+    ALONE, Alone, Input, Looked, Name, Part, Role, difference, follow, inside, is_plain_name,
+    parts, placed_in, relocate, same,
 };
 use crate::analysis::Analysis;
 use crate::budget;
@@ -151,7 +151,7 @@ impl Glance {
             if size > MOST_AROUND {
                 break;
             }
-            if let Some(name) = self.nodes.name_of(part) {
+            if let Some(name) = self.nodes.name_of(part).filter(|name| is_plain_name(name)) {
                 shown.whole.insert(part, name.to_owned());
             }
         }
@@ -170,7 +170,8 @@ impl Glance {
                 true => Some(name.as_str()),
                 false => nearest(&name, self.nodes.names.iter().map(|(_, name)| name.as_str())),
             };
-            let Some(name) = name.filter(|name| !own.contains(name)) else { continue };
+            let is_other = |name: &&str| !own.contains(name) && is_plain_name(name);
+            let Some(name) = name.filter(is_other) else { continue };
             let is_there = |part: u32| {
                 part == at as u32
                     || shown.whole.contains_key(&part)
@@ -299,4 +300,17 @@ fn change(before: &Looked, after: &Looked, moved: &Moved, path: &str, findings: 
         }
     }
     rating::sort(findings);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_that_a_first_look_tells_of_are_there() {
+        let all: BTreeSet<&str> = crate::check::kinds().iter().map(|kind| kind.name).collect();
+        let unknown = NEAR.iter().chain(ALONE).filter(|name| !all.contains(**name));
+        assert_eq!(unknown.collect::<Vec<_>>(), [&""; 0]);
+        assert!(NEAR.is_sorted() && !NEAR.iter().any(|name| ALONE.contains(name)));
+    }
 }
