@@ -8,7 +8,7 @@
 use super::nodes::Nodes;
 use super::{
     ALONE, Alone, Input, Looked, Name, Part, Role, difference, follow, inside, is_plain_name,
-    parts, placed_in, relocate, same,
+    parts, placed_in, relocate,
 };
 use crate::analysis::Analysis;
 use crate::budget;
@@ -276,7 +276,14 @@ impl Words {
 fn change(before: &Looked, after: &Looked, moved: &Moved, path: &str, findings: &mut Vec<Finding>) {
     let (gone, come) = difference(before, after, path);
     for finding in gone.into_iter().filter_map(|finding| placed_in(before, finding, path)) {
-        findings.retain(|known| !same(known, &finding));
+        // A check of all may have told more about it.
+        let (gone, path) = (&finding.diagnostic, &finding.path);
+        findings.retain(|known| {
+            let found = &known.diagnostic;
+            known.path != *path
+                || !std::ptr::eq(found.kind, gone.kind)
+                || (&found.file, found.span) != (&gone.file, gone.span)
+        });
     }
     findings
         .retain_mut(|finding| relocate(&mut finding.diagnostic, path, &|span| follow(moved, span)));
