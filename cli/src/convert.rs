@@ -12,6 +12,7 @@ use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::bundle::{Member, bundle};
+use ankus::carry::airflow::site::Form;
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
 use ankus::carry::{
@@ -137,7 +138,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if let Some(folder) = &arguments.output {
         let mut outputs = arguments.to.helpers();
         outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
-        stale = write_all(folder, &outputs, &arguments, shell)?;
+        let forms = airflow::site::forms(&conversions);
+        outputs.extend(forms.iter().map(|form| form.output.clone()));
+        stale = write_all(folder, (&outputs, &forms), &arguments, shell)?;
     }
     let proof = match &arguments.python {
         Some(python) if arguments.prove => {
@@ -299,7 +302,7 @@ fn hash(text: &[u8]) -> String {
 /// Writes what is new; how many files are not up to date afterwards.
 fn write_all(
     folder: &Path,
-    outputs: &[Output],
+    (outputs, forms): (&[Output], &[Form]),
     arguments: &Arguments,
     shell: &mut Shell,
 ) -> miette::Result<usize> {
@@ -337,6 +340,14 @@ fn write_all(
             None => true,
         };
         let old = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // A form that was filled in holds secrets, and is shown to nobody.
+        let form = forms.iter().find(|form| form.output.path == output.path);
+        if let Some(form) = form.filter(|_| !is_ours) {
+            let is_stale = lacks(form, old.as_deref().unwrap_or_default(), &path, shell);
+            edited += usize::from(is_stale);
+            same += usize::from(!is_stale);
+            continue;
+        }
         if arguments.diff || (!is_ours && !arguments.check) {
             let old = old.unwrap_or_default();
             shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
@@ -370,6 +381,15 @@ fn write_all(
     }
     shell.say(format!("{} written, {same} up to date, {edited} edited", count_of(written, "file")));
     Ok(edited)
+}
+
+/// Whether a form that was filled in lacks something, and says what.
+fn lacks(form: &Form, filled_in: &str, path: &Path, shell: &mut Shell) -> bool {
+    let names = form.lacking(filled_in).join(", ");
+    if !names.is_empty() {
+        shell.say(format!("{}: it was edited, and lacks {names}", path.display()));
+    }
+    !names.is_empty()
 }
 
 /// A definition that becomes a DAG.

@@ -249,6 +249,19 @@ pub(super) fn unknown_start(
     ledger.claim(path.span(), Outcome::None, reason, remedy);
 }
 
+/// The name of the folder of an application that is not at hand, as far as its path and the properties tell it.
+pub(super) fn folder_of(
+    known: Option<&str>,
+    path: &Scalar,
+    (properties, secrets): (&BTreeMap<String, String>, &Secrets),
+) -> String {
+    let shown = properties.iter().filter(|(name, _)| !secrets.covers(name));
+    let shown = shown.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let path = super::resolve(known.unwrap_or(path.as_str()), &shown);
+    let path = path.trim().trim_end_matches('/').trim_end_matches("/workflow.xml");
+    path.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']).to_owned()
+}
+
 /// Whether what a coordinator gives its workflow goes on to a sub-workflow that takes all of it: its path is its own, and a secret is
 /// written nowhere.
 pub(super) fn is_passed_on(name: &str, secrets: &Secrets) -> bool {

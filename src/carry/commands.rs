@@ -59,6 +59,23 @@ fn words_of(text: Text) -> Vec<Word> {
     all.into_iter().map(word).collect()
 }
 
+/// What is said of a file of properties that no option names.
+pub(super) const UNREAD: &str =
+    "the file is fetched beside the command, which is not told to read it";
+/// What is left to do then.
+pub(super) const CHECK_READ: &str =
+    "check that the tool reads it, or write its properties into the action";
+
+/// Whether the tool of an action reads files of properties by `-conf`, as the tools of Hadoop do.
+pub(super) fn takes_conf(body: &Body) -> bool {
+    matches!(body.details, Details::Sqoop { .. } | Details::Distcp { .. })
+}
+
+/// The program that submits to Spark: distributions that have another Spark beside it give that a name of its own.
+pub(super) fn spark_submit(body: &Body) -> &'static str {
+    if &*body.kind == "spark3" { "spark3-submit" } else { "spark-submit" }
+}
+
 /// The words of options that a launcher takes apart.
 fn options_of(text: Text, apart: fn(&str) -> Vec<(String, bool)>) -> Vec<Word> {
     let literal = |part: &Part| match part {
@@ -240,6 +257,10 @@ pub(super) trait Commands {
 
     /// Properties as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str, prefix: &str, out: &mut Vec<Word>) {
+        for scalar in body.job_xml.iter().filter(|_| takes_conf(body)) {
+            let (_, name) = split_name::<Self>(self.say(scalar));
+            out.extend([one("-conf"), Word::One(name)]);
+        }
         for (name, value) in self.settings(body) {
             if !option.is_empty() {
                 out.push(one(option));
@@ -308,8 +329,9 @@ pub(super) trait Commands {
             get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
             command.before.push(get);
             if body.job_xml.contains(scalar) {
-                let reason = "the file is fetched beside the command, which is not told to read it";
-                self.differs(scalar.span(), reason, "check that the tool reads it");
+                if !takes_conf(body) {
+                    self.differs(scalar.span(), UNREAD, CHECK_READ);
+                }
             } else {
                 command.before.push(vec![one("chmod"), one("+x"), Word::One(name)]);
             }
@@ -597,7 +619,7 @@ pub(super) trait Commands {
                 out.words.extend(rest);
             }
             Details::Spark { master, mode, name, class, jar, spark_opts, arguments } => {
-                out.add("spark-submit");
+                out.add(spark_submit(body));
                 for (option, scalar) in [
                     ("--master", master),
                     ("--deploy-mode", mode),

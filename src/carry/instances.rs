@@ -110,6 +110,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         data: &BTreeMap::new(),
         tasks: &BTreeMap::new(),
         transitions: &BTreeMap::new(),
+        is_forked: false,
         place: Place::Moment,
     };
     // Functions of a day have one argument, so that commas stand between those of the instance alone.

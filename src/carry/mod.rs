@@ -18,6 +18,7 @@ pub mod model;
 mod options;
 pub mod prefect;
 pub mod report;
+mod said;
 pub mod step_functions;
 pub mod text;
 mod yaml;
@@ -27,6 +28,7 @@ use crate::settings::Migration;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use airflow::Coordinated;
+use airflow::site::Needs;
 use ankus_lang::el::Dialect;
 use std::collections::BTreeMap;
 
@@ -182,6 +184,8 @@ pub struct Conversion {
     pub outputs: Vec<Output>,
     /// What became of each element and attribute, by file and in the order of the text.
     pub entries: Vec<(String, Entry)>,
+    /// What a site has to set up for it.
+    pub needs: Needs,
 }
 
 impl Conversion {

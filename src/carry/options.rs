@@ -40,8 +40,8 @@ pub(super) fn apart<P: Clone>(
     words
 }
 
-/// An option reaches to the next one, and a value that is quoted as a whole loses its quotes. What an expression begins is taken for
-/// options of its own.
+/// An option reaches to the next one, and a value that is quoted as a whole loses its quotes. What an expression begins is taken
+/// for options of its own.
 pub(super) fn spark(text: &str) -> Vec<Taken> {
     let mut starts = vec![0];
     let mut is_quoted = false;
@@ -89,8 +89,8 @@ fn unquoted(value: &str) -> String {
     inner(value).or_else(of_key).unwrap_or_else(|| value.to_owned())
 }
 
-/// Words between blanks, as the shell of a container reads them: quotes hold a word together, and are no part of it. A quote that is
-/// never closed is a character like others.
+/// Words between blanks, as the shell of a container reads them: quotes hold a word together, and are no part of it. A quote that
+/// is never closed is a character like others.
 pub(super) fn java(text: &str) -> Vec<Taken> {
     let mut words: Vec<Taken> = Vec::new();
     let (mut word, mut is_open, mut is_one) = (String::new(), false, true);

@@ -168,6 +168,9 @@ pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
                 .collect();
             let mut all =
                 json!({"path": conversion.path, "outputs": outputs, "constructs": constructs});
+            if !conversion.needs.is_empty() {
+                all["needs"] = conversion.needs.kinds().into_iter().collect();
+            }
             if let Some(replay) = replay_of(replays, conversion) {
                 all["replay"] = replay.json();
             }
@@ -304,6 +307,20 @@ fn cells(row: &Group<'_>, open: &str, close: &str) -> (String, String) {
     (format!("{}{parts}", constructs.join(", ")), format!("{}{others}", row.place()))
 }
 
+/// What a site has to set up, in words: "Needs connections `a`, variables `b`."
+fn needs(conversion: &Conversion, mark: &str) -> Option<String> {
+    let kinds = conversion.needs.kinds().into_iter().filter(|(_, names)| !names.is_empty());
+    let words: Vec<String> = kinds
+        .map(|(kind, names)| {
+            let names: Vec<String> =
+                names.iter().map(|name| format!("{mark}{name}{mark}")).collect();
+            let kind = if names.len() == 1 { kind.trim_end_matches('s') } else { kind };
+            format!("{kind} {}", names.join(", "))
+        })
+        .collect();
+    (!words.is_empty()).then(|| format!("Needs: {}.", words.join("; ")))
+}
+
 /// For people, in Markdown.
 pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
@@ -319,6 +336,9 @@ pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Repla
         out.push_str(&format!("\n## {}\n\n", cell(&conversion.path)));
         for output in &conversion.outputs {
             out.push_str(&format!("Output: `{}`\n", output.path));
+        }
+        if let Some(needs) = needs(conversion, "`") {
+            out.push_str(&format!("\n{}\n", cell(&needs)));
         }
         if let Some(replay) = replay_of(replays, conversion) {
             let (sum, lines) = replay.words();
@@ -375,6 +395,9 @@ pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
     out.push_str("</table>\n");
     for conversion in conversions {
         out.push_str(&format!("<h2>{}</h2>\n", safe(&conversion.path)));
+        if let Some(needs) = needs(conversion, "") {
+            out.push_str(&format!("<p>{}</p>\n", safe(&needs)));
+        }
         if let Some(replay) = replay_of(replays, conversion) {
             let (sum, lines) = replay.words();
             out.push_str(&format!("<p>{}</p>\n", safe(&sum)));

@@ -384,7 +384,8 @@ fn details(kind: &str, mut parts: Parts<'_>) -> Details {
             password: parts.one("password"),
         },
         "sqoop" => Details::Sqoop { command: parts.one("command"), arguments: parts.all(&["arg"]) },
-        "spark" => Details::Spark {
+        // `spark3` is that of a distribution, and says the same.
+        "spark" | "spark3" => Details::Spark {
             master: parts.one("master"),
             mode: parts.one("mode"),
             name: parts.one("name"),

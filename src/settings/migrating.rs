@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// The operators that do what a type of action does, the usual one first.
-pub const OPERATORS: [(&str, &[&str]); 11] = [
+pub const OPERATORS: [(&str, &[&str]); 12] = [
     ("distcp", TOOLS),
     ("fs", TOOLS),
     ("git", TOOLS),
@@ -15,10 +15,12 @@ pub const OPERATORS: [(&str, &[&str]); 11] = [
     ("map-reduce", TOOLS),
     ("pig", TOOLS),
     ("shell", TOOLS),
-    ("spark", &["bash", "spark-submit", "livy", "ssh", "kubernetes"]),
+    ("spark", SPARK),
+    ("spark3", SPARK),
     ("sqoop", TOOLS),
 ];
 const TOOLS: &[&str] = &["bash", "ssh", "kubernetes"];
+const SPARK: &[&str] = &["bash", "spark-submit", "livy", "ssh", "kubernetes"];
 const QUERIES: &[&str] = &["bash", "hive", "ssh", "kubernetes"];
 
 /// Connections of Airflow by what they lead to, with their usual names.
@@ -102,6 +104,12 @@ pub struct Migration {
     pub values: BTreeMap<String, String>,
 }
 
+/// What is said of a type of action; of `spark3`, what is said of `spark` where nothing is said of itself.
+fn said<'s>(table: &'s BTreeMap<String, String>, kind: &str) -> Option<&'s str> {
+    let of_spark = || table.get("spark").filter(|_| kind == "spark3");
+    table.get(kind).or_else(of_spark).map(String::as_str)
+}
+
 impl Migration {
     /// To an engine, with nothing else said.
     pub fn towards(engine: &str) -> Migration {
@@ -112,7 +120,7 @@ impl Migration {
     pub fn operator(&self, kind: &str) -> &str {
         let usual = OPERATORS.iter().find(|(name, _)| *name == kind);
         let usual = usual.and_then(|(_, all)| all.first()).copied().unwrap_or("bash");
-        self.operators.get(kind).map_or(usual, String::as_str)
+        said(&self.operators, kind).unwrap_or(usual)
     }
 
     /// The name of a connection.
@@ -123,12 +131,12 @@ impl Migration {
 
     /// The pool of a type of action.
     pub fn pool(&self, kind: &str) -> Option<&str> {
-        self.pools.get(kind).or_else(|| self.pools.get("default")).map(String::as_str)
+        said(&self.pools, kind).or_else(|| said(&self.pools, "default"))
     }
 
     /// The image of a type of action.
     pub fn image(&self, kind: &str) -> Option<&str> {
-        self.images.get(kind).map(String::as_str)
+        said(&self.images, kind)
     }
 
     /// Filled up from settings below.

@@ -49,6 +49,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
         data: &data,
         tasks: &tasks,
         transitions: &BTreeMap::new(),
+        is_forked: false,
         place,
     };
     let text = names.text(vector["expr"].as_str().expect("a text"), Dialect::Tomcat);

@@ -271,3 +271,55 @@ fn the_path_of_a_started_application_is_known() {
         assert!(text.contains("/apps/started/a.sh"), "{text}");
     }
 }
+
+/// What starts a workflow that is not at hand names it by the folder that the properties tell, in each target.
+#[test]
+fn a_workflow_that_is_elsewhere_is_named_by_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-03-01T00:00Z' end='2026-04-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>${flowPath}</app-path></workflow></action></coordinator-app>";
+    written(folder.path(), "c/coordinator.xml", coordinator);
+    written(folder.path(), "c/job.properties", "root=hdfs://nn/apps\nflowPath=${root}/nightly\n");
+    for (target, start) in [
+        ("airflow", "trigger_dag_id=\"nightly\""),
+        ("prefect", "run.sub_workflow(\"nightly\""),
+        ("step-functions", "stateMachine:nightly'"),
+        ("argo", "generateName: nightly-"),
+        ("databricks", "job: nightly"),
+    ] {
+        let out = folder.path().join(target);
+        let apps = shown(&folder.path().join("c"));
+        convert(&[&apps, "--to", target, "-o", &shown(&out), "--allow", "*"]);
+        let all = texts_below(&out).join("\n");
+        assert!(all.contains(start), "{target}: {all}");
+    }
+}
+
+/// Without a fork the node that failed last is known in Airflow as on a server.
+#[test]
+fn the_last_node_that_failed_is_exact_without_a_fork() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = |name: &str, ok: &str| {
+        format!(
+            "<action name='{name}'><fs><delete path='/x'/></fs><ok to='{ok}'/><error to='fail'/></action>"
+        )
+    };
+    let kill = "<kill name='fail'><message>${wf:lastErrorNode()}</message></kill><end name='end'/></workflow-app>";
+    let head = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>";
+    let row = format!("{head}<start to='a'/>{}{kill}", action("a", "end"));
+    let forked = format!(
+        "{head}<start to='f'/><fork name='f'><path start='a'/><path start='b'/></fork>{}{}<join name='j' to='end'/>{kill}",
+        action("a", "j"),
+        action("b", "j")
+    );
+    for (text, outcome) in [(row, "exact"), (forked, "approximate")] {
+        written(folder.path(), "w/workflow.xml", &text);
+        let report = folder.path().join("r.json");
+        convert(&[&shown(&folder.path().join("w")), "--report", &shown(&report)]);
+        let report: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(report).expect("a report"))
+                .expect("JSON");
+        let all = report["applications"][0]["constructs"].as_array().expect("a list");
+        let mut of = all.iter().filter(|one| one["construct"] == "workflow.kill.message");
+        assert_eq!(of.next().expect("it is there")["outcome"], outcome);
+    }
+}

@@ -63,7 +63,7 @@ fn body(kind: &str) -> String {
         "java" => format!("{cluster}{settings}<main-class>org.Main</main-class><arg>${{queue}}</arg>"),
         "hive" => format!("{cluster}{settings}<script>a/q.hql</script><param>day=${{queue}}</param>"),
         "hive2" => format!("{cluster}{settings}<jdbc-url>jdbc:hive2://h:1/db</jdbc-url><password>secret-7</password><query>select 1</query><param>day=1</param>"),
-        "spark" => format!("{cluster}{settings}<master>yarn</master><mode>cluster</mode><name>job</name><class>org.Job</class><jar>job.jar</jar><spark-opts>--executor-memory ${{queue}} --conf spark.x=\"a b\" --jars a.jar</spark-opts><arg>1</arg><file>f.txt</file>"),
+        "spark" | "spark3" => format!("{cluster}{settings}<master>yarn</master><mode>cluster</mode><name>job</name><class>org.Job</class><jar>job.jar</jar><spark-opts>--executor-memory ${{queue}} --conf spark.x=\"a b\" --jars a.jar</spark-opts><arg>1</arg><file>f.txt</file>"),
         "pig" => format!("{cluster}{settings}<script>a.pig</script>"),
         "sqoop" => format!("{cluster}{settings}<command>import --connect jdbc:x</command>"),
         "distcp" => format!("{cluster}{settings}<arg>hdfs://nn/a</arg><arg>hdfs://nn/b</arg>"),

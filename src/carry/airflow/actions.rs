@@ -7,6 +7,7 @@ use super::Printer;
 use super::expression::{Part, Text};
 use super::python::Value;
 use crate::carry::claims::{self, is_passed_on};
+use crate::carry::commands;
 use crate::carry::ledger::Outcome;
 use crate::carry::text;
 use crate::ir::Scalar;
@@ -69,6 +70,10 @@ impl Printer<'_> {
     /// Properties as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str) -> String {
         let mut out = String::new();
+        for scalar in body.job_xml.iter().filter(|_| commands::takes_conf(body)) {
+            let (_, name) = split_name(self.say(scalar));
+            out.push_str(&format!(" -conf {}", name.word()));
+        }
         for (scalar, name) in [
             (&body.name_node, "fs.defaultFS"),
             (&body.resource_manager, "yarn.resourcemanager.address"),
@@ -157,8 +162,9 @@ impl Printer<'_> {
             let (path, name) = split_name(text);
             let path = self.absolute(path);
             lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
-            let reason = "the file is fetched beside the command, which is not told to read it";
-            self.differs(scalar.span(), reason, "check that the tool reads it");
+            if !commands::takes_conf(body) {
+                self.differs(scalar.span(), commands::UNREAD, commands::CHECK_READ);
+            }
         }
     }
 
@@ -398,7 +404,7 @@ impl Printer<'_> {
                 }
                 let jar = jar.as_deref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
                 let jar = jar.map(|jar| jar.word()).unwrap_or_default();
-                format!("spark-submit{options} {jar}{arguments}")
+                format!("{}{options} {jar}{arguments}", commands::spark_submit(body))
             }
             Details::MapReduce { .. } => return self.map_reduce(body, lines),
             Details::Git { git_uri, branch, key_path, destination_uri } => {
@@ -509,7 +515,7 @@ impl Printer<'_> {
         let Some(mut given) = self.mail(body) else {
             return self.nothing("the action is not an email action");
         };
-        let connection = self.given.migration.connection("smtp");
+        let connection = self.connection("smtp");
         if connection != "smtp_default" {
             let argument = if self.version.is_two() { "conn_id" } else { "smtp_conn_id" };
             given.push((argument.to_owned(), Value::text(connection)));
@@ -557,8 +563,8 @@ impl Printer<'_> {
         let Details::Ssh { host, command, arguments } = &body.details else {
             return self.nothing("the action is not an ssh action");
         };
-        let connection = self.given.migration.connection("ssh");
-        let mut given = vec![("ssh_conn_id".to_owned(), Value::text(connection))];
+        let connection = self.connection("ssh");
+        let mut given = vec![("ssh_conn_id".to_owned(), Value::text(&connection))];
         if let Some(host) = host {
             let text = self.say(host);
             let reason = format!("the user is that of the connection `{connection}`");
@@ -596,9 +602,9 @@ impl Printer<'_> {
                 None => {
                     let properties = self.given.properties;
                     claims::unknown_start(&mut self.ledger, path, properties);
-                    let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
-                    let path = path.trim_end_matches("/workflow.xml");
-                    super::dag_id(path.rsplit('/').next().unwrap_or_default())
+                    let known = text.known();
+                    let name = claims::folder_of(known, path, (properties, self.given.secrets));
+                    super::dag_id(&name)
                 }
             };
         }

@@ -1,5 +1,6 @@
 //! Bundles: their coordinators are DAGs of their own, with a tag in common.
 
+use super::site::Needs;
 use crate::analysis::Analysis;
 use crate::carry::Conversion;
 use crate::carry::ledger::{Ledger, Outcome};
@@ -53,5 +54,6 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[Member]) -> 
     }
     let entries = ledger.entries(analysis.source());
     let entries = entries.into_iter().map(|entry| (path.to_owned(), entry)).collect();
-    Conversion { path: path.to_owned(), name: name.to_owned(), outputs: Vec::new(), entries }
+    let (path, name, outputs) = (path.to_owned(), name.to_owned(), Vec::new());
+    Conversion { path, name, outputs, entries, needs: Needs::default() }
 }

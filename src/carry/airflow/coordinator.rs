@@ -189,6 +189,7 @@ impl<'a> Printer<'a> {
                 if let (Some((folder, table)), Value::Call(_, given)) =
                     (self.table_of(coordinator, event), &mut dataset)
                 {
+                    self.connection("metastore");
                     given.push(("table".to_owned(), Value::text(table)));
                     given.push(("folder".to_owned(), Value::text(folder)));
                 }
@@ -369,10 +370,10 @@ impl<'a> Printer<'a> {
     }
 
     /// A sensor that waits for data; its name.
-    fn sensor(&self, task: &str, code: &str, definition: &Definition, dag: &mut Dag) -> String {
+    fn sensor(&mut self, task: &str, code: &str, definition: &Definition, dag: &mut Dag) -> String {
         let given = vec![("data".to_owned(), Value::code(code))];
         let mut more = Vec::new();
-        let connection = self.given.migration.connection("webhdfs");
+        let connection = self.connection("webhdfs");
         if connection != "webhdfs_default" {
             more.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
         }
@@ -490,10 +491,8 @@ impl<'a> Printer<'a> {
             self.folder = Some(path);
             return;
         }
-        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
-        let known = known.trim_end_matches("/workflow.xml");
-        let name =
-            dag_id(known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']));
+        let all = (self.given.properties, self.given.secrets);
+        let name = dag_id(&claims::folder_of(path.known(), app, all));
         let reason = "its workflow is not among the converted files; it is started by name";
         let remedy = "convert the workflow as well, and give the DAG this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);

@@ -109,18 +109,24 @@ impl Text {
         words.trim().to_owned()
     }
 
-    /// As the options of a tool that a launcher takes apart.
-    fn options(&self, apart: fn(&str) -> Vec<(String, bool)>) -> String {
+    /// The words that a launcher takes it apart into, and whether each is one argument.
+    pub(super) fn options_apart(
+        &self,
+        apart: fn(&str) -> Vec<(String, bool)>,
+    ) -> Vec<(Text, bool)> {
         let literal = |part: &'_ Part| match part {
             Part::Literal(text) => Some(text.clone()),
             Part::Value(..) => None,
         };
         let made = |text: &str| Part::Literal(text.to_owned());
         let words = options::apart(&self.parts, literal, made, apart).into_iter();
-        let printed = words.map(|(parts, is_one)| {
-            let text = Text { parts, ..Text::default() };
-            if is_one { text.word() } else { text.words() }
-        });
+        words.map(|(parts, is_one)| (Text { parts, ..Text::default() }, is_one)).collect()
+    }
+
+    /// As the options of a tool that a launcher takes apart.
+    fn options(&self, apart: fn(&str) -> Vec<(String, bool)>) -> String {
+        let words = self.options_apart(apart).into_iter();
+        let printed = words.map(|(word, is_one)| if is_one { word.word() } else { word.words() });
         printed.map(|word| format!(" {word}")).collect()
     }
 
@@ -228,6 +234,8 @@ pub struct Names<'a> {
     pub tasks: &'a BTreeMap<String, String>,
     /// Code that tells where a node went, by its name.
     pub transitions: &'a BTreeMap<String, String>,
+    /// Whether paths of the workflow run side by side.
+    pub is_forked: bool,
     /// Where the code is evaluated.
     pub place: Place,
 }
@@ -574,7 +582,11 @@ impl Names<'_> {
         if name == "coord:actualTime" {
             text.differs.push("it is the time at which the run began in Airflow".to_owned());
         }
-        if name.starts_with("wf:error") || name == "wf:lastErrorNode" {
+        if name == "wf:lastErrorNode" && self.is_forked {
+            let differs = "of a fork, it is the last action that failed before this task";
+            text.differs.push(differs.to_owned());
+        }
+        if name.starts_with("wf:error") {
             let differs = "Airflow keeps no error codes, and error messages only in the task log";
             text.differs.push(differs.to_owned());
         }

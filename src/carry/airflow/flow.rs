@@ -91,7 +91,7 @@ impl Printer<'_> {
         let given = self.mail(body);
         let reason = "it is sent as soon as the kill node has failed the run; a mail that cannot be sent is only logged";
         self.ledger.claim(body.tag, Outcome::Approximate, reason, "");
-        let connection = self.given.migration.connection("smtp").to_owned();
+        let connection = self.connection("smtp");
         let mut given = given?;
         given.push(("smtp_conn_id".to_owned(), Value::text(connection)));
         self.import("airflow.providers.smtp.notifications.smtp", "SmtpNotifier");
@@ -245,6 +245,7 @@ impl Printer<'_> {
                 let (class, mut given) = self.operator(&whole);
                 let kind = whole.body.as_ref().map(|body| body.kind.to_string());
                 if let Some(pool) = kind.and_then(|kind| self.given.migration.pool(&kind)) {
+                    self.needs.pools.insert(pool.to_owned());
                     given.push(("pool".to_owned(), Value::text(pool)));
                 }
                 self.retries(action, &mut given);

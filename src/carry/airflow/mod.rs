@@ -13,15 +13,17 @@ mod map_reduce;
 mod operators;
 pub mod python;
 pub mod schedule;
+pub mod site;
 
-use super::claims::{Cut, Piece, WrittenSecrets, secret_name};
+use super::claims::{WrittenSecrets, secret_name};
 use super::joined::Joined;
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
+use super::said::{self, Kept, Says};
 use super::{Conversion, Output, Unscheduled, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, NodeId, Workflow};
+use crate::ir::workflow::{Body, NodeId, Shape, Workflow};
 use crate::settings::Migration;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
@@ -31,6 +33,7 @@ use ankus_lang::el::{Dialect, Phase};
 use ankus_lang::time::Instant;
 use expression::{Names, Text};
 use python::{Value, quoted, transitions};
+use site::Needs;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A release of Airflow.
@@ -166,11 +169,13 @@ struct Printer<'a> {
     place: &'static str,
     /// Kill nodes with the mails that tell of them.
     notices: BTreeMap<NodeId, NodeId>,
+    /// Whether paths of the workflow run side by side.
+    is_forked: bool,
     /// Whether the work of the action is done by what its launcher starts.
     starts_jobs: bool,
     remedy: &'static str,
-    /// Names of Airflow's variables that have to be set.
-    variables: BTreeSet<String>,
+    /// What a site has to set up for it.
+    needs: Needs,
 }
 
 /// Carries an application over.
@@ -196,8 +201,9 @@ pub fn convert(given: Given<'_>) -> Conversion {
         folder: None,
         uses_path: false,
         uses_params: false,
-        variables: BTreeSet::new(),
+        needs: Needs::default(),
         place: actions::LAUNCHER,
+        is_forked: false,
         starts_jobs: false,
         notices: BTreeMap::new(),
         remedy: actions::CLIENT,
@@ -228,7 +234,12 @@ pub fn convert(given: Given<'_>) -> Conversion {
         }
     };
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+    let needs = match outputs.is_empty() {
+        true => Needs::default(),
+        false => printer.needs,
+    };
+    let (path, name) = (path.to_owned(), given.name.to_owned());
+    Conversion { path, name, outputs, entries, needs }
 }
 
 /// A DAG in parts.
@@ -252,52 +263,66 @@ struct Dag {
     edges: Vec<String>,
 }
 
+/// How a secret gets to a DAG.
+fn of_variable(name: &str) -> Kept {
+    ("the secret is read from a variable of Airflow", format!("set the variable `{name}`"))
+}
+
+impl<'a> Says<'a> for Printer<'a> {
+    type Text = Text;
+    const LEFT_OUT: &'static str = "put it into a connection or a variable of Airflow";
+    const LACKING: &'static str = "rewrite the expression: the task fails when it is rendered";
+
+    fn secrets(&self) -> &'a Secrets {
+        self.given.secrets
+    }
+
+    fn properties(&self) -> &'a BTreeMap<String, String> {
+        self.given.properties
+    }
+
+    fn reader(&self) -> (Phase, Dialect) {
+        (self.phase, self.given.dialect)
+    }
+
+    fn written(&mut self) -> &mut WrittenSecrets {
+        &mut self.written
+    }
+
+    fn claims(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn shown(&mut self, source: &str) -> Text {
+        self.compile(source)
+    }
+
+    fn kept(&mut self, name: &str) -> (Text, Kept) {
+        let name = secret_name(self.given.name, name);
+        self.needs.variables.insert(name.clone());
+        let part = expression::Part::Value(format!("var.value.{name}"), true);
+        (Text { parts: vec![part], ..Text::default() }, of_variable(&name))
+    }
+
+    fn named(&self, name: &str) -> Option<Kept> {
+        let variable = secret_name(self.given.name, name);
+        (!self.texts.contains_key(name)).then(|| of_variable(&variable))
+    }
+}
+
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        let secrets = self.given.secrets;
-        let text = match self.written.cut(scalar, secrets) {
-            Cut::Whole => self.compile(scalar.as_str()),
-            Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
-                Piece::Shown(shown) => text.then(self.compile(shown)),
-                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
-            }),
-            Cut::LeftOut(reason) => {
-                let remedy = "put it into a connection or a variable of Airflow";
-                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-                self.compile(&secrets.text(scalar.as_str()))
-            }
-        };
-        self.judge(scalar.span(), &text);
-        text
+        said::say(self, scalar)
     }
 
     /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
-        let name = self.written.whole(span, name);
-        self.secret(span, &name)
-    }
-
-    /// A secret, which Airflow keeps as a variable.
-    fn secret(&mut self, span: Span, name: &str) -> Text {
-        let name = secret_name(self.given.name, name);
-        let reason = "the secret is read from a variable of Airflow";
-        let remedy = format!("set the variable `{name}`");
-        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
-        self.variables.insert(name.clone());
-        let code = format!("var.value.{name}");
-        Text { parts: vec![expression::Part::Value(code, true)], ..Text::default() }
+        said::hide(self, span, name)
     }
 
     fn judge(&mut self, span: Span, text: &Text) {
-        if let Some(why) = text.lacks.first() {
-            let remedy = "rewrite the expression: the task fails when it is rendered";
-            self.ledger.claim(span, Outcome::None, why, remedy);
-        } else if let Some(why) = text.differs.first() {
-            self.ledger.claim(span, Outcome::Approximate, why, "");
-        } else {
-            self.ledger.exact(span);
-        }
+        said::judge(self, span, text);
     }
 
     fn compile(&mut self, source: &str) -> Text {
@@ -314,9 +339,17 @@ impl<'a> Printer<'a> {
             data: &self.data,
             tasks: &self.tasks,
             transitions: &self.transitions,
+            is_forked: self.is_forked,
             place: expression::Place::Template,
         };
         names.read(source, self.given.dialect)
+    }
+
+    /// The name of a connection, which has to be set up.
+    fn connection(&mut self, kind: &'static str) -> String {
+        let name = self.given.migration.connection(kind).to_owned();
+        self.needs.connections.insert(name.clone(), kind);
+        name
     }
 
     /// A class that has to be imported.
@@ -341,6 +374,7 @@ impl<'a> Printer<'a> {
     fn workflow(&mut self, analysis: &'a Analysis, dag: &mut Dag) {
         let flow = analysis.flow();
         let workflow = flow.workflow;
+        self.is_forked = flow.reachable(Shape::Fork).next().is_some();
         if let Some(name) = &workflow.name {
             let text = self.compile(name.as_str());
             self.judge(name.span(), &text);
@@ -417,7 +451,7 @@ impl<'a> Printer<'a> {
         for (at, found) in rendered.match_indices("var.value.") {
             let rest = &rendered[at + found.len()..];
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            self.variables.insert(rest[..end.unwrap_or(rest.len())].to_owned());
+            self.needs.variables.insert(rest[..end.unwrap_or(rest.len())].to_owned());
         }
         let strict = Value::code("jinja2.StrictUndefined");
         arguments.push(("template_undefined".to_owned(), strict));
@@ -433,6 +467,10 @@ impl<'a> Printer<'a> {
         }
         if oozie {
             macros.push(("oozie".to_owned(), Value::code("oozie")));
+        }
+        let of_files = ["exists", "is_dir", "file_size", "dir_size", "block_size"];
+        if of_files.iter().any(|name| all.contains(&format!("oozie.{name}("))) {
+            self.connection("webhdfs");
         }
         let connection = self.given.migration.connection("webhdfs");
         if oozie && connection != "webhdfs_default" {
@@ -509,8 +547,8 @@ impl<'a> Printer<'a> {
         };
         let plain = |text: &str| text.replace('\\', "/").replace('"', "'");
         let mut lines = format!("{}, carried over from {}.\n", plain(self.given.name), plain(from));
-        if !self.variables.is_empty() {
-            let names: Vec<&str> = self.variables.iter().map(String::as_str).collect();
+        if !self.needs.variables.is_empty() {
+            let names: Vec<&str> = self.needs.variables.iter().map(String::as_str).collect();
             lines.push_str(&format!("\nVariables of Airflow to set: {}.\n", names.join(", ")));
         }
         if lines.lines().count() == 1 { lines.trim_end().to_owned() } else { lines }

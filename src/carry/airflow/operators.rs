@@ -7,6 +7,7 @@ use super::python::Value;
 use super::{Output, Printer};
 use crate::carry::commands::LONGEST_ARGUMENT;
 use crate::carry::ledger::Outcome;
+use crate::carry::options;
 use crate::ir::workflow::{Body, Details};
 
 /// A class with its arguments.
@@ -83,7 +84,7 @@ impl Printer<'_> {
         match migration.operator(&kind) {
             "ssh" => {
                 self.claim_length(body, &lines);
-                let connection = migration.connection("ssh").to_owned();
+                let connection = self.connection("ssh");
                 given.push(("ssh_conn_id".to_owned(), Value::text(connection)));
                 given.push(("command".to_owned(), script(lines)));
                 if !secrets.is_empty() {
@@ -94,7 +95,7 @@ impl Printer<'_> {
             }
             "kubernetes" => {
                 self.claim_length(body, &lines);
-                let connection = migration.connection("kubernetes");
+                let connection = self.connection("kubernetes");
                 let own = migration.image(&kind).or_else(|| migration.image("hadoop"));
                 let image = own.unwrap_or(crate::carry::HADOOP_IMAGE);
                 given.push(("kubernetes_conn_id".to_owned(), Value::text(connection)));
@@ -185,7 +186,7 @@ impl Printer<'_> {
             return Err("it is not a spark action".to_owned());
         };
         let (conf, jars) = self.spark_settings(body)?;
-        let connection = self.given.migration.connection("spark").to_owned();
+        let connection = self.connection("spark");
         let mut given = vec![("conn_id".to_owned(), Value::text(&connection))];
         let jar = jar.as_ref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
         let application = jar.unwrap_or_default().jinja();
@@ -232,7 +233,7 @@ impl Printer<'_> {
         if let Some(name) = name {
             conf.push(("spark.app.name".to_owned(), Value::text(self.say(name).jinja())));
         }
-        let connection = self.given.migration.connection("livy").to_owned();
+        let connection = self.connection("livy");
         let mut given = vec![("livy_conn_id".to_owned(), Value::text(connection))];
         let jar = jar.as_ref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
         given.push(("file".to_owned(), Value::text(jar.unwrap_or_default().jinja())));
@@ -356,7 +357,7 @@ impl Printer<'_> {
             (None, Some(query)) => hql.push_str(&self.say(query).jinja()),
             (None, None) => return Err("it has neither script nor query".to_owned()),
         }
-        let connection = self.given.migration.connection("hive").to_owned();
+        let connection = self.connection("hive");
         for scalar in [jdbc_url, password].into_iter().flatten() {
             let remedy = format!("set it in `{connection}`");
             self.differs(scalar.span(), CONNECTION, &remedy);
@@ -417,63 +418,23 @@ fn pair(text: Text) -> Result<(String, Text), String> {
     Ok((name.to_owned(), text))
 }
 
-/// Options of `spark-submit` with their values.
+/// Options of `spark-submit` with their values, taken apart as the launcher does it.
 fn options(text: &Text) -> Result<Vec<(String, Text)>, String> {
-    let mut words = words(text)?.into_iter();
+    let open = || "its options are not known before the run".to_owned();
+    let mut words = text.options_apart(options::spark).into_iter().peekable();
     let mut found = Vec::new();
-    while let Some(word) = words.next() {
-        let known = word.known().unwrap_or_default();
-        let Some(name) = known.strip_prefix("--").filter(|name| !name.is_empty()) else {
-            return Err("its options are not known before the run".to_owned());
+    while let Some((word, is_one)) = words.next() {
+        let name = word.known().filter(|name| is_one && name.starts_with("--")).ok_or_else(open)?;
+        if name == "--verbose" {
+            continue;
+        }
+        // An expression behind an option is its value: what it would bring with it has no place in an operator.
+        let is_value = |(word, is_one): &(Text, bool)| match word.known() {
+            Some(known) => *is_one && !known.starts_with("--"),
+            None => true,
         };
-        let (option, value) = match name.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Text::literal(value)),
-            None if name == "verbose" => continue,
-            None => {
-                let value = words.next().ok_or_else(|| format!("`--{name}` has no value"))?;
-                (name.to_owned(), value)
-            }
-        };
-        found.push((format!("--{option}"), value));
+        let (value, _) = words.next_if(is_value).ok_or_else(|| format!("`{name}` has no value"))?;
+        found.push((name.to_owned(), value));
     }
     Ok(found)
-}
-
-/// What stands between blanks; double quotes hold it together.
-fn words(text: &Text) -> Result<Vec<Text>, String> {
-    let mut words = Vec::new();
-    let mut word = Text::default();
-    let (mut is_open, mut is_quoted) = (false, false);
-    for part in &text.parts {
-        let Part::Literal(literal) = part else {
-            word.parts.push(part.clone());
-            is_open = true;
-            continue;
-        };
-        for c in literal.chars() {
-            match c {
-                '\'' | '\\' => return Err("its options are quoted in another way".to_owned()),
-                '"' => {
-                    is_quoted = !is_quoted;
-                    is_open = true;
-                }
-                c if c.is_whitespace() && !is_quoted => {
-                    if std::mem::take(&mut is_open) {
-                        words.push(std::mem::take(&mut word));
-                    }
-                }
-                c => {
-                    word = word.then(Text::literal(c.encode_utf8(&mut [0; 4])));
-                    is_open = true;
-                }
-            }
-        }
-    }
-    if is_quoted {
-        return Err("a quote of its options is not closed".to_owned());
-    }
-    if is_open {
-        words.push(word);
-    }
-    Ok(words)
 }

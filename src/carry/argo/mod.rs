@@ -9,15 +9,18 @@ pub mod expression;
 mod graph;
 pub(super) mod schedule;
 
-use super::claims::{Cut, Piece, WrittenSecrets};
+use super::airflow::site::Needs;
+use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
+use super::said::{self, Kept, Says};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
+use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::Phase;
+use ankus_lang::el::{Dialect, Phase};
 use expression::{Before, Names, Part, Text, Used};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,56 +129,73 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     let outputs = tasks.map(|tasks| printer.output(tasks)).into_iter().collect();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+    let (path, name) = (path.to_owned(), given.name.to_owned());
+    Conversion { path, name, outputs, entries, needs: Needs::default() }
+}
+
+impl<'a> Says<'a> for Printer<'a> {
+    type Text = Text;
+    const LEFT_OUT: &'static str = "read it from a Secret of Kubernetes";
+    const LACKING: &'static str = "rewrite the expression: its task fails";
+
+    fn secrets(&self) -> &'a Secrets {
+        self.given.secrets
+    }
+
+    fn properties(&self) -> &'a BTreeMap<String, String> {
+        self.given.properties
+    }
+
+    fn reader(&self) -> (Phase, Dialect) {
+        (self.phase, self.given.dialect)
+    }
+
+    fn written(&mut self) -> &mut WrittenSecrets {
+        &mut self.written
+    }
+
+    fn claims(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn shown(&mut self, source: &str) -> Text {
+        self.compile(source)
+    }
+
+    fn kept(&mut self, name: &str) -> (Text, Kept) {
+        let secret = format!("{}-secrets", resource_name(self.given.name));
+        let remedy = format!("kubectl create secret generic {secret} --from-literal={name}=...");
+        let code = expression::secret(name);
+        self.hidden.insert(code.clone(), name.to_owned());
+        let text = Text::value(code, expression::Kind::Text);
+        (text, ("the secret is taken from one of Kubernetes", remedy))
+    }
+
+    fn named(&self, name: &str) -> Option<Kept> {
+        let reason =
+            "the secret is a parameter of the workflow, which everybody sees who sees the workflow";
+        let remedy = format!("give the parameter `{name}`, or read it from a Secret of Kubernetes");
+        (!self.texts.contains_key(name)).then_some((reason, remedy))
+    }
+
+    fn lacks(&mut self, why: &str) {
+        self.lack.get_or_insert_with(|| why.to_owned());
+    }
 }
 
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        let secrets = self.given.secrets;
-        let text = match self.written.cut(scalar, secrets) {
-            Cut::Whole => self.compile(scalar.as_str()),
-            Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
-                Piece::Shown(shown) => text.then(self.compile(shown)),
-                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
-            }),
-            Cut::LeftOut(reason) => {
-                let remedy = "read it from a Secret of Kubernetes";
-                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-                self.compile(&secrets.text(scalar.as_str()))
-            }
-        };
-        self.judge(scalar.span(), &text);
-        text
+        said::say(self, scalar)
     }
 
     /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
-        let name = self.written.whole(span, name);
-        self.secret(span, &name)
-    }
-
-    /// A secret, which is taken from one of Kubernetes.
-    fn secret(&mut self, span: Span, name: &str) -> Text {
-        let secret = format!("{}-secrets", resource_name(self.given.name));
-        let reason = "the secret is taken from one of Kubernetes";
-        let remedy = format!("kubectl create secret generic {secret} --from-literal={name}=...");
-        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
-        let code = expression::secret(name);
-        self.hidden.insert(code.clone(), name.to_owned());
-        Text::value(code, expression::Kind::Text)
+        said::hide(self, span, name)
     }
 
     fn judge(&mut self, span: Span, text: &Text) {
-        if let Some(why) = text.lacks.first() {
-            let remedy = "rewrite the expression: its task fails";
-            self.ledger.claim(span, Outcome::None, why, remedy);
-            self.lack.get_or_insert_with(|| why.clone());
-        } else if let Some(why) = text.differs.first() {
-            self.ledger.claim(span, Outcome::Approximate, why, "");
-        } else {
-            self.ledger.exact(span);
-        }
+        said::judge(self, span, text);
     }
 
     fn compile(&mut self, source: &str) -> Text {

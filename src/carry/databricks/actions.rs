@@ -299,9 +299,7 @@ impl Printer<'_> {
         let name = known.clone().unwrap_or_else(|| {
             let properties = self.given.properties;
             claims::unknown_start(&mut self.ledger, path, properties);
-            let shown = said.known().unwrap_or(path.as_str()).trim_end_matches('/');
-            let shown = shown.trim_end_matches("/workflow.xml");
-            shown.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']).to_owned()
+            claims::folder_of(said.known(), path, (properties, self.given.secrets))
         });
         let mut pairs: Vec<(String, String)> = Vec::new();
         if let Some(span) = propagate_configuration {

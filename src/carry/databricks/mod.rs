@@ -8,15 +8,18 @@ mod coordinator;
 mod expression;
 mod graph;
 
-use super::claims::{Cut, Piece, WrittenSecrets};
+use super::airflow::site::Needs;
+use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
+use super::said::{self, Kept, Says};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
+use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::Phase;
+use ankus_lang::el::{Dialect, Phase};
 use expression::{Names, TIMES, is_read, sheltered};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,56 +119,69 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     let outputs = tasks.map(|tasks| printer.output(tasks)).into_iter().collect();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+    let (path, name) = (path.to_owned(), given.name.to_owned());
+    Conversion { path, name, outputs, entries, needs: Needs::default() }
+}
+
+impl<'a> Says<'a> for Printer<'a> {
+    type Text = Text;
+    const LEFT_OUT: &'static str = "read it from a secret scope";
+    const LACKING: &'static str = "rewrite the expression: its task fails";
+
+    fn secrets(&self) -> &'a Secrets {
+        self.given.secrets
+    }
+
+    fn properties(&self) -> &'a BTreeMap<String, String> {
+        self.given.properties
+    }
+
+    fn reader(&self) -> (Phase, Dialect) {
+        (self.phase, self.given.dialect)
+    }
+
+    fn written(&mut self) -> &mut WrittenSecrets {
+        &mut self.written
+    }
+
+    fn claims(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn shown(&mut self, source: &str) -> Text {
+        self.compile(source)
+    }
+
+    fn kept(&mut self, name: &str) -> (Text, Kept) {
+        let scope = format!("{}-secrets", key(self.given.name));
+        let remedy = format!("databricks secrets put-secret {scope} {name}");
+        let code = format!("@{{secret:{scope}/{name}}}");
+        (Text::value(code, Kind::Text), ("the secret is taken from a scope of Databricks", remedy))
+    }
+
+    /// Expressions say themselves that it is left out.
+    fn named(&self, _name: &str) -> Option<Kept> {
+        None
+    }
+
+    fn lacks(&mut self, why: &str) {
+        self.lack.get_or_insert_with(|| why.to_owned());
+    }
 }
 
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        let secrets = self.given.secrets;
-        let text = match self.written.cut(scalar, secrets) {
-            Cut::Whole => self.names(|names, dialect| names.text(scalar.as_str(), dialect)),
-            Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
-                Piece::Shown(shown) => {
-                    text.then(self.names(|names, dialect| names.text(shown, dialect)))
-                }
-                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
-            }),
-            Cut::LeftOut(reason) => {
-                let remedy = "read it from a secret scope";
-                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-                self.names(|names, dialect| names.text(&secrets.text(scalar.as_str()), dialect))
-            }
-        };
-        self.judge(scalar.span(), &text);
-        text
+        said::say(self, scalar)
     }
 
     /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
-        let name = self.written.whole(span, name);
-        self.secret(span, &name)
-    }
-
-    /// A secret, which is taken from a scope.
-    fn secret(&mut self, span: Span, name: &str) -> Text {
-        let scope = format!("{}-secrets", key(self.given.name));
-        let reason = "the secret is taken from a scope of Databricks";
-        let remedy = format!("databricks secrets put-secret {scope} {name}");
-        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
-        Text::value(format!("@{{secret:{scope}/{name}}}"), Kind::Text)
+        said::hide(self, span, name)
     }
 
     fn judge(&mut self, span: Span, text: &Text) {
-        if let Some(why) = text.lacks.first() {
-            let remedy = "rewrite the expression: its task fails";
-            self.ledger.claim(span, Outcome::None, why, remedy);
-            self.lack.get_or_insert_with(|| why.clone());
-        } else if let Some(why) = text.differs.first() {
-            self.ledger.claim(span, Outcome::Approximate, why, "");
-        } else {
-            self.ledger.exact(span);
-        }
+        said::judge(self, span, text);
     }
 
     fn names<T>(&self, ask: impl FnOnce(&Names<'_>, ankus_lang::el::Dialect) -> T) -> T {

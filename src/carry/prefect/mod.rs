@@ -11,15 +11,18 @@ mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
 use super::airflow::python::{Value, identifier, transitions};
-use super::claims::{Cut, Piece, WrittenSecrets, secret_name};
+use super::airflow::site::Needs;
+use super::claims::{WrittenSecrets, secret_name};
 use super::ledger::{Ledger, Outcome};
+use super::said::{self, Kept, Says};
 use super::text::Text;
 use super::{Conversion, Given, Output, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
+use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::Phase;
+use ankus_lang::el::{Dialect, Phase};
 use std::collections::{BTreeMap, BTreeSet};
 
 const CREDENTIALS: (&str, &str) = (
@@ -142,7 +145,60 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     let outputs = is_made.then(|| printer.output()).into_iter().collect();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+    let (path, name) = (path.to_owned(), given.name.to_owned());
+    Conversion { path, name, outputs, entries, needs: Needs::default() }
+}
+
+/// How a secret gets to a flow.
+fn of_block(name: &str) -> Kept {
+    let remedy = format!("make a block of the type Secret with the name `{}`", block_name(name));
+    ("the secret is taken from a Secret block of Prefect", remedy)
+}
+
+impl<'a> Says<'a> for Printer<'a> {
+    type Text = Code;
+    const LEFT_OUT: &'static str = "read it from a Secret block of Prefect";
+    const LACKING: &'static str = "rewrite the expression: its node fails";
+
+    fn secrets(&self) -> &'a Secrets {
+        self.given.secrets
+    }
+
+    fn properties(&self) -> &'a BTreeMap<String, String> {
+        self.given.properties
+    }
+
+    fn reader(&self) -> (Phase, Dialect) {
+        (self.phase, self.given.dialect)
+    }
+
+    fn written(&mut self) -> &mut WrittenSecrets {
+        &mut self.written
+    }
+
+    fn claims(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn shown(&mut self, source: &str) -> Code {
+        self.code(source)
+    }
+
+    fn kept(&mut self, name: &str) -> (Code, Kept) {
+        let name = secret_name(self.given.name, name);
+        let code = format!("run.secret({})", super::airflow::python::quoted(&name, '\''));
+        let part = super::airflow::expression::Part::Value(code, true);
+        (Code { parts: vec![part], ..Code::default() }, of_block(&name))
+    }
+
+    fn named(&self, name: &str) -> Option<Kept> {
+        let block = secret_name(self.given.name, name);
+        (!self.texts.contains_key(name)).then(|| of_block(&block))
+    }
+
+    fn lacks(&mut self, why: &str) {
+        self.lack.get_or_insert_with(|| why.to_owned());
+    }
 }
 
 impl<'a> Printer<'a> {
@@ -152,50 +208,16 @@ impl<'a> Printer<'a> {
     }
 
     fn say_code(&mut self, scalar: &Scalar) -> Code {
-        let secrets = self.given.secrets;
-        let text = match self.written.cut(scalar, secrets) {
-            Cut::Whole => self.code(scalar.as_str()),
-            Cut::Pieces(pieces) => pieces.iter().fold(Code::default(), |text, piece| match piece {
-                Piece::Shown(shown) => text.then(self.code(shown)),
-                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
-            }),
-            Cut::LeftOut(reason) => {
-                let remedy = "read it from a Secret block of Prefect";
-                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-                self.code(&secrets.text(scalar.as_str()))
-            }
-        };
-        self.judge(scalar.span(), &text);
-        text
+        said::say(self, scalar)
     }
 
     /// The code of a secret that is a whole text, by a name for it.
     fn hidden(&mut self, span: Span, name: &str) -> Code {
-        let name = self.written.whole(span, name);
-        self.secret(span, &name)
-    }
-
-    /// The code of a secret, which is taken from a block of Prefect.
-    fn secret(&mut self, span: Span, name: &str) -> Code {
-        let name = secret_name(self.given.name, name);
-        let reason = "the secret is taken from a Secret block of Prefect";
-        let block = block_name(&name);
-        let remedy = format!("make a block of the type Secret with the name `{block}`");
-        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
-        let code = format!("run.secret({})", super::airflow::python::quoted(&name, '\''));
-        Code { parts: vec![super::airflow::expression::Part::Value(code, true)], ..Code::default() }
+        said::hide(self, span, name)
     }
 
     fn judge(&mut self, span: Span, text: &Code) {
-        if let Some(why) = text.lacks.first() {
-            let remedy = "rewrite the expression: its node fails";
-            self.ledger.claim(span, Outcome::None, why, remedy);
-            self.lack.get_or_insert_with(|| why.clone());
-        } else if let Some(why) = text.differs.first() {
-            self.ledger.claim(span, Outcome::Approximate, why, "");
-        } else {
-            self.ledger.exact(span);
-        }
+        said::judge(self, span, text);
     }
 
     fn code(&self, source: &str) -> Code {
@@ -212,6 +234,7 @@ impl<'a> Printer<'a> {
             data: &self.data,
             tasks: &BTreeMap::new(),
             transitions: &self.transitions,
+            is_forked: false,
             place: Place::Flow,
         };
         names.read(source, self.given.dialect)

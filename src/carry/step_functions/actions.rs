@@ -159,9 +159,7 @@ impl Printer<'_> {
                 machine = known.unwrap_or_else(|| {
                     let properties = self.given.properties;
                     claims::unknown_start(&mut self.ledger, path, properties);
-                    let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
-                    let path = path.trim_end_matches("/workflow.xml");
-                    path.rsplit('/').next().unwrap_or_default().to_owned()
+                    claims::folder_of(text.known(), path, (properties, self.given.secrets))
                 });
             }
             if let Some(span) = propagate_configuration {

@@ -259,9 +259,8 @@ impl<'a> Printer<'a> {
             self.texts.insert("oozie.wf.application.path".to_owned(), path);
             return machine;
         }
-        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
-        let known = known.trim_end_matches("/workflow.xml");
-        let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
+        let all = (self.given.properties, self.given.secrets);
+        let name = &claims::folder_of(path.known(), app, all);
         let reason = "its workflow is not among the converted files; it is started by name";
         let remedy = "convert the workflow as well, and give the machine this name";
         self.ledger.claim(app.span(), Outcome::None, reason, remedy);

@@ -10,11 +10,14 @@ pub mod expression;
 mod states;
 mod template;
 
-use super::claims::{Cut, Piece, WrittenSecrets};
+use super::airflow::site::Needs;
+use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
+use super::said::{self, Kept, Says};
 use super::{Conversion, Given, Output, model, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
+use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
 use ankus_lang::el::{Dialect, Phase};
@@ -115,52 +118,67 @@ pub fn convert(given: Given<'_>) -> Conversion {
     }
     let outputs = machine.map(|machine| printer.outputs(machine)).unwrap_or_default();
     let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+    let (path, name) = (path.to_owned(), given.name.to_owned());
+    Conversion { path, name, outputs, entries, needs: Needs::default() }
+}
+
+/// Where a secret comes from.
+const OF_INPUT: &str = "the secret is taken from the input of the execution";
+/// What is left to do about it.
+const OUT_OF_LOGS: &str =
+    "read it from Secrets Manager instead, so that no log of executions has it";
+
+impl<'a> Says<'a> for Printer<'a> {
+    type Text = Text;
+    const LEFT_OUT: &'static str = "read it from Secrets Manager where it is needed";
+    const LACKING: &'static str = "rewrite the expression: the state fails when it is entered";
+
+    fn secrets(&self) -> &'a Secrets {
+        self.given.secrets
+    }
+
+    fn properties(&self) -> &'a BTreeMap<String, String> {
+        self.given.properties
+    }
+
+    fn reader(&self) -> (Phase, Dialect) {
+        (self.phase, self.given.dialect)
+    }
+
+    fn written(&mut self) -> &mut WrittenSecrets {
+        &mut self.written
+    }
+
+    fn claims(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn shown(&mut self, source: &str) -> Text {
+        self.compile(source)
+    }
+
+    fn kept(&mut self, name: &str) -> (Text, Kept) {
+        (self.names(|names, _| names.secret(name)), (OF_INPUT, OUT_OF_LOGS.to_owned()))
+    }
+
+    fn named(&self, name: &str) -> Option<Kept> {
+        (!self.texts.contains_key(name)).then(|| (OF_INPUT, OUT_OF_LOGS.to_owned()))
+    }
 }
 
 impl<'a> Printer<'a> {
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
-        let secrets = self.given.secrets;
-        let text = match self.written.cut(scalar, secrets) {
-            Cut::Whole => self.compile(scalar.as_str()),
-            Cut::Pieces(pieces) => pieces.iter().fold(Text::default(), |text, piece| match piece {
-                Piece::Shown(shown) => text.then(self.compile(shown)),
-                Piece::Secret(name) => text.then(self.secret(scalar.span(), name)),
-            }),
-            Cut::LeftOut(reason) => {
-                let remedy = "read it from Secrets Manager where it is needed";
-                self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
-                self.compile(&secrets.text(scalar.as_str()))
-            }
-        };
-        self.judge(scalar.span(), &text);
-        text
+        said::say(self, scalar)
     }
 
     /// A secret that is a whole text, by a name for it.
     fn hide(&mut self, span: Span, name: &str) -> Text {
-        let name = self.written.whole(span, name);
-        self.secret(span, &name)
-    }
-
-    /// A secret, which is taken from the input.
-    fn secret(&mut self, span: Span, name: &str) -> Text {
-        let reason = "the secret is taken from the input of the execution";
-        let remedy = "read it from Secrets Manager instead, so that no log of executions has it";
-        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
-        self.names(|names, _| names.secret(name))
+        said::hide(self, span, name)
     }
 
     fn judge(&mut self, span: Span, text: &Text) {
-        if let Some(why) = text.lacks.first() {
-            let remedy = "rewrite the expression: the state fails when it is entered";
-            self.ledger.claim(span, Outcome::None, why, remedy);
-        } else if let Some(why) = text.differs.first() {
-            self.ledger.claim(span, Outcome::Approximate, why, "");
-        } else {
-            self.ledger.exact(span);
-        }
+        said::judge(self, span, text);
     }
 
     /// What names and functions stand for here.

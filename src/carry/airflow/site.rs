@@ -1,0 +1,172 @@
+//! What a site has to set up before DAGs run: connections, variables and pools, as files that it fills in and imports.
+//!
+//! In: what each DAG needs. Out: `airflow_settings.yaml`, as the CLI of Astronomer reads it, and in `settings/` the same for the
+//! commands of Airflow. No secret is in them: where one belongs, there is nothing, and a sentence.
+
+use crate::carry::yaml::text;
+use crate::carry::{Conversion, Output};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a DAG needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Connections, with what they lead to as `[migration]` calls it.
+    pub connections: BTreeMap<String, &'static str>,
+    /// Variables, all of which are secrets.
+    pub variables: BTreeSet<String>,
+    /// Pools.
+    pub pools: BTreeSet<String>,
+}
+
+/// Types of connections by what they lead to, with what has to be filled in.
+const TYPES: [(&str, &str, &str); 8] = [
+    ("hive", "hive_cli", "HiveServer2: host, port (10000), schema, login and password"),
+    ("kubernetes", "kubernetes", "the cluster of the pods: `in_cluster` or a kubeconfig in extra"),
+    ("livy", "livy", "the server of Livy: host and port (8998)"),
+    ("metastore", "hive_metastore", "the metastore of Hive: host and port (9083)"),
+    ("smtp", "smtp", "the mail server: host, port, login, password, and `from_email` in extra"),
+    ("spark", "spark", "the master that jobs are submitted to as host: `yarn`"),
+    ("ssh", "ssh", "the host of the commands: host, login, and `key_file` in extra or a password"),
+    ("webhdfs", "webhdfs", "HTTP of the name node: host, port (9870) and login"),
+];
+
+/// What has to be filled in of a variable.
+const VARIABLE: &str = "a secret: no value of it is in the converted files";
+/// What has to be filled in of a pool.
+const POOL: &str = "as many slots as actions may run at once; 128 is what the default pool has";
+/// The slots of a pool of which no more is known.
+const SLOTS: u32 = 128;
+
+/// A file to be filled in, with the names of what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The file.
+    pub output: Output,
+    /// Connections, variables and pools in it.
+    pub names: Vec<String>,
+}
+
+impl Form {
+    /// Names that a file which was filled in does not have.
+    pub fn lacking<'f>(&'f self, filled_in: &str) -> Vec<&'f str> {
+        let words: BTreeSet<&str> =
+            filled_in.split(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).collect();
+        let is_there = |name: &str| words.contains(name) || filled_in.contains(&scalar(name));
+        self.names.iter().map(String::as_str).filter(|name| !is_there(name)).collect()
+    }
+}
+
+impl Needs {
+    /// Whether nothing is needed.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty() && self.variables.is_empty() && self.pools.is_empty()
+    }
+
+    /// Kinds of needs with their names: `connections`, `variables`, `pools`.
+    pub fn kinds(&self) -> [(&'static str, Vec<&str>); 3] {
+        [
+            ("connections", self.connections.keys().map(String::as_str).collect()),
+            ("variables", self.variables.iter().map(String::as_str).collect()),
+            ("pools", self.pools.iter().map(String::as_str).collect()),
+        ]
+    }
+
+    fn add(&mut self, other: &Needs) {
+        self.connections.extend(other.connections.iter().map(|(name, kind)| (name.clone(), *kind)));
+        self.variables.extend(other.variables.iter().cloned());
+        self.pools.extend(other.pools.iter().cloned());
+    }
+}
+
+/// The type of a connection, and what has to be filled in.
+fn type_of(kind: &str) -> (&'static str, &'static str) {
+    let known = TYPES.iter().find(|(name, ..)| *name == kind);
+    known.map_or(("generic", "host, port, login and password"), |(_, kind, what)| (kind, what))
+}
+
+/// The files that a site fills in for these DAGs; those with nothing in them are left out.
+pub fn forms(conversions: &[Conversion]) -> Vec<Form> {
+    let mut needs = Needs::default();
+    conversions.iter().for_each(|one| needs.add(&one.needs));
+    if needs.is_empty() {
+        return Vec::new();
+    }
+    let [connections, variables, pools] = needs.kinds().map(|(_, names)| names);
+    let all = [&connections[..], &variables, &pools].concat();
+    let secrets: Map<String, Value> =
+        variables.iter().map(|name| ((*name).to_owned(), json!(""))).collect();
+    let slots: Map<String, Value> = pools
+        .iter()
+        .map(|name| ((*name).to_owned(), json!({"slots": SLOTS, "description": POOL})))
+        .collect();
+    let json = |value: Map<String, Value>| format!("{:#}\n", Value::Object(value));
+    let files = [
+        ("airflow_settings.yaml", astronomer(&needs), all),
+        ("settings/connections.yaml", for_import(&needs), connections),
+        ("settings/pools.json", json(slots), pools),
+        ("settings/variables.json", json(secrets), variables),
+    ];
+    let form = |(path, text, names): (&str, String, Vec<&str>)| Form {
+        output: Output { path: path.to_owned(), text },
+        names: names.into_iter().map(str::to_owned).collect(),
+    };
+    files.into_iter().map(form).filter(|form| !form.names.is_empty()).collect()
+}
+
+/// A name as YAML has it.
+fn scalar(name: &str) -> String {
+    text(name).print().trim().to_owned()
+}
+
+/// As `astro dev start` and `astro dev object import` read it.
+fn astronomer(needs: &Needs) -> String {
+    let mut out = "\
+# What the DAGs need. Fill in what is empty: no secret is written here.
+# `astro dev object import` reads this file; `settings/` has the same for the commands of Airflow.
+airflow:
+"
+    .to_owned();
+    let empty = |list: bool| if list { " []" } else { "" };
+    out.push_str(&format!("  connections:{}\n", empty(needs.connections.is_empty())));
+    for (name, kind) in &needs.connections {
+        let (kind, what) = type_of(kind);
+        out.push_str(&format!(
+            "    # {what}\n    - conn_id: {}\n      conn_type: {kind}\n      conn_host:\n      conn_schema:\n      conn_login:\n      conn_password:\n      conn_port:\n      conn_extra:\n",
+            scalar(name)
+        ));
+    }
+    out.push_str(&format!("  pools:{}\n", empty(needs.pools.is_empty())));
+    for name in &needs.pools {
+        out.push_str(&format!(
+            "    # {POOL}\n    - pool_name: {}\n      pool_slot: {SLOTS}\n      pool_description:\n",
+            scalar(name)
+        ));
+    }
+    out.push_str(&format!("  variables:{}\n", empty(needs.variables.is_empty())));
+    for name in &needs.variables {
+        out.push_str(&format!(
+            "    # {VARIABLE}\n    - variable_name: {}\n      variable_value:\n",
+            scalar(name)
+        ));
+    }
+    out
+}
+
+/// As `airflow connections import` reads it.
+fn for_import(needs: &Needs) -> String {
+    let mut out = "\
+# What the DAGs need. Fill in what is empty: no secret is written here.
+# `airflow connections import` reads this file, and leaves connections alone that are there already.
+"
+    .to_owned();
+    for (name, kind) in &needs.connections {
+        let (kind, what) = type_of(kind);
+        out.push_str(&format!(
+            "{}:\n  conn_type: {kind}\n  description: {}\n  host:\n  schema:\n  login:\n  password:\n  port:\n  extra:\n",
+            scalar(name),
+            scalar(what)
+        ));
+    }
+    out
+}
