@@ -60,6 +60,7 @@ kinds! {
     TIMEOUT_ZERO "timeout-zero" Time Info [] None, "the data must exist at the first check";
     TIMEOUT_WITHOUT_INPUT "timeout-without-input" Time Info [] None, "a time-out without anything to wait for";
     CONCURRENCY_ZERO "concurrency-zero" Time Error [] None, "a concurrency of 0, with which nothing is ever started";
+    NEGATIVE_CONTROL "negative-control" Time Warning [] None, "a concurrency or time-out below -1, which sets no limit";
     CONCURRENCY_IMPLICIT "concurrency-implicit" Time Info [] None, "one action at a time, because nothing sets the concurrency";
     EXECUTION_ORDER_INVALID "execution-order-invalid" Time Error ["E1003"] GUESS, "an unknown execution order";
     LAST_ONLY_WITH_WIDE_WINDOW "last-only-with-wide-window" Time Info [] None, "skipped actions never process their window of data";

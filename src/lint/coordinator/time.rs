@@ -362,7 +362,25 @@ fn behind(schedule: &Schedule, until: Instant) -> i64 {
     }
 }
 
+/// Negative numbers that nobody writes who wants no limit.
+fn below_minus_one(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (name, words) in [
+        ("concurrency", "any number of actions may run at once"),
+        ("timeout", "actions wait as long as the server allows"),
+    ] {
+        let mut controls = facts.written.controls.iter();
+        let Some((_, value)) = controls.find(|(known, _)| known == name) else { continue };
+        let number = facts.value(value).and_then(|text| text.trim().parse::<i64>().ok());
+        let Some(number) = number.filter(|number| *number < -1) else { continue };
+        let message = format!("a {name} of {number} sets no limit: {words}");
+        let found = finding(&k::NEGATIVE_CONTROL, value.span(), message);
+        let found = found.likely().help("where that is meant, write `-1`");
+        out.push(facts.at_origin(value, "read here", found));
+    }
+}
+
 fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    below_minus_one(facts, out);
     let written = facts.written;
     let control = |name: &str| {
         written.controls.iter().find(|(known, _)| known == name).map(|(_, value)| value)
@@ -379,7 +397,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         Some(value) => {
             let number = value.known().and_then(|text| text.parse::<i64>().ok());
-            if number.is_some_and(|number| number < 0) {
+            if number.is_some_and(|number| (-1..0).contains(&number)) {
                 let most = facts.most.0;
                 let message =
                     format!("this waits {most} minutes, the most a server allows, and not forever");
