@@ -69,7 +69,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let seen: HashSet<String> = all.map(|element| element.text().text.trim().to_owned()).collect();
     let is_name_node =
         |entry: &&Entry| entry.name.replace(['_', '-', '.'], "").eq_ignore_ascii_case("namenode");
-    for (source, entries) in facts.property_files() {
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         for entry in entries.iter().filter(is_name_node) {
             let value = entry.value.trim();
             let variable = format!("${{{}}}", entry.name);
@@ -198,7 +198,10 @@ fn is_malformed(value: &str) -> bool {
     };
     let authority = rest.split('/').next().unwrap_or_default();
     let port = authority.rsplit_once(':').map(|(_, port)| port);
-    scheme.is_empty()
+    // A second port; several hosts are of another kind of address.
+    let is_twice = authority.matches(':').count() > 1 && !authority.contains(['[', ',']);
+    is_twice
+        || scheme.is_empty()
         || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
         || port.is_some_and(|port| !is_port(port))
 }

@@ -49,12 +49,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if is_name_node {
             continue;
         }
-        if let Some(range) = joined(facts, &plain.text) {
+        let value_of = |name: &str| facts.submission.get(name);
+        if let Some(range) = joined(&plain.text, value_of) {
             let span = plain.source(range.clone());
             let at = plain.source(range.end..range.end);
-            let message = "the path behind the name node does not begin with `/`";
-            let found = Diagnostic::new(&RULE.kind, span, message).likely();
+            let found = Diagnostic::new(&RULE.kind, span, NO_SLASH).likely();
             out.push(found.fix(Fix::guess("Put a `/` between them", at, "/")));
+            continue;
+        }
+        if let Some((range, name)) = repeated(&plain.text, value_of) {
+            let span = plain.source(range);
+            let title = "Remove the scheme in front of it";
+            out.push(of_two_schemes(span, name).fix(Fix::guess(title, span, "")));
             continue;
         }
         if let Some((range, slip)) = problem(&plain.text) {
@@ -64,12 +70,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Slip::Slashes(right) => {
                     found.fix(Fix::guess(format!("Write `{right}`"), span, right))
                 }
-                Slip::Port => found,
+                Slip::Port | Slip::Ports | Slip::Blank => found,
             });
         }
     }
+    in_properties(facts, out);
+}
+
+/// The same in the values of properties.
+fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let name_nodes = LazyCell::new(|| name_nodes(facts));
-    for (source, entries) in facts.property_files() {
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+        let value_of = |name: &str| {
+            let entry = entries.iter().rev().find(|entry| entry.name == name)?;
+            Some(entry.value.as_str())
+        };
         for entry in entries {
             // Where the value stands as it is in the file.
             let raw = source.slice(entry.value_span);
@@ -85,13 +100,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(of_scheme(span, scheme, near).in_file(source.path.clone()));
                 continue;
             }
+            let place = |range: std::ops::Range<usize>| {
+                let start = entry.value_span.start as usize;
+                Span::new(start + range.start, start + range.end)
+            };
+            if let Some(range) = joined(raw, value_of) {
+                let found = Diagnostic::new(&RULE.kind, place(range), NO_SLASH).likely();
+                out.push(found.in_file(source.path.clone()));
+                continue;
+            }
+            if let Some((range, name)) = repeated(raw, value_of) {
+                out.push(of_two_schemes(place(range), name).in_file(source.path.clone()));
+                continue;
+            }
             let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
             let is_node =
                 || name == "namenode" || name_nodes.contains(&format!("${{{}}}", entry.name));
             if let Some((range, right)) = problem(raw.trim_end()).filter(|_| !is_node()) {
-                let start = entry.value_span.start as usize;
-                let span = Span::new(start + range.start, start + range.end);
-                out.push(finding(span, raw, right).in_file(source.path.clone()));
+                out.push(finding(place(range), raw, right).in_file(source.path.clone()));
             }
         }
     }
@@ -128,14 +154,38 @@ fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 /// The name node at the beginning of a path that goes on without a slash, so that its port or host is another one.
-fn joined(facts: &Facts<'_>, text: &str) -> Option<std::ops::Range<usize>> {
+fn joined<'v>(
+    text: &str,
+    value_of: impl Fn(&str) -> Option<&'v str>,
+) -> Option<std::ops::Range<usize>> {
     let range = first_expression(text).filter(|range| range.start == 0)?;
     let (node, rest) = text.split_at(range.end);
     let begins = rest.starts_with(|c: char| c.is_ascii_lowercase()) && rest.contains('/');
     let name = node.strip_prefix("${")?.strip_suffix('}').filter(|_| begins)?.trim();
     let plain = name.replace(['_', '-', '.'], "").to_ascii_lowercase();
-    let given = || facts.submission.get(name).is_some_and(|value| value.trim().ends_with('/'));
+    let given = || value_of(name).is_some_and(|value| value.trim().ends_with('/'));
     (plain.ends_with("namenode") && !given()).then_some(range)
+}
+
+const NO_SLASH: &str = "the path behind the name node does not begin with `/`";
+
+/// A scheme in front of a variable whose value begins with one, and the name of that variable.
+fn repeated<'v, 't>(
+    text: &'t str,
+    value_of: impl Fn(&str) -> Option<&'v str>,
+) -> Option<(std::ops::Range<usize>, &'t str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let name = rest.strip_prefix("${")?.split('}').next()?.trim();
+    let is_scheme =
+        (2..=8).contains(&scheme.len()) && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let value = value_of(name).filter(|_| is_scheme)?;
+    let (first, host) = split_scheme(value.trim())?;
+    (first == scheme && !host.is_empty()).then_some((0..scheme.len() + 3, name))
+}
+
+fn of_two_schemes(span: Span, name: &str) -> Diagnostic {
+    let message = format!("the value of `{name}` begins with a scheme already");
+    Diagnostic::new(&RULE.kind, span, message).about(name).likely()
 }
 
 /// Schemes that a slip is looked for in: of file systems that Hadoop has, and of the services beside it.
@@ -193,12 +243,23 @@ enum Slip {
     Slashes(&'static str),
     /// A port that is none.
     Port,
+    /// A second port behind the first.
+    Ports,
+    /// A blank in front of the host.
+    Blank,
 }
 
 fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
-    let Slip::Slashes(right) = slip else {
-        let message = "this is not a port: the number after the colon must be below 65536";
-        return Diagnostic::new(&RULE.kind, span, message).likely();
+    let right = match slip {
+        Slip::Slashes(right) => right,
+        Slip::Port | Slip::Ports | Slip::Blank => {
+            let message = match slip {
+                Slip::Ports => "a host has one port, and this has two",
+                Slip::Blank => "a URI has no blank before its host",
+                _ => "this is not a port: the number after the colon must be below 65536",
+            };
+            return Diagnostic::new(&RULE.kind, span, message).likely();
+        }
     };
     let scheme = text.split(':').next().unwrap_or_default();
     let message = format!("after the scheme `{scheme}`, a host is written as `{right}host`");
@@ -213,6 +274,9 @@ fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
 
 /// The characters that are wrong, and the right ones.
 fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
+    if let Some(found) = before_host(text).or_else(|| of_database(text)) {
+        return Some(found);
+    }
     let (scheme, rest) = text.split_once(':')?;
     let slashes = rest.bytes().take_while(|byte| *byte == b'/').count();
     let behind = &rest[slashes..];
@@ -231,6 +295,16 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     {
         let end = scheme.len() + 1 + slashes + host.len();
         return Some((end - port.len() - 1..end, Slip::Port));
+    }
+    if let Some((first, last)) = host.rsplit_once(':')
+        && slashes == 2
+        && OF_HOSTS.iter().chain(&OF_FILES).any(|known| *known == scheme)
+        && let Some((name, port)) = first.rsplit_once(':')
+        && [port, last].iter().all(|port| !port.is_empty() && is_port(port))
+        && !name.contains([':', '[', '@', ','])
+    {
+        let end = scheme.len() + 1 + slashes + host.len();
+        return Some((end - last.len() - 1..end, Slip::Ports));
     }
     let wrong = match slashes {
         1 if OF_HOSTS.contains(&scheme) => !host.is_empty(),
@@ -255,4 +329,37 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
         "viewfs://",
     ];
     wrong.then(|| (0..scheme.len() + 1 + slashes, Slip::Slashes(RIGHT[known])))
+}
+
+/// A blank between the slashes of a URI and its host.
+fn before_host(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    let is_scheme = !scheme.is_empty()
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":+-.".contains(&byte));
+    let host = rest[blanks..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '$');
+    // Of a text that goes on, it is a word and no host.
+    let is_whole = !rest[blanks..].contains([' ', '\t', '\n']);
+    let at = scheme.len() + 3;
+    (blanks > 0 && is_scheme && host && is_whole).then_some((at..at + blanks, Slip::Blank))
+}
+
+/// The port of a database that is none.
+fn of_database(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
+    // URLs of HiveServer2 are judged where they are used.
+    const DRIVERS: [&str; 5] = ["impala", "mariadb", "mysql", "postgresql", "sqlserver"];
+    let (driver, rest) = text.strip_prefix("jdbc:")?.split_once("://")?;
+    let known = DRIVERS.contains(&driver);
+    let hosts = rest.split(['/', ';', '?']).next().filter(|_| known)?;
+    let mut at = text.len() - rest.len();
+    for host in hosts.split(',') {
+        at += host.len() + 1;
+        let Some((name, port)) = host.rsplit_once(':') else { continue };
+        let is_plain = !name.contains(['[', '@', '$', '(']) && !port.is_empty();
+        let filled_in = port.contains(['$', '@', '#', '%', '{', '<', ')', '}']);
+        if is_plain && !filled_in && !is_port(port) {
+            return Some((at - 2 - port.len()..at - 1, Slip::Port));
+        }
+    }
+    None
 }
