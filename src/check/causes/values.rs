@@ -17,7 +17,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         Some((file.clone(), source.position(finding.span.start).line))
     };
     // Of several words for one fault in one place, the first says most.
-    const SAME: [(&str, &str); 16] = [
+    const SAME: [(&str, &str); 21] = [
         ("hive2-jdbc-url", "malformed-uri"),
         ("el-foreign-placeholder", "variable-without-braces"),
         ("hive2-jdbc-url", "hardcoded-cluster-address"),
@@ -30,6 +30,11 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         ("action-overwrites-input", "output-written-twice"),
         ("el-nested-expression", "variable-without-braces"),
         ("malformed-uri", "malformed-name-node"),
+        ("application-path-leads-nowhere", "misspelt-path"),
+        ("missing-application-file", "misspelt-path"),
+        ("misspelt-home-folder", "misspelt-path"),
+        ("workflow-not-found", "misspelt-path"),
+        ("undefined-variable", "workflow-parameters-missing"),
         ("unresolved-transition", "invalid-node-name"),
         ("property-unresolved-reference", "workflow-parameters-missing"),
         ("property-unresolved-reference", "coordinator-parameters-missing"),

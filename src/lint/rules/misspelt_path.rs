@@ -43,6 +43,8 @@ const OTHERS: [&str; 13] = [
 const FILES: [&str; 5] = ["archive", "file", "jar", "job-xml", "script"];
 /// A slip in a shorter word makes another word too often.
 const SHORTEST: usize = 6;
+/// What stands before the first folder of a relative path.
+const OWN: &str = ".";
 /// How often the right name stands somewhere.
 const OFTEN: usize = 2;
 /// Links that are looked for in the text.
@@ -80,7 +82,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             parts.push(Part { name, before, file: None, span });
         }
     }
-    for (source, entries) in facts.property_files() {
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         for entry in entries {
             let start = entry.value_span.start as usize;
             for (before, name, at) in parts_of(source.slice(entry.value_span)) {
@@ -107,9 +109,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         patience -= beside.len();
         let is_near = |other: &&&str| {
             let many = other.len() + 1 == SHORTEST && times(other) > OFTEN;
-            is_slip(part.name, other, if many { SHORTEST - 1 } else { SHORTEST })
+            // A folder of the application tells even more.
+            let own = other.len() + 2 == SHORTEST
+                && times(other) > OFTEN
+                && part.before == OWN
+                && is_in_tree(facts, other);
+            let less = if many { 1 } else { 2 };
+            is_slip(part.name, other, if many || own { SHORTEST - less } else { SHORTEST })
         };
-        let Some(meant) = beside.iter().filter(is_near).min() else { continue };
+        let Some(meant) = beside.iter().filter(is_near).min() else {
+            out.extend(of_word(facts, part));
+            continue;
+        };
         // Of two that stand here once each, the other files tell which one has the slip.
         let elsewhere = |name: &str| {
             let with_it = facts.files.texts().filter(|source| has_name(&source.text, name));
@@ -134,6 +145,25 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// A folder that is called with a word that everybody knows, but for two letters that are exchanged, one that is doubled or
+/// one that is left out, while nothing else has this name.
+fn of_word(facts: &Facts<'_>, part: &Part<'_>) -> Option<Diagnostic> {
+    let is_word = part.name.bytes().all(|byte| byte.is_ascii_lowercase());
+    let meant = slips::corrected(part.name).filter(|_| is_word)?;
+    let others = || facts.files.texts().filter(|source| has_name(&source.text, part.name));
+    if is_in_tree(facts, part.name) || others().nth(1).is_some() {
+        return None;
+    }
+    let message = format!("`{}` looks like a misspelling of `{meant}`", part.name);
+    let found = Diagnostic::new(&RULE.kind, part.span, message)
+        .likely()
+        .help(format!("did you mean `{meant}`?"));
+    Some(match part.file {
+        Some(file) => found.in_file(file),
+        None => found,
+    })
+}
+
 /// The folders of a file, each with what stands before it and its place. A relative path begins in the folder of the
 /// application.
 fn folders_of(text: &str) -> Vec<(&str, &str, usize)> {
@@ -147,7 +177,7 @@ fn folders_of(text: &str) -> Vec<(&str, &str, usize)> {
         && first.chars().all(is_plain)
         && first.contains(|c: char| c.is_ascii_alphabetic())
     {
-        found.push((".", first, 0));
+        found.push((OWN, first, 0));
     }
     found
 }
