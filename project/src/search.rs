@@ -536,7 +536,10 @@ pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind>
     }
     // Most files of a tree are no XML at all; they are told by their first bytes.
     let first = head.iter().find(|byte| !byte.is_ascii_whitespace())?;
-    if !matches!(first, b'<' | 0xEF | 0xFE | 0xFF | 0) {
+    // Words in front of the root make a definition unreadable, and it is one all the same.
+    let is_xml = path.extension().is_some_and(|extension| extension == "xml");
+    let is_spoilt = || is_xml && memchr::memmem::find(head, b"-app>").is_some();
+    if !matches!(first, b'<' | 0xEF | 0xFE | 0xFF | 0) && !is_spoilt() {
         return None;
     }
     let mut head = head;

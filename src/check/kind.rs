@@ -52,8 +52,11 @@ fn by_end(text: &str) -> Option<FileKind> {
     let text = text.trim_end();
     let (_, start, kind) = kinds.into_iter().find(|(end, ..)| text.ends_with(end))?;
     let before = text[..text.find(start)?].trim_start_matches('\u{feff}').trim();
-    // What a generator reads stands in front of its template; a slip is a letter or two, or a comment that goes on.
-    let is_slip = before.len() < 3 || before.starts_with("<!--") || before.starts_with("<?");
+    // What a generator reads stands in front of its template; a slip is a letter or two, a line of words that should be a
+    // comment, or a comment that goes on.
+    let is_words = || !before.contains(['\n', '<', '>', '{', '}', '#', '@', '%', '$']);
+    let is_slip =
+        before.len() < 3 || before.starts_with("<!--") || before.starts_with("<?") || is_words();
     let of_template = ["{{", "{%", "<%", "<#", "#set", "#if", "#foreach"];
     (is_slip && !of_template.iter().any(|sign| before.contains(sign))).then_some(kind)
 }
@@ -126,6 +129,8 @@ mod tests {
         check("<!-- never ends", None);
         check("<!-- never ends ->\n<bundle-app>\n</bundle-app>\n", Some(FileKind::Bundle));
         check("x <workflow-app name='x'></workflow-app>", Some(FileKind::Workflow));
+        check("Runs daily.\n\n<bundle-app></bundle-app>", Some(FileKind::Bundle));
+        check("# Title\n<bundle-app></bundle-app>", None);
         check("#set($x = 1)\n<workflow-app name='x'></workflow-app>", None);
         check("<!-- a --><#if x>\n<workflow-app name='x'></workflow-app>", None);
         check("<!-- <workflow-app></workflow-app> -->", None);
