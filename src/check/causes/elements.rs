@@ -475,7 +475,8 @@ fn missed_by_the_schema(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         };
         let needs = NEEDS.contains(&finding.kind.name);
         !(needs && bodies.around(finding.span).is_some()
-            || is(finding, "action-data-without-capture-output") && asked())
+            || is(finding, "action-data-without-capture-output")
+                && (asked() || bodies.around(finding.span).is_some()))
     });
 }
 

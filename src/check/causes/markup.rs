@@ -50,6 +50,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
             meant.insert(*open, format!("did you mean `{name}`, as its end tag has it?"));
         }
     }
+    gone.extend(of_wrong_ends(tree, &slips, &never_closed));
     found.retain(|finding| !(shifts(finding) && gone.contains(&finding.span)));
     for finding in found.iter_mut().filter(|finding| shifts(finding)) {
         if let Some(help) = meant.get(&finding.span) {
@@ -94,14 +95,46 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
         }
         let is_root = finding.span == root.name_span();
         let at_root = whole && of_root.contains(&finding.span) || swallows && is_root;
+        // Where the value of a property goes on, nobody knows what it is.
+        let in_value = is(finding, "configuration-value-empty")
+            && places
+                .iter()
+                .any(|place| finding.span.start <= place.end && place.start <= finding.span.end);
+        if in_value {
+            return false;
+        }
         let needs = NEEDS.contains(&finding.kind.name);
         let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
-        let asked = finding.notes.first().is_some_and(|note| {
-            is(finding, "action-data-without-capture-output") && damaged.around(note.span).is_some()
-        });
+        let asked = is(finding, "action-data-without-capture-output")
+            && (hit || finding.notes.first().is_some_and(|n| damaged.around(n.span).is_some()));
         let events = EVENTS.contains(&finding.kind.name);
         !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked || events)
     });
+}
+
+/// End tags that close nothing because the one that they would have closed has been closed before, by an end tag with a
+/// wrong name further inside.
+fn of_wrong_ends(
+    tree: &Tree,
+    slips: &[(Span, Span)],
+    never_closed: &HashSet<Span>,
+) -> HashSet<Span> {
+    let text = tree.text();
+    let mut gone = HashSet::new();
+    let mut open: Vec<Span> = never_closed.iter().copied().collect();
+    open.sort_unstable_by_key(|span| span.start);
+    for span in open {
+        let from = span.end as usize;
+        let Some(at) = text.get(from..).and_then(|rest| rest.find("</")).map(|at| from + at) else {
+            continue;
+        };
+        let Some(length) = text[at..].find('>') else { continue };
+        let end_tag = &text[at..=at + length];
+        let later = slips.iter().map(|(end, _)| *end).filter(|end| end.start as usize > at);
+        let mut later = later.filter(|end| text[end.range()].trim_end() == end_tag);
+        gone.extend(later.find(|end| !gone.contains(end)));
+    }
+    gone
 }
 
 /// What a lost quote makes of the rest of its tag: the next attribute is in the value of the one before.
