@@ -3,8 +3,9 @@
 use super::misspelt_spark_option;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::files::{Presence, folder_of, name_of};
-use crate::lint::facts::{is_open, links, sibling};
+use crate::lint::facts::{Said, is_open, links, sibling};
 use crate::lint::{Action, Facts, Rule};
+use crate::source::Span;
 use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
@@ -197,10 +198,33 @@ fn interpreted(
     });
 }
 
+/// The one file that is brought under nearly the name of a script, and that name.
+fn misspelt_file(action: &Action<'_>, script: &str) -> Option<(Span, String)> {
+    let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let most = if script.len() < 8 { 1 } else { 2 };
+    let mut near = action.texts(&["file"]).filter_map(|file| {
+        let plain = file.trimmed();
+        let name = name_of(&plain.text).to_owned();
+        let is_near = ending(&name) == ending(script)
+            && letters(&name) != letters(script)
+            && within(&name, script, most).is_some_and(|distance| distance > 0);
+        is_near.then(|| (plain.source(plain.text.len() - name.len()..plain.text.len()), name))
+    });
+    near.next().filter(|_| near.next().is_none())
+}
+
+/// Whether the tree has a file of this name.
+fn is_kept(facts: &Facts<'_>, name: &str) -> bool {
+    facts.files.below("").any(|(path, _)| name_of(path) == name)
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         let Some(text) = action.text("exec") else { continue };
-        let program = text.text.as_ref();
+        // What one property holds is run as what is written out.
+        let said = Said::of(facts, &text);
+        let program = said.as_ref().map_or(text.text.as_ref(), |said| said.value);
         let script = SCRIPTS.iter().any(|end| program.ends_with(end));
         if let Some(near) = nearly_shipped(action, program).filter(|_| !script) {
             let message =
@@ -258,6 +282,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!("no `file` brings `{name}` to the machine where it should run");
+        if let Some((file, near)) = misspelt_file(action, name).filter(|_| is_kept(facts, name)) {
+            let finding = Diagnostic::new(&RULE.kind, file, message).likely();
+            out.push(
+                finding
+                    .note(text.span(), "it is run here")
+                    .help(format!("did you mean `{name}` in the place of `{near}`?")),
+            );
+            continue;
+        }
+        let program = text.text.as_ref();
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .help(format!("add `<file>{program}</file>`"));
         let last = action
