@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::across::Around;
 use super::finding;
 use super::kinds as k;
+use super::passed::handed_on;
 use crate::callers::is_slip_of_folder;
 use crate::diag::{Diagnostic, within};
 use crate::files::{Presence, folder_of, join, name_of};
@@ -79,6 +80,11 @@ pub(super) fn names(
     let read: BTreeSet<String> =
         reads::of_element(root).into_iter().map(|read| read.name).collect();
     let names = || written.configuration.iter().filter_map(|property| property.name.as_ref());
+    let value_of = |name: &Scalar| {
+        let mut all = written.configuration.iter();
+        let property = all.find(|property| property.name.as_ref() == Some(name));
+        property.and_then(|property| property.value.as_ref()).map_or("", Scalar::as_str)
+    };
     let own = around.files.text(around.path).map_or("", |source| &source.text);
     for name in names() {
         let text = name.as_str();
@@ -93,7 +99,11 @@ pub(super) fn names(
             };
             is_near(text, other) && !passed(other) && (declared.contains(*other) || is_slip())
         });
-        if let Some(near) = near.next() {
+        let copied = || {
+            let known = read.iter().filter(|other| !passed(other)).map(String::as_str);
+            handed_on(text, value_of(name), known)
+        };
+        if let Some(near) = near.next().map(String::as_str).or_else(copied) {
             let message = format!("the workflow beside this reads `{near}`, and is given `{text}`");
             out.push(
                 finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)

@@ -242,7 +242,8 @@ impl<'p> Passing<'p> {
         let known = self.passed.iter().chain(given).copied().chain(defaults);
         let near = self.patience.nearest(name, known);
         let own = self.own_text();
-        if own.contains(&format!("${{{name}}}")) {
+        // In a template of a dataset, parts of a time are given by the server.
+        if !is_time(name) && own.contains(&format!("${{{name}}}")) {
             return Err(());
         }
         let declares = self.declares.contains(name);
@@ -314,13 +315,18 @@ impl<'p> Passing<'p> {
 
     /// Tells of properties that the coordinator passes and that the workflow never reads.
     fn unread(&self, out: &mut Vec<Diagnostic>) {
-        for name in self.written.configuration.iter().filter_map(|property| property.name.as_ref())
-        {
+        for property in &self.written.configuration {
+            let Some(name) = &property.name else { continue };
             let Some(text) = name.known() else { continue };
             if self.reads_computed() || self.is_asked(text) || text.contains('.') {
                 continue;
             }
-            out.push(match self.meant(text) {
+            let handed_on = || {
+                let known = self.read.iter().copied();
+                let value = property.value.as_ref().map_or("", Scalar::as_str);
+                handed_on(text, value, known.filter(|name| !self.named.contains_key(name)))
+            };
+            out.push(match self.meant(text).or_else(handed_on) {
                 Some(near) => {
                     let message = format!("the workflow reads `{near}`, and is given `{text}`");
                     finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
@@ -349,6 +355,22 @@ impl<'p> Passing<'p> {
             && slips::is_slip(text, near, [self.own_text(), &self.workflow.text]);
         is_slip.then_some(near)
     }
+}
+
+/// The name of the property whose value is passed on, where it is passed under nearly that name: one of those that the
+/// workflow reads and is not given.
+pub(super) fn handed_on<'n>(
+    text: &str,
+    value: &str,
+    known: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
+    let source = value.trim().strip_prefix("${")?.strip_suffix('}')?.trim();
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let is_slip = text.len() > 4
+        && letters(text) != letters(source)
+        && within(text, source, if text.len() < 8 { 1 } else { 2 }).is_some();
+    let mut known = known.filter(|_| is_slip);
+    known.find(|name| *name == source)
 }
 
 /// Whether a name is one of a part of a time, which a workflow knows nothing of.
