@@ -232,7 +232,7 @@ fn undefined_credentials(
     };
     let near: Vec<Option<usize>> = by_name.keys().map(|name| near_of(name)).collect();
     for (at, (name, spans)) in by_name.iter().enumerate() {
-        let message = format!("no credential is named `{name}`");
+        let message = format!("credential `{name}` is not declared");
         let Some(index) = near[at] else {
             let help = "define it in `<credentials>`";
             let of = |span: &Span| Diagnostic::new(&UNDEFINED_CREDENTIAL, *span, &*message);
@@ -244,8 +244,9 @@ fn undefined_credentials(
         // Of two names for one credential, nobody knows which is right.
         let is_lone = !used[index] && near.iter().filter(|near| **near == Some(index)).count() == 1;
         if is_lone && is_in_declaration(own, name, spans.len()) && within(name, own, 2).is_some() {
-            let message =
-                format!("{message}, which is asked for; `{own}` looks like a misspelling of it");
+            let message = format!(
+                "credential `{name}` is not declared; `{own}` looks like a misspelling of it"
+            );
             let mut finding = Diagnostic::new(&UNDEFINED_CREDENTIAL, defined.span, message)
                 .about(*name)
                 .help(format!("did you mean `{name}`?"))

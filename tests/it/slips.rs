@@ -666,7 +666,7 @@ fn one_slip_is_one_finding() {
     let found = tell("name='metastore'", "name='metastroe'");
     assert_eq!(
         found,
-        "a/workflow.xml:1:86: warning: no credential is named `metastore`, which is asked for; `metastroe` looks like a misspelling of it [undefined-credential]\n"
+        "a/workflow.xml:1:86: warning: credential `metastore` is not declared; `metastroe` looks like a misspelling of it [undefined-credential]\n"
     );
     assert_eq!(
         tell("wf:conf('a')", "wf:conf('a')('key')"),
@@ -767,4 +767,84 @@ fn values_are_known_by_the_names_of_their_properties() {
         let found = format!("a/job.properties:{line}:{column}: warning: {words}\n");
         assert_eq!(tell(url, queue), found);
     }
+}
+
+/// The script that one property names is looked for as one that is written out, and a file that is brought under nearly its
+/// name is the one with the slip.
+#[test]
+fn scripts_are_told_where_the_slip_is() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nexec=say.sh\noozie.wf.application.path=${nameNode}/a\n";
+    let tell = |flow: &str| {
+        told(&[("a/workflow.xml", flow), ("a/say.sh", "echo a\n"), ("a/job.properties", given)])
+    };
+    let by_property = flow.replace("<exec>say.sh</exec>", "<exec>${exec}</exec>");
+    let without = by_property.replace("<file>say.sh</file>", "");
+    assert!(without != by_property && tell(&by_property).is_empty(), "{}", tell(&by_property));
+    let found = tell(&without);
+    assert!(found.contains("no `file` brings `say.sh`") && found.lines().count() == 1, "{found}");
+    let renamed = flow.replace("<file>say.sh</file>", "<file>sya.sh</file>");
+    let at = renamed.lines().position(|line| line.contains("sya.sh")).unwrap_or_default() + 1;
+    let found = tell(&renamed);
+    assert!(
+        found.starts_with(&format!("a/workflow.xml:{at}:")) && found.lines().count() == 1,
+        "{found}"
+    );
+}
+
+/// Folders that are called with everyday words are told of without another path beside them.
+#[test]
+fn folders_of_everyday_words_are_told() {
+    let flow = SHELL.replace("${inputFolder}", "--in");
+    let tell = |path: &str| {
+        let given = format!(
+            "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nout={path}\noozie.wf.application.path=${{nameNode}}/a\n"
+        );
+        told(&[("a/workflow.xml", &flow), ("a/say.sh", ""), ("a/job.properties", &given)])
+    };
+    for right in ["/user/oozie/in", "/usr/lib/in", "/users/tables", "/data/trail"] {
+        assert_eq!(tell(right), "");
+    }
+    for (wrong, meant) in
+        [("/usre/a/b", "user"), ("/data/oozei/b", "oozie"), ("/a/wrokflow/b", "workflow")]
+    {
+        let found = tell(wrong);
+        assert!(
+            found.starts_with("a/job.properties:3:")
+                && found.contains(&format!("looks like a misspelling of `{meant}`"))
+                && found.lines().count() == 1,
+            "{found}"
+        );
+    }
+}
+
+/// What a coordinator hands on under nearly its name is told of, and so is a part of a time that it no longer hands on.
+#[test]
+fn what_is_handed_on_keeps_its_name() {
+    let flow = SHELL.replace("${inputFolder}", "${end_date} ${YEAR}");
+    let coordinator = "<coordinator-app name='c' frequency='${coord:days(1)}' start='${start_date}' end='${end_date}' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
+  <datasets><dataset name='in' frequency='${coord:days(1)}' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>${nameNode}/in/${YEAR}/${MONTH}/${DAY}</uri-template></dataset></datasets>
+  <input-events><data-in name='in' dataset='in'><instance>${coord:current(0)}</instance></data-in></input-events>
+  <action><workflow><app-path>${nameNode}/a</app-path><configuration>
+    <property><name>end_date</name><value>${end_date}</value></property>
+    <property><name>YEAR</name><value>${coord:formatTime(coord:nominalTime(), 'yyyy')}</value></property>
+  </configuration></workflow></action></coordinator-app>";
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nstart_date=2026-01-02T00:00Z\nend_date=2027-01-02T00:00Z\noozie.coord.application.path=${nameNode}/a/coordinator.xml\n";
+    let tell = |from: &str, to: &str| {
+        let coordinator = coordinator.replacen(from, to, 1);
+        told(&[
+            ("a/workflow.xml", &flow),
+            ("a/say.sh", ""),
+            ("a/coordinator.xml", &coordinator),
+            ("a/job.properties", given),
+        ])
+    };
+    assert_eq!(tell("-", "-"), "");
+    let found = tell("<name>end_date</name>", "<name>enddate</name>");
+    assert!(found.starts_with("a/coordinator.xml:5:") && found.lines().count() == 1, "{found}");
+    let found = tell(
+        "<property><name>YEAR</name><value>${coord:formatTime(coord:nominalTime(), 'yyyy')}</value></property>",
+        "",
+    );
+    assert!(found.contains("the workflow needs `YEAR`") && found.lines().count() == 1, "{found}");
 }

@@ -642,8 +642,7 @@ fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&st
     };
     if let Some(event) = event.filter(is_lone) {
         if within(name, near, 2).is_some() && is_in_declaration(near, name, asked(name)) {
-            let message =
-                format!("{message}, which is asked for; `{near}` looks like a misspelling of it");
+            let message = format!("{message}; `{near}` looks like a misspelling of it");
             return finding(&k::UNKNOWN_DATA_EVENT, event.span(), message)
                 .about(name)
                 .help(format!("did you mean `{name}`?"))

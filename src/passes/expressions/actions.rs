@@ -3,6 +3,7 @@
 //!
 //! Whether an action has run where an expression is evaluated is a question about runs, which [`Order`] answers.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -54,6 +55,10 @@ pub(super) fn check(
     let mut patience = MOST_COMPARED;
     // What the script of an action prints, looked up once.
     let mut printed: HashMap<NodeId, Option<(String, Vec<String>)>> = HashMap::new();
+    let captures_any = LazyCell::new(|| {
+        let mut bodies = workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
+        bodies.any(|body| captures(body) == Some(true))
+    });
     for question in &questions {
         if budget::spent_often() {
             return;
@@ -94,7 +99,7 @@ pub(super) fn check(
             "wf:actionData" => {
                 let printed =
                     printed.entry(id).or_insert_with(|| printed_keys(body, input.shipped)).as_ref();
-                captured(question, node.name.span, body, printed, input, out);
+                captured(question, node.name.span, body, printed, *captures_any, input, out);
             }
             "hadoop:counters" => counters(question, node.name.span, body, out),
             _ => {}
@@ -226,15 +231,22 @@ fn captured(
     name: Span,
     body: &Body,
     printed: Option<&(String, Vec<String>)>,
+    captures_any: bool,
     input: &Input<'_>,
     out: &mut Vec<Diagnostic>,
 ) {
     if captures(body) == Some(false) {
         let message =
             format!("`{}` does not capture its output, so there is none", question.action);
-        let mut finding = Diagnostic::new(&WITHOUT_CAPTURE, question.span, message)
-            .note(name, "the action is here")
-            .about(question.action.as_str());
+        // Where no other action captures anything, no other can be meant.
+        let can = matches!(body.kind.as_ref(), "shell" | "java" | "ssh");
+        let finding = match can && !captures_any {
+            true => Diagnostic::new(&WITHOUT_CAPTURE, name, message)
+                .note(question.span, "its output is read here"),
+            false => Diagnostic::new(&WITHOUT_CAPTURE, question.span, message)
+                .note(name, "the action is here"),
+        };
+        let mut finding = finding.about(question.action.as_str());
         finding = match body.kind.as_ref() {
             kind @ ("fs" | "email" | "git") => {
                 finding.help(format!("an action of type `{kind}` has no output"))
