@@ -181,8 +181,18 @@ fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette
     let mut end = String::new();
     ProcessingZone::UTC.write(cut_over, &mut end);
     for unit in units {
-        let Some((coordinator, Ok(definition))) = &unit.coordinator else { continue };
+        let Some((coordinator, definition)) = &unit.coordinator else { continue };
         let path = &coordinator.found.shown;
+        let definition = match definition {
+            Ok(definition) => definition,
+            Err(why) => {
+                let reason = why.reason();
+                shell.say(format!(
+                    "{path}: no command ends it, for its times are not known: {reason}"
+                ));
+                continue;
+            }
+        };
         let times = &definition.schedule;
         if times.end <= cut_over {
             shell.say(format!("{path}: it has ended by then, and Airflow runs nothing of it"));
