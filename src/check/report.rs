@@ -4,6 +4,7 @@ use super::kind::{FileKind, recognize};
 use super::rating::{key, sort};
 use super::{FileReport, Finding, Input, Outcome};
 use crate::diag::{Level, Safety};
+use crate::lint::EXCHANGE;
 use crate::source::{Encoding, Source, Span};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -128,11 +129,12 @@ impl Part {
 }
 
 /// Rules about names that are read and not given, that which says most first.
-const MISSED: [&str; 4] = [
+const MISSED: [&str; 5] = [
     "property-unresolved-reference",
     "undefined-variable",
     "workflow-parameters-missing",
     "coordinator-parameters-missing",
+    "parameter-not-supplied",
 ];
 
 fn is_properties(finding: &Finding) -> bool {
@@ -184,6 +186,7 @@ impl Report {
                     .is_none_or(|rank| first.get(&place).is_none_or(|best| rank <= *best))
             });
         }
+        self.without_exchanged();
         // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
         let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
         let is_outer = |finding: &Finding| finding.diagnostic.kind.name == "submission-refused";
@@ -191,6 +194,22 @@ impl Report {
             let errors = self.findings.iter().filter(|f| f.level == Level::Error && !is_outer(f));
             let known: HashSet<(String, Span)> = errors.map(place).collect();
             self.findings.retain(|finding| !is_outer(finding) || !known.contains(&place(finding)));
+        }
+    }
+
+    /// Of two values that stand in each other's place, the second is wrong for the same reason.
+    fn without_exchanged(&mut self) {
+        let exchanged: HashSet<(String, Span)> = self
+            .findings
+            .iter()
+            .filter(|finding| finding.diagnostic.help.as_deref() == Some(EXCHANGE))
+            .flat_map(|finding| finding.diagnostic.notes.iter().map(|note| (&finding.path, note)))
+            .map(|(path, note)| (path.clone(), note.span))
+            .collect();
+        if !exchanged.is_empty() {
+            self.findings.retain(|finding| {
+                !exchanged.contains(&(finding.path.clone(), finding.diagnostic.span))
+            });
         }
     }
 

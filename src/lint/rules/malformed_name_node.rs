@@ -38,6 +38,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if !is_malformed(said.value) || !seen.insert(text.text.to_string()) {
             continue;
         }
+        let mut files = facts.property_files().iter();
+        if is_date(said.value) && files.any(|(_, entries)| exchanged(entries).is_some()) {
+            continue;
+        }
         let managers = ["job-tracker", "resource-manager"];
         let beside = element.parent().into_iter().flat_map(Element::elements);
         let mut beside = beside.filter(|other| managers.contains(&other.name()));
@@ -79,16 +83,18 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 bound.is_some_and(|bound| bound.origin == Origin::File(source.path.clone()))
             };
             let is_seen = seen.contains(&variable) && is_judged();
-            if is_bare(value)
+            if (is_bare(value) || is_date(value))
                 && let Some(other) = exchanged(entries)
             {
-                let other = &other.name;
                 let message = format!(
-                    "the value of `{}` is not the URI of a file system, and that of `{other}` is",
-                    entry.name
+                    "the value of `{}` is not the URI of a file system, and that of `{}` is",
+                    entry.name, other.name
                 );
-                let found = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
-                out.push(found.help("exchange the two").in_file(source.path.clone()));
+                let found = Diagnostic::new(&RULE.kind, entry.value_span, message)
+                    .likely()
+                    .help(EXCHANGE)
+                    .note_in(source.path.clone(), other.value_span, "it is given here");
+                out.push(found.in_file(source.path.clone()));
                 continue;
             }
             // A port says that a URI was meant, unless the scheme stands before the variable.
@@ -106,6 +112,17 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(finding.in_file(source.path.clone()));
         }
     }
+}
+
+/// What mends two values that stand in each other's place.
+pub(crate) const EXCHANGE: &str = "exchange the two";
+
+/// Whether a value is a date as coordinators have it.
+fn is_date(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    bytes.len() > 15
+        && bytes[..4].iter().all(u8::is_ascii_digit)
+        && (bytes[4], bytes[7], bytes[10]) == (b'-', b'-', b'T')
 }
 
 /// Whether a value is a word.
@@ -151,7 +168,7 @@ fn in_paths(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let uri = other.value.trim().split_once("://");
                 names_manager(&other.name) && uri.is_some_and(|(s, _)| !s.starts_with("http"))
             });
-            if is_exchanged || is_bare(value) && exchanged(entries).is_some() {
+            if is_exchanged || (is_bare(value) || is_date(value)) && exchanged(entries).is_some() {
                 continue;
             }
             let bare = !value.is_empty()
