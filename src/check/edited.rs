@@ -357,6 +357,9 @@ impl Known {
         led.add(before.name.clone(), &before.targets);
         let since = Since { led: &led, touched: &self.touched, text: edit.old };
         let drawn = sketch.drawn(at, &self.parts, since, [&before, &after], texts)?;
+        if !saves(&drawn, edit.parts, edit.new) {
+            return None;
+        }
         let mut settings = Settings::clone(input.settings);
         if is_over {
             // Nor is the whole taken.
@@ -484,6 +487,13 @@ fn inside(parts: &[Part], moved: &Moved) -> Option<(usize, Vec<Part>)> {
         later.span = Span { start: move_by(later.span.start)?, end: move_by(later.span.end)? };
     }
     Some((at, parts))
+}
+
+/// Whether two looks at a definition in small are less work than one at all of it, which a first look answers at once.
+fn saves(drawn: &[Drawn], parts: &[Part], text: &str) -> bool {
+    let whole = parts.iter().zip(drawn).filter(|(_, drawn)| matches!(drawn, Drawn::Whole));
+    let small: usize = whole.map(|(part, _)| part.span.range().len()).sum();
+    text.len() < glance::LONG || small < text.len() / 2
 }
 
 /// The node that reads what all others read.

@@ -21,7 +21,7 @@ use crate::schema::{self, Check, Language, Meaning, Schema, Symbol as Step, Text
 use crate::source::Span;
 use ankus_lang::el::Phase;
 use ankus_lang::el::functions::{self, Asks};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// What is offered.
@@ -67,7 +67,7 @@ pub struct Completion {
 }
 
 /// How many are offered at once; more than that nobody reads. Where there are so many, the next letter may bring others.
-pub const MOST_OFFERED: usize = 500;
+pub const MOST_OFFERED: usize = 200;
 
 struct Offers<'s> {
     snapshot: &'s Snapshot,
@@ -95,14 +95,16 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
     let typed = offers.typed();
     let mut out = offers.out;
     out.retain(|offer| has_letters(&offer.label, &typed));
-    // What begins as it does comes first, then what has it in one piece.
-    out.sort_by_cached_key(|offer| {
-        let label = offer.label.to_lowercase();
-        (!label.starts_with(&typed), !label.contains(&typed))
-    });
+    out.sort_by_cached_key(|offer| rank(&offer.label, &typed));
     let mut seen = BTreeSet::new();
     out.retain(|offer| seen.len() < MOST_OFFERED && seen.insert((offer.label.clone(), offer.kind)));
     out
+}
+
+/// What begins with what is typed comes first, then what has it in one piece.
+fn rank(name: &str, typed: &str) -> (bool, bool) {
+    let name = name.to_lowercase();
+    (!name.starts_with(typed), !name.contains(typed))
 }
 
 /// Whether a name has the letters that are typed, in their order.
@@ -144,7 +146,7 @@ impl Offers<'_> {
     fn markup(&mut self, at: usize) {
         let snapshot = self.snapshot;
         let text = self.document.text();
-        let cursor = cursor(text, at);
+        let cursor = cursor(text, at, self.document.children_before(at as u32));
         let before = &text[cursor.start.min(at)..at];
         if matches!(cursor.typing, Typing::Content | Typing::Value(_))
             && let Some(begun) = begun(before)
@@ -353,15 +355,15 @@ impl Offers<'_> {
 
     /// Names of nodes that transitions ask for and no node has.
     fn asked_for(&mut self) {
-        let names = self.document.names();
-        let defined: BTreeSet<&str> = names
-            .iter()
-            .filter(|name| name.symbol == Symbol::Node && name.role == Role::Definition)
+        let names = || self.document.names_at_once().map(|(_, name)| name);
+        let nodes = || names().filter(|name| name.symbol == Symbol::Node);
+        let defined: HashSet<&str> = nodes()
+            .filter(|name| name.role == Role::Definition)
             .map(|name| name.name.as_str())
             .collect();
-        let asked = names.iter().filter(|name| {
-            name.symbol == Symbol::Node && name.role == Role::Use && !defined.contains(&*name.name)
-        });
+        let asked: Vec<&Occurrence> = nodes()
+            .filter(|name| name.role == Role::Use && !defined.contains(&*name.name))
+            .collect();
         for name in asked {
             let about = "A transition leads there, and no node is named so.";
             self.add(CompletionKind::Name(Symbol::Node), &name.name, "", about);
@@ -378,20 +380,20 @@ impl Offers<'_> {
         let snapshot = self.snapshot;
         for document in scope(snapshot, self.document, symbol) {
             let typed = self.typed();
-            let all = defined(&document, symbol).filter(|name| has_letters(&name.name, &typed));
-            let mut all: Vec<&Occurrence> = all.collect();
+            let all = defined(&document, symbol);
+            let mut all: Vec<_> = all.filter(|(_, name)| has_letters(&name.name, &typed)).collect();
             if let Some(is_so) = is_so {
-                all.retain(|name| node(&document, name).is_some_and(is_so));
+                all.retain(|(_, name)| node(&document, name).is_some_and(is_so));
             }
             if all.len() > MOST_OFFERED && document.path() == self.document.path() {
                 // What is near is meant more often than what comes first.
                 let here = self.span.start;
-                all.sort_by_key(|name| name.span.start.abs_diff(here));
-                if typed.is_empty() {
-                    all.truncate(MOST_OFFERED);
-                }
+                all.sort_by_cached_key(|(place, name)| {
+                    (rank(&name.name, &typed), place.start.abs_diff(here))
+                });
+                all.truncate(MOST_OFFERED);
             }
-            for name in all {
+            for (_, name) in all {
                 let detail = node(&document, name).map_or("", |node| {
                     let body = node.action.as_ref().and_then(|action| action.body.as_ref());
                     body.map_or(node.shape.name(), |body| &body.kind)
@@ -521,12 +523,12 @@ impl Offers<'_> {
         let mut asked = BTreeSet::new();
         for path in family(self.snapshot, self.document.path()) {
             let Some(document) = self.snapshot.document(&path) else { continue };
-            let reads = document.names().iter().filter(|name| {
+            let reads = document.names_at_once().filter(|(place, name)| {
                 name.symbol == Symbol::Property
                     && name.role != Role::Value
-                    && !name.span.touches(self.span.end)
+                    && !place.touches(self.span.end)
             });
-            asked.extend(reads.map(|name| name.name.clone()));
+            asked.extend(reads.map(|(_, name)| name.name.clone()));
         }
         asked
     }
@@ -591,8 +593,8 @@ impl Offers<'_> {
         let mut names: BTreeSet<(String, String)> = BTreeSet::new();
         for path in family(self.snapshot, self.document.path()) {
             let Some(document) = self.snapshot.document(&path) else { continue };
-            for name in document.names() {
-                let here = path == self.document.path() && name.span.touches(self.span.end);
+            for (place, name) in document.names_at_once() {
+                let here = path == self.document.path() && place.touches(self.span.end);
                 if name.symbol == Symbol::Property && !here {
                     names.insert((name.name.clone(), String::new()));
                 }
@@ -612,9 +614,7 @@ impl Offers<'_> {
 
     /// Keys that an action prints, as far as its script shows them, and those that others ask it for.
     fn keys(&mut self, action: &str) {
-        let analysis = self.document.analysis();
-        let id = analysis.names().0.node(action);
-        let node = id.map(|id| analysis.workflow().node(id));
+        let node = self.document.node_at_once(action);
         let body = node.and_then(|node| node.action.as_ref()?.body.as_ref());
         let folder = folder_of(self.document.path());
         let files = self.snapshot.files.clone();
@@ -736,10 +736,15 @@ const CRON: [(&str, &str); 4] = [
     ("0 0 1 * *", "On the first of every month at midnight."),
 ];
 
-/// The names that a text defines, each once.
-fn defined(document: &Document, symbol: Symbol) -> impl Iterator<Item = &Occurrence> {
-    let names = document.names().iter();
-    names.filter(move |name| name.symbol == symbol && name.role == Role::Definition)
+/// The names that a text defines, with their places.
+fn defined(document: &Document, symbol: Symbol) -> impl Iterator<Item = (Span, &Occurrence)> {
+    let names = document.names_at_once();
+    names.filter(move |(_, name)| name.symbol == symbol && name.role == Role::Definition)
+}
+
+/// The node that a name is defined for.
+fn node<'d>(document: &'d Document, name: &Occurrence) -> Option<&'d Node> {
+    (name.symbol == Symbol::Node).then(|| document.node_at_once(&name.name))?
 }
 
 /// The types of the open elements, from the root.
@@ -754,13 +759,6 @@ fn types<'s>(language: &'s Language, cursor: &Cursor<'_>) -> Vec<Option<Typed<'s
         types.push(typed);
     }
     types
-}
-
-/// The node that a name is defined for.
-fn node<'d>(document: &'d Document, name: &Occurrence) -> Option<&'d Node> {
-    let analysis = document.analysis();
-    let id = analysis.names().0.node(&name.name).filter(|_| name.symbol == Symbol::Node)?;
-    Some(analysis.workflow().node(id))
 }
 
 #[cfg(test)]

@@ -61,12 +61,18 @@ pub(super) struct Cursor<'t> {
     pub(super) start: usize,
 }
 
-/// Looks at what is before `offset`.
-pub(super) fn cursor(text: &str, offset: usize) -> Cursor<'_> {
+/// Looks at what is before `offset`. `over` are children of the root that are known to be whole before it, from the first
+/// on: what is in them is not looked at.
+pub(super) fn cursor<'t>(text: &'t str, offset: usize, over: &[Span]) -> Cursor<'t> {
     let offset = text.floor_char_boundary(offset.min(text.len()));
-    let before = &text[..offset];
-    let mut reader = Reader { text: before, open: Vec::new(), at: 0 };
-    let (typing, start) = reader.run();
+    let mut reader = Reader { text: &text[..offset], open: Vec::new(), at: 0 };
+    let (typing, start) = reader.run(over);
+    // What the root has in it counts where more may come.
+    if let [root] = reader.open.as_mut_slice() {
+        let behind = std::mem::take(&mut root.children);
+        over.iter().for_each(|child| reader.child(*child));
+        reader.open[0].children.extend(behind);
+    }
     Cursor { open: reader.open, typing, start }
 }
 
@@ -92,8 +98,9 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn run(&mut self) -> (Typing<'t>, usize) {
+    fn run(&mut self, over: &[Span]) -> (Typing<'t>, usize) {
         let mut content = 0;
+        let mut over = over.first().zip(over.last());
         while let Some(less) = memchr(b'<', &self.text.as_bytes()[self.at..]) {
             let start = self.at + less;
             let rest = &self.text[start..];
@@ -124,6 +131,9 @@ impl<'t> Reader<'t> {
             }
             if let Some(found) = self.tag(start) {
                 return found;
+            }
+            if let Some((_, last)) = over.take_if(|(first, _)| self.at <= first.start as usize) {
+                self.at = last.end as usize;
             }
             content = self.at;
         }
@@ -223,6 +233,12 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// Notes a child of the root, and nothing of what is in it.
+    fn child(&mut self, place: Span) {
+        self.tag(place.start as usize);
+        self.open.truncate(1);
+    }
+
     fn push(&mut self, mut element: Open<'t>, content: usize) {
         let prefix = element.name.split_once(':').map(|(prefix, _)| prefix);
         let declared = |attributes: &[(&'t str, &'t str)]| {
@@ -251,7 +267,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, open: &str, typing: Typing<'_>, typed: &str) {
-        let cursor = cursor(text, text.len());
+        let cursor = cursor(text, text.len(), &[]);
         let names: Vec<&str> = cursor.open.iter().map(Open::local).collect();
         assert_eq!((names.join(" ").as_str(), &cursor.typing), (open, &typing));
         assert_eq!(&text[cursor.start..], typed);
@@ -279,9 +295,31 @@ mod tests {
     }
 
     #[test]
+    fn children_that_are_known_to_be_over_are_passed_by() {
+        let text = "<?xml version='1.0'?><!-- <b> --><a xmlns='n'> <b x='1'><c/></b><!-- <d> --><s:e \
+                    xmlns:s='m' s:f='>'/>\n<g><![CDATA[</g>]]></g><h i='j'>k</h> </a>";
+        let (tree, findings) = crate::syntax::xml::Tree::parse(text);
+        assert!(findings.is_empty());
+        let children: Vec<Span> = tree.root().unwrap().elements().map(|e| e.span()).collect();
+        // What only those have in them that more cannot be written into is not asked for.
+        let shown = |mut cursor: Cursor<'_>| {
+            let last = cursor.open.len().saturating_sub(1);
+            cursor.open[..last].iter_mut().for_each(|open| open.children.clear());
+            format!("{cursor:?}")
+        };
+        for at in 0..=text.len() {
+            let whole = shown(cursor(text, at, &[]));
+            for known in 0..=children.partition_point(|child| child.end as usize <= at) {
+                let quick = cursor(text, at, &children[..known]);
+                assert_eq!(shown(quick), whole, "{at} {known}");
+            }
+        }
+    }
+
+    #[test]
     fn namespaces_are_those_in_reach() {
         let text = "<a xmlns='n' xmlns:s='m'><s:b><c><d xmlns='o'/>";
-        let cursor = cursor(text, text.len());
+        let cursor = cursor(text, text.len(), &[]);
         let namespaces: Vec<&str> = cursor.open.iter().map(|open| open.namespace).collect();
         assert_eq!(namespaces, ["n", "m", "n"]);
         assert_eq!(cursor.open[2].children, [("d", "o")]);

@@ -166,7 +166,7 @@ pub(super) fn signature(
         return None;
     }
     let text = document.text();
-    let cursor = cursor(text, offset as usize);
+    let cursor = cursor(text, offset as usize, document.children_before(offset));
     let end = text.floor_char_boundary((offset as usize).min(text.len()));
     let begun = begun(&text[cursor.start.min(end)..end])?;
     let (name, active) = begun.call()?;
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_place_decides_the_phase() {
-        let of = |text: &str| phase(&cursor(text, text.len()));
+        let of = |text: &str| phase(&cursor(text, text.len(), &[]));
         let action = "<workflow-app xmlns='uri:oozie:workflow:1.0'><action name='a'><shell xmlns='x'><exec>${";
         assert_eq!(of(action), Some(Phase::Workflow));
         assert_eq!(of("<coordinator-app frequency='${"), Some(Phase::CoordinatorFrequency));

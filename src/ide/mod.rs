@@ -10,6 +10,7 @@ mod completion;
 mod cursor;
 mod definition;
 mod document;
+mod edited;
 mod expression;
 mod extract;
 mod folding;

@@ -1,9 +1,9 @@
 //! Every name in a text that means something: a node, a dataset, a property, with its place and what is done there.
 //!
-//! In: a [`Document`]. Out: [`Occurrence`]s in the order of the text. Definition, references, rename, hover and
+//! In: a text that is read ([`Document`]). Out: [`Occurrence`]s in the order of the text. Definition, references, rename, hover and
 //! highlighting compare these and no strings of their own.
 
-use super::document::{Document, Kind};
+use super::document::{Document, Kind, Read};
 use super::scenario;
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self, DataEvent};
@@ -90,33 +90,33 @@ const GIVES_NODE: [&str; 2] = ["wf:lastErrorNode", "wf:transition"];
 /// The property that names nodes which a rerun leaves out.
 pub(super) const SKIPPED_NODES: &str = "oozie.wf.rerun.skip.nodes";
 
-/// Every name of a document.
-pub(super) fn of(document: &Document) -> Vec<Occurrence> {
+/// Every name of a text.
+pub(super) fn of(read: &Read) -> Vec<Occurrence> {
     let mut out = Names { out: Vec::new() };
-    match document.kind() {
-        Kind::Workflow => out.workflow(document.analysis().workflow()),
-        Kind::Coordinator => out.coordinator(document.analysis().coordinator()),
-        Kind::Bundle => out.bundle(document),
+    match read.kind() {
+        Kind::Workflow => out.workflow(read.analysis.workflow()),
+        Kind::Coordinator => out.coordinator(read.analysis.coordinator()),
+        Kind::Bundle => out.bundle(read),
         Kind::Datasets => {
-            let root = document.analysis().tree().root();
+            let root = read.analysis.tree().root();
             let datasets = root.map(coordinator::datasets_of).unwrap_or_default();
             out.datasets(&datasets);
         }
-        Kind::Defaults => out.defaults(document),
-        Kind::Properties => out.properties(document),
+        Kind::Defaults => out.defaults(read),
+        Kind::Properties => out.properties(read),
         Kind::Scenario => {
-            for (name, span) in scenario::nodes(document.text()) {
+            for (name, span) in scenario::nodes(read.text()) {
                 out.push(span, name, Symbol::Node, Role::Use, false);
             }
         }
         Kind::Configuration | Kind::Settings | Kind::Other => {}
     }
-    if document.kind().is_xml() {
-        let tree = document.analysis().tree();
+    if read.kind().is_xml() {
+        let tree = read.analysis.tree();
         for place in place::collect(tree) {
             out.expressions(&place);
         }
-        if let Some(root) = tree.root().filter(|_| document.kind() != Kind::Configuration) {
+        if let Some(root) = tree.root().filter(|_| read.kind() != Kind::Configuration) {
             let reads = reads::of_element(root);
             reads.into_iter().for_each(|read| out.read(read));
         }
@@ -256,36 +256,36 @@ impl Names {
         names.for_each(|name| self.scalar(name, Symbol::Dataset, Role::Definition));
     }
 
-    fn bundle(&mut self, document: &Document) {
-        for member in &document.analysis().bundle().members {
+    fn bundle(&mut self, read: &Read) {
+        for member in &read.analysis.bundle().members {
             if let Some(name) = &member.name {
                 self.scalar(name, Symbol::Coordinator, Role::Definition);
             }
             let names = member.configuration.iter().filter_map(|property| property.name.as_ref());
             names.for_each(|name| self.scalar(name, Symbol::Property, Role::Value));
         }
-        let root = document.analysis().tree().root();
+        let root = read.analysis.tree().root();
         let parameters = root.and_then(|root| root.child("parameters"));
         for name in parameters.into_iter().flat_map(property_names) {
             self.scalar(&name, Symbol::Property, Role::Definition);
         }
     }
 
-    fn defaults(&mut self, document: &Document) {
-        let root = document.analysis().tree().root();
+    fn defaults(&mut self, read: &Read) {
+        let root = read.analysis.tree().root();
         for name in root.into_iter().flat_map(property_names) {
             self.scalar(&name, Symbol::Property, Role::Value);
         }
     }
 
-    fn properties(&mut self, document: &Document) {
-        for entry in &document.properties().entries {
+    fn properties(&mut self, read: &Read) {
+        for entry in &read.properties().entries {
             // A name with escapes is written longer than it is.
-            let written = document.slice(entry.name_span);
+            let written = &read.text()[entry.name_span.range()];
             if written == entry.name {
                 self.push(entry.name_span, &entry.name, Symbol::Property, Role::Value, false);
             }
-            let value = document.slice(entry.value_span);
+            let value = &read.text()[entry.value_span.range()];
             if entry.name == SKIPPED_NODES {
                 let mut at = entry.value_span.start;
                 for part in value.split(',') {

@@ -98,15 +98,22 @@ struct State {
     documents: Arc<BTreeMap<String, Arc<ide::Document>>>,
 }
 
+/// Whether a document is of this text.
+fn is_text(document: &ide::Document, source: &Arc<Source>) -> bool {
+    Arc::ptr_eq(document.source(), source) || document.source().text == source.text
+}
+
 impl State {
     fn set_text(&mut self, source: &Arc<Source>) {
         let known = self.documents.get(&source.path);
-        let is_same = |known: &Arc<ide::Document>| {
-            Arc::ptr_eq(known.source(), source) || known.source().text == source.text
-        };
-        if !known.is_some_and(is_same) {
-            let document = Arc::new(ide::Document::of(Arc::clone(source)));
-            Arc::make_mut(&mut self.documents).insert(source.path.clone(), document);
+        if !known.is_some_and(|known| is_text(known, source)) {
+            let source = Arc::clone(source);
+            let document = match known {
+                Some(known) => known.edited(Arc::clone(&source)),
+                None => ide::Document::of(Arc::clone(&source)),
+            };
+            let path = source.path.clone();
+            Arc::make_mut(&mut self.documents).insert(path, Arc::new(document));
         }
     }
 
@@ -282,11 +289,14 @@ impl Root {
         let documents = Arc::clone(&self.state().documents);
         let callers = self.project.callers().unwrap_or_default();
         let snapshot = Snapshot { documents, settings, files, callers, now };
-        match snapshot.document(shown) {
-            Some(known) if Arc::ptr_eq(known.source(), &document.source) => snapshot,
+        let source = &document.source;
+        let asked = match snapshot.document(shown) {
+            Some(known) if is_text(known, source) => return snapshot,
             // It has changed meanwhile, and the question is about how it was.
-            _ => snapshot.with(Arc::new(ide::Document::of(Arc::clone(&document.source)))),
-        }
+            Some(known) => known.edited(Arc::clone(source)),
+            None => ide::Document::of(Arc::clone(source)),
+        };
+        snapshot.with(Arc::new(asked))
     }
 
     /// All texts of the folder.
@@ -457,8 +467,11 @@ impl Root {
         self.state().answers.get(path)?.around.as_ref()?.glance.clone()
     }
 
-    /// Makes ready for the next edit of an open text.
+    /// Makes ready for the next edit of an open text, and for what is asked at once behind it.
     pub(super) fn prepare(&self, path: &Path) {
+        if let Some(document) = self.state().documents.get(&shown(path)).cloned() {
+            document.read_ahead();
+        }
         let (around, findings, answer) = {
             let state = self.state();
             let Some(answer) = state.answers.get(path) else { return };

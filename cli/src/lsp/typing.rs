@@ -70,8 +70,6 @@ pub(super) fn completion(asked: &Asked<'_>, offset: u32) -> Answer {
         let edit = TextEdit { range: asked.range(found.span), new_text };
         let about = Some(found.about).filter(|about| !about.is_empty());
         CompletionItem {
-            // What was typed is all that is replaced, and so all that is compared.
-            filter_text: Some(found.label.clone()),
             label: found.label,
             kind: Some(completion_kind(found.kind)),
             detail: Some(found.detail).filter(|detail| !detail.is_empty()),

@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// All of a shorter text is checked as quickly.
-const LONG: usize = 32 << 10;
+pub(super) const LONG: usize = 32 << 10;
 /// How much of other nodes is looked at with the one that is edited.
 const MOST_AROUND: usize = 32 << 10;
 /// The largest part of which there is a first look.

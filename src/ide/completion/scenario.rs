@@ -317,7 +317,7 @@ impl Offers<'_> {
     /// The names that the played definition gives, in quotes where TOML needs them.
     fn named(&mut self, here: &Here<'_>, symbol: Symbol, is_so: fn(Shape) -> bool) {
         let Some(document) = self.played() else { return };
-        for name in defined(&document, symbol) {
+        for (_, name) in defined(&document, symbol) {
             let node = super::node(&document, name);
             if node.is_some_and(|node| !is_so(node.shape)) {
                 continue;
@@ -460,12 +460,12 @@ impl Offers<'_> {
         let job = if of_coordinator { COORDINATOR_STATUSES } else { JOB_STATUSES };
         let mut words = of(job, "job");
         if let Some(document) = self.played() {
-            for name in defined(&document, Symbol::Node) {
+            for (_, name) in defined(&document, Symbol::Node) {
                 if super::node(&document, name).is_some_and(|node| node.shape == Shape::Action) {
                     words.extend(of(ACTION_STATUSES, &name.name));
                 }
             }
-            for name in defined(&document, Symbol::Coordinator) {
+            for (_, name) in defined(&document, Symbol::Coordinator) {
                 words.extend(of(COORDINATOR_STATUSES, &name.name));
             }
         }
