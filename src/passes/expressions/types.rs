@@ -165,6 +165,7 @@ pub fn infer(
     site: &[SiteFunction],
     visit: &mut dyn FnMut(Visit<'_>),
 ) -> Option<Typed> {
+    let typing = Typing { template, known, site };
     let mut stack: Vec<Typed> = Vec::new();
     let mut parameters: Vec<String> = Vec::new();
     for at in first as usize..last as usize {
@@ -202,7 +203,7 @@ pub fn infer(
             // A broken expression: what is missing is unknown, and so is everything above it.
             unknown(&node, at)
         } else {
-            let mut result = step(template, &node, at, operands, known, site, &parameters);
+            let mut result = typing.step(&node, at, operands, &parameters);
             result.first = operands.first().map_or(at, |operand| operand.first);
             visit(Visit { at, node, operands, result: &result });
             result
@@ -225,239 +226,244 @@ fn unknown(node: &Node, at: usize) -> Typed {
     }
 }
 
-fn step(
-    template: &Template,
-    node: &Node,
-    at: usize,
-    operands: &[Typed],
-    known: &dyn Known,
-    site: &[SiteFunction],
-    parameters: &[String],
-) -> Typed {
-    let dialect = template.dialect();
-    let mut typed = unknown(node, at);
-    let literal = |typed: &mut Typed, value: Value<'static>| {
-        typed.kind = Type::of(&value);
-        typed.nullable = matches!(value, Value::Null);
-        typed.constant = Some(value);
-        typed.origin = Origin::Literal;
-    };
-    let plain = |typed: &mut Typed, kind: Type| {
-        typed.kind = kind;
-        typed.nullable = false;
-    };
-    let text_of = |operand: &Typed| match &operand.constant {
-        Some(value @ Value::String(_)) => Some(value.to_text().into_owned()),
-        _ => None,
-    };
-    match node.op {
-        Op::Null | Op::Unread => literal(&mut typed, Value::Null),
-        Op::True => literal(&mut typed, Value::Boolean(true)),
-        Op::False => literal(&mut typed, Value::Boolean(false)),
-        Op::Integer(number) => literal(&mut typed, Value::Integer(number)),
-        Op::Double(number) => literal(&mut typed, Value::Double(number)),
-        Op::IntegerTooLarge => plain(&mut typed, Type::Integer),
-        Op::Text(slice) => {
-            let text = template.slice(slice).to_owned();
-            literal(&mut typed, Value::String(Cow::Owned(text)));
-        }
-        Op::Variable => {
-            let name = template.span(node.start, node.end);
-            typed.origin = Origin::Variable(name.to_owned());
-            if parameters.iter().any(|parameter| parameter == name) {
-                return typed;
-            }
-            match known.variable(name) {
-                Some((kind, value)) => {
-                    typed.kind = kind;
-                    typed.nullable = false;
-                    typed.constant = value;
-                }
-                None => match template.phase().constant(name) {
-                    // A property may take the place of a constant only where it is not reserved, which is nowhere.
-                    Some(value) => {
-                        typed.kind = Type::of(&value);
-                        typed.nullable = false;
-                        typed.constant = Some(value);
-                    }
-                    // Properties are texts.
-                    None => plain(&mut typed, Type::Text),
-                },
-            }
-        }
-        Op::Dot | Op::Bracket => {
-            let base = &operands[0];
-            let key = match node.op {
-                Op::Dot => Some(template.span(node.start, node.end).to_owned()),
-                _ => text_of(&operands[1]),
-            };
-            typed.start = base.start;
-            typed.kind = match base.kind {
-                Type::Texts => Type::Text,
-                Type::Counters => Type::Map,
-                Type::Map if matches!(&base.origin, Origin::Call(name, _) if name == "hadoop:counters") => {
-                    Type::Number
-                }
-                _ => Type::Unknown,
-            };
-            typed.origin = match &base.origin {
-                Origin::Call(name, action) if name == "wf:actionData" => {
-                    Origin::ActionData(action.clone(), key.clone())
-                }
-                Origin::Call(name, action) if name == "hadoop:counters" => {
-                    Origin::Call(name.clone(), action.clone())
-                }
-                _ => Origin::Other,
-            };
-            if let (Some(Value::Map(map)), Some(key)) = (&base.constant, key) {
-                typed.constant = Some(map.get_text(&key).cloned().unwrap_or_default());
-                typed.kind = typed.constant.as_ref().map_or(Type::Unknown, Type::of);
-            }
-        }
-        Op::ValueEnd | Op::Choice if operands.len() == 1 => {
-            typed.kind = operands[0].kind;
-            typed.nullable = operands[0].nullable;
-            typed.constant = operands[0].constant.clone();
-            typed.origin = operands[0].origin.clone();
-        }
-        Op::Choice => {
-            let [condition, yes, no] = operands else { return typed };
-            let taken = condition.constant.as_ref().and_then(|value| value.to_boolean().ok());
-            match taken {
-                Some(truth) => {
-                    let taken = if truth { yes } else { no };
-                    typed.kind = taken.kind;
-                    typed.nullable = taken.nullable;
-                    typed.constant = taken.constant.clone();
-                }
-                None => {
-                    typed.kind = yes.kind.join(no.kind);
-                    typed.nullable = yes.nullable || no.nullable;
-                }
-            }
-        }
-        Op::Call { target, .. } => {
-            let name = template.call_name(node).into_owned();
-            let first = operands.first().and_then(text_of);
-            match target {
-                Target::Table { .. } => {
-                    if let Some((_, function)) = functions::find(&name, template.phase()) {
-                        typed.kind = match function.gives {
-                            _ if function.deferred.has(template.phase()) => Type::Text,
-                            Gives::Text => Type::Text,
-                            Gives::Integer => Type::Integer,
-                            Gives::Boolean => Type::Boolean,
-                            Gives::Texts => Type::Texts,
-                            Gives::Counters => Type::Counters,
-                            Gives::Argument => operands
-                                .iter()
-                                .map(|operand| operand.kind)
-                                .reduce(Type::join)
-                                .unwrap_or(Type::Unknown),
-                        };
-                        typed.nullable = function.nullable;
-                        fold_call(&name, operands, known, template.phase(), &mut typed);
-                    }
-                }
-                Target::Site => {
-                    let gives = site.iter().find(|function| function.name == name);
-                    typed.kind = match gives.map(|function| function.gives) {
-                        Some(Gives::Text) => Type::Text,
-                        Some(Gives::Integer) => Type::Integer,
-                        Some(Gives::Boolean) => Type::Boolean,
-                        _ => Type::Unknown,
-                    };
-                }
-                _ => {}
-            }
-            typed.origin = Origin::Call(name, first);
-        }
-        Op::Negate => {
-            let operand = &operands[0];
-            typed.constant =
-                operand.constant.as_ref().and_then(|value| fold_negation(value, dialect));
-            typed.nullable = false;
-            typed.kind = match (&typed.constant, operand.kind) {
-                (Some(value), _) => Type::of(value),
-                (None, kind @ (Type::Integer | Type::Double)) => kind,
-                _ => Type::Number,
-            };
-        }
-        Op::Not => {
-            plain(&mut typed, Type::Boolean);
-            typed.constant = operands[0]
-                .constant
-                .as_ref()
-                .and_then(|value| value.to_boolean().ok())
-                .map(|truth| Value::Boolean(!truth));
-        }
-        Op::Empty => {
-            plain(&mut typed, Type::Boolean);
-            typed.constant =
-                operands[0].constant.as_ref().map(|value| Value::Boolean(fold_empty(value)));
-            if typed.constant.is_none()
-                && matches!(
-                    operands[0].kind,
-                    Type::Integer | Type::Double | Type::Number | Type::Boolean
-                )
-                && !operands[0].nullable
-            {
-                typed.constant = None;
-            }
-        }
-        Op::And | Op::Or => {
-            plain(&mut typed, Type::Boolean);
-            let truth = |operand: &Typed| {
-                operand.constant.as_ref().and_then(|value| value.to_boolean().ok())
-            };
-            let deciding = node.op == Op::Or;
-            typed.constant = match (truth(&operands[0]), truth(&operands[1])) {
-                (Some(left), _) if left == deciding => Some(Value::Boolean(deciding)),
-                (Some(_), Some(right)) => Some(Value::Boolean(right)),
-                _ => None,
-            };
-        }
-        Op::Binary(operator) => {
-            let (left, right) = (&operands[0], &operands[1]);
-            typed.nullable = false;
-            if let (Some(left), Some(right)) = (&left.constant, &right.constant) {
-                let length = |value: &Value<'_>| match value {
-                    Value::String(text) => text.len(),
-                    _ => 0,
-                };
-                if operator != Binary::Concatenate || length(left) + length(right) <= MOST_FOLDED {
-                    typed.constant = fold_binary(operator, left, right, dialect);
-                }
-            }
-            typed.kind = match &typed.constant {
-                Some(value) => Type::of(value),
-                None => match operator {
-                    Binary::Divide => Type::Double,
-                    Binary::Concatenate => Type::Text,
-                    operator if operator.is_arithmetic() => match (left.kind, right.kind) {
-                        (Type::Double, _) | (_, Type::Double) => Type::Double,
-                        (Type::Integer, Type::Integer) => Type::Integer,
-                        _ => Type::Number,
-                    },
-                    _ => Type::Boolean,
-                },
-            };
-        }
-        Op::Semicolon => {
-            typed.kind = operands[1].kind;
-            typed.nullable = operands[1].nullable;
-        }
-        Op::AssignProperty => {
-            typed.kind = operands[2].kind;
-            typed.nullable = operands[2].nullable;
-        }
-        Op::List(_) | Op::Set(_) => plain(&mut typed, Type::List),
-        Op::Map(_) => plain(&mut typed, Type::Map),
-        Op::Lambda(_) => plain(&mut typed, Type::Lambda),
-        Op::Method(_) | Op::BracketMethod(_) => typed.kind = Type::Null,
-        _ => {}
+/// What the operations of one expression are typed with.
+struct Typing<'t> {
+    template: &'t Template,
+    known: &'t dyn Known,
+    site: &'t [SiteFunction],
+}
+
+impl Typed {
+    fn be_constant(&mut self, value: Value<'static>) {
+        self.kind = Type::of(&value);
+        self.nullable = matches!(value, Value::Null);
+        self.constant = Some(value);
     }
-    typed
+
+    fn be_literal(&mut self, value: Value<'static>) {
+        self.be_constant(value);
+        self.origin = Origin::Literal;
+    }
+
+    /// Of a type, and never null.
+    fn be_some(&mut self, kind: Type) {
+        self.kind = kind;
+        self.nullable = false;
+    }
+
+    /// Of the type of another.
+    fn be_like(&mut self, other: &Typed) {
+        self.kind = other.kind;
+        self.nullable = other.nullable;
+    }
+
+    /// What another is.
+    fn be(&mut self, other: &Typed) {
+        self.be_like(other);
+        self.constant = other.constant.clone();
+    }
+
+    /// The text that it certainly is.
+    fn as_text(&self) -> Option<String> {
+        let text = self.constant.as_ref().filter(|value| matches!(value, Value::String(_)))?;
+        Some(text.to_text().into_owned())
+    }
+
+    /// Whether it is certainly true or certainly false.
+    fn truth(&self) -> Option<bool> {
+        self.constant.as_ref()?.to_boolean().ok()
+    }
+}
+
+impl Typing<'_> {
+    /// The type of an operation on these operands, all of which are there.
+    fn step(&self, node: &Node, at: usize, operands: &[Typed], parameters: &[String]) -> Typed {
+        let mut typed = unknown(node, at);
+        match node.op {
+            Op::Null | Op::Unread => typed.be_literal(Value::Null),
+            Op::True => typed.be_literal(Value::Boolean(true)),
+            Op::False => typed.be_literal(Value::Boolean(false)),
+            Op::Integer(number) => typed.be_literal(Value::Integer(number)),
+            Op::Double(number) => typed.be_literal(Value::Double(number)),
+            Op::IntegerTooLarge => typed.be_some(Type::Integer),
+            Op::Text(slice) => {
+                let text = self.template.slice(slice).to_owned();
+                typed.be_literal(Value::String(Cow::Owned(text)));
+            }
+            Op::Variable => self.variable(node, parameters, &mut typed),
+            Op::Dot => {
+                let key = self.template.span(node.start, node.end).to_owned();
+                member(&operands[0], Some(key), &mut typed);
+            }
+            Op::Bracket => member(&operands[0], operands[1].as_text(), &mut typed),
+            Op::ValueEnd | Op::Choice if operands.len() == 1 => {
+                typed.be(&operands[0]);
+                typed.origin = operands[0].origin.clone();
+            }
+            Op::Choice => choice(operands, &mut typed),
+            Op::Call { target, .. } => self.call(node, target, operands, &mut typed),
+            Op::Negate => self.negation(&operands[0], &mut typed),
+            Op::Not => {
+                typed.be_some(Type::Boolean);
+                typed.constant = operands[0].truth().map(|truth| Value::Boolean(!truth));
+            }
+            Op::Empty => {
+                typed.be_some(Type::Boolean);
+                let empty = operands[0].constant.as_ref().map(fold_empty);
+                typed.constant = empty.map(Value::Boolean);
+            }
+            Op::And | Op::Or => {
+                typed.be_some(Type::Boolean);
+                let deciding = node.op == Op::Or;
+                typed.constant = match (operands[0].truth(), operands[1].truth()) {
+                    (Some(left), _) if left == deciding => Some(Value::Boolean(deciding)),
+                    (Some(_), Some(right)) => Some(Value::Boolean(right)),
+                    _ => None,
+                };
+            }
+            Op::Binary(operator) => {
+                self.binary(operator, &operands[0], &operands[1], &mut typed);
+            }
+            Op::Semicolon => typed.be_like(&operands[1]),
+            Op::AssignProperty => typed.be_like(&operands[2]),
+            Op::List(_) | Op::Set(_) => typed.be_some(Type::List),
+            Op::Map(_) => typed.be_some(Type::Map),
+            Op::Lambda(_) => typed.be_some(Type::Lambda),
+            Op::Method(_) | Op::BracketMethod(_) => typed.kind = Type::Null,
+            _ => {}
+        }
+        typed
+    }
+
+    fn variable(&self, node: &Node, parameters: &[String], typed: &mut Typed) {
+        let name = self.template.span(node.start, node.end);
+        typed.origin = Origin::Variable(name.to_owned());
+        if parameters.iter().any(|parameter| parameter == name) {
+            return;
+        }
+        if let Some((kind, value)) = self.known.variable(name) {
+            typed.be_some(kind);
+            typed.constant = value;
+            return;
+        }
+        match self.template.phase().constant(name) {
+            // A property may take the place of a constant only where it is not reserved, which is nowhere.
+            Some(value) => {
+                typed.be_some(Type::of(&value));
+                typed.constant = Some(value);
+            }
+            // Properties are texts.
+            None => typed.be_some(Type::Text),
+        }
+    }
+
+    fn call(&self, node: &Node, target: Target, operands: &[Typed], typed: &mut Typed) {
+        let name = self.template.call_name(node).into_owned();
+        let phase = self.template.phase();
+        match target {
+            Target::Table { .. } => {
+                if let Some((_, function)) = functions::find(&name, phase) {
+                    typed.kind = match function.gives {
+                        _ if function.deferred.has(phase) => Type::Text,
+                        Gives::Text => Type::Text,
+                        Gives::Integer => Type::Integer,
+                        Gives::Boolean => Type::Boolean,
+                        Gives::Texts => Type::Texts,
+                        Gives::Counters => Type::Counters,
+                        Gives::Argument => {
+                            let kinds = operands.iter().map(|operand| operand.kind);
+                            kinds.reduce(Type::join).unwrap_or(Type::Unknown)
+                        }
+                    };
+                    typed.nullable = function.nullable;
+                    fold_call(&name, operands, self.known, phase, typed);
+                }
+            }
+            Target::Site => {
+                let gives = self.site.iter().find(|function| function.name == name);
+                typed.kind = match gives.map(|function| function.gives) {
+                    Some(Gives::Text) => Type::Text,
+                    Some(Gives::Integer) => Type::Integer,
+                    Some(Gives::Boolean) => Type::Boolean,
+                    _ => Type::Unknown,
+                };
+            }
+            _ => {}
+        }
+        typed.origin = Origin::Call(name, operands.first().and_then(Typed::as_text));
+    }
+
+    fn negation(&self, operand: &Typed, typed: &mut Typed) {
+        let dialect = self.template.dialect();
+        typed.constant = operand.constant.as_ref().and_then(|value| fold_negation(value, dialect));
+        typed.be_some(match (&typed.constant, operand.kind) {
+            (Some(value), _) => Type::of(value),
+            (None, kind @ (Type::Integer | Type::Double)) => kind,
+            _ => Type::Number,
+        });
+    }
+
+    fn binary(&self, operator: Binary, left: &Typed, right: &Typed, typed: &mut Typed) {
+        if let (Some(left), Some(right)) = (&left.constant, &right.constant) {
+            let length = |value: &Value<'_>| match value {
+                Value::String(text) => text.len(),
+                _ => 0,
+            };
+            if operator != Binary::Concatenate || length(left) + length(right) <= MOST_FOLDED {
+                typed.constant = fold_binary(operator, left, right, self.template.dialect());
+            }
+        }
+        typed.be_some(match (&typed.constant, operator) {
+            (Some(value), _) => Type::of(value),
+            (None, Binary::Divide) => Type::Double,
+            (None, Binary::Concatenate) => Type::Text,
+            (None, operator) if operator.is_arithmetic() => match (left.kind, right.kind) {
+                (Type::Double, _) | (_, Type::Double) => Type::Double,
+                (Type::Integer, Type::Integer) => Type::Integer,
+                _ => Type::Number,
+            },
+            (None, _) => Type::Boolean,
+        });
+    }
+}
+
+/// A value of a map, where its key is known.
+fn member(base: &Typed, key: Option<String>, typed: &mut Typed) {
+    typed.start = base.start;
+    typed.kind = match base.kind {
+        Type::Texts => Type::Text,
+        Type::Counters => Type::Map,
+        Type::Map if matches!(&base.origin, Origin::Call(name, _) if name == "hadoop:counters") => {
+            Type::Number
+        }
+        _ => Type::Unknown,
+    };
+    typed.origin = match &base.origin {
+        Origin::Call(name, action) if name == "wf:actionData" => {
+            Origin::ActionData(action.clone(), key.clone())
+        }
+        Origin::Call(name, action) if name == "hadoop:counters" => {
+            Origin::Call(name.clone(), action.clone())
+        }
+        _ => Origin::Other,
+    };
+    if let (Some(Value::Map(map)), Some(key)) = (&base.constant, key) {
+        let value = map.get_text(&key).cloned().unwrap_or_default();
+        typed.kind = Type::of(&value);
+        typed.constant = Some(value);
+    }
+}
+
+fn choice(operands: &[Typed], typed: &mut Typed) {
+    let [condition, yes, no] = operands else { return };
+    match condition.truth() {
+        Some(true) => typed.be(yes),
+        Some(false) => typed.be(no),
+        None => {
+            typed.kind = yes.kind.join(no.kind);
+            typed.nullable = yes.nullable || no.nullable;
+        }
+    }
 }
 
 /// A text that grows beyond that is not followed: each call around it would copy it.
