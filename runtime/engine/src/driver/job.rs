@@ -279,6 +279,165 @@ fn stopped(node: NodeIndex, serial: u32) -> Event {
     Event::Answered { node, serial, phase: Phase::Kill, answer: Answer::Stopped }
 }
 
+impl Calling<'_> {
+    /// Takes what has come for the job; whether a call has ended.
+    fn take_messages(&mut self, context: &mut Context<'_>) -> bool {
+        let mut is_any_closed = false;
+        for message in context.take_messages() {
+            let is_answer = !matches!(message.note, Note::Data(_));
+            let event = event(message.note, message.tag, &self.loaded.run);
+            let closed = message.from.filter(|_| is_answer).and_then(|from| self.closed(from));
+            is_any_closed |= closed.is_some();
+            let is_mute = event.is_none();
+            if let Some(event) = event {
+                self.take(event);
+            }
+            let Some(Open { node, serial, stop: Some(by), .. }) = closed else { continue };
+            // One that was stopped before it had begun says nothing, and a kill may wait for it to begin.
+            if is_mute && self.is_beginning(node, serial) {
+                let job = self.loaded.run.job.id.clone();
+                self.take(begun(&job, node, serial));
+            }
+            // Whatever a call says last, what it was to stop has stopped.
+            self.take(stopped(node, by));
+        }
+        is_any_closed
+    }
+}
+
+/// A step of a job whose outcome is being written.
+struct Turn<'t> {
+    shared: &'t Arc<Shared>,
+    id: &'t str,
+    root: &'t str,
+    /// The procedure of the job.
+    own: ProcedureId,
+    now: i64,
+}
+
+/// By which a procedure that was begun for a node is known.
+fn tag(node: u32, serial: u32) -> u64 {
+    (u64::from(node) << 32) | u64::from(serial)
+}
+
+impl Turn<'_> {
+    /// Begins what a job calls.
+    fn begin(
+        &self,
+        context: &mut Context<'_>,
+        loaded: &mut Loaded,
+        fresh: Vec<Fresh>,
+        does_itself: bool,
+    ) {
+        for Fresh { node, serial, phase, folder: (name, run, starts), stop } in fresh {
+            if does_itself {
+                let (what, procedure) = (Calls::Us, self.own);
+                loaded.record.open.push(Open { node, serial, phase, what, procedure, stop });
+                continue;
+            }
+            let (job, root) = (self.id.to_owned(), self.root.to_owned());
+            let what = call::What { job, root, procedure: self.own, node, serial, phase };
+            let folder = Call::folder_of(self.shared, self.id, &name, run, starts);
+            let mut body = Call::new(self.shared.clone(), what, folder);
+            if stop.is_some() {
+                body.stop();
+            }
+            let new = New::of(call::KIND, body).unattended().tag(tag(node, serial));
+            let procedure = context.spawn(new);
+            let what = calls(&loaded.plan, node, phase);
+            loaded.record.open.push(Open { node, serial, phase, what, procedure, stop });
+        }
+    }
+
+    /// Carries out what follows beside calls; what is told of it.
+    fn carry_out(&self, context: &mut Context<'_>, run: &Run, effects: Vec<Effect>) -> Vec<Moment> {
+        let shared = self.shared;
+        let mut moments = Vec::new();
+        for effect in effects {
+            match effect {
+                // They were taken out before.
+                Effect::Call { .. } => {}
+                Effect::Timer { node, serial, at: due } => {
+                    let body = Timer::new(shared.clone(), self.root, node, serial, due);
+                    context.spawn(New::of(call::TIMER, body).unattended().tag(tag(node, serial)));
+                }
+                Effect::Changed(change) => moments.push(Moment { at: self.now, change }),
+                Effect::SuspendParent => {
+                    if let Some(parent) = parent(shared, run, self.root) {
+                        context.send(parent, 0, encode(&Event::Command(Command::Suspend)));
+                    }
+                }
+                Effect::Notify(url) => {
+                    let proxy = run.property("oozie.wf.workflow.notification.proxy");
+                    let proxy = proxy.map(str::to_owned);
+                    let body = Notification::new(shared.clone(), self.id, self.root, url, proxy);
+                    context.spawn(New::of(notify::KIND, body).unattended());
+                    shared.notifier.expect();
+                }
+                Effect::Ended => {
+                    if let Some(endings) = shared.endings.get() {
+                        // Nobody who falls behind holds a job up.
+                        let _ = endings.try_send(self.id.to_owned());
+                    }
+                }
+            }
+        }
+        moments
+    }
+
+    /// Keeps what is expected, and tells whoever wants to know what came of it.
+    fn expect(
+        &self,
+        context: &mut Context<'_>,
+        loaded: &Loaded,
+        events: Vec<(NodeIndex, SlaEvent)>,
+        moments: &mut Vec<Moment>,
+    ) {
+        if loaded.run.expectations.is_empty() {
+            return;
+        }
+        for (key, sla) in expectations(&loaded.run) {
+            context.put(spaces::EXPECTATION, key, sla);
+        }
+        let notices = loaded.notices(&events);
+        for (number, what) in notices.into_iter().enumerate() {
+            let new = notice::procedure(self.shared, self.id, self.root, number, self.now, what);
+            context.spawn(new.unattended().tag(notice::TAG));
+        }
+        let moment = |(node, event)| Change::Expectation { node, event };
+        let changes = events.into_iter().map(moment);
+        moments.extend(changes.map(|change| Moment { at: self.now, change }));
+    }
+
+    /// Tells the coordinator action that started the job what it has come to, `news` and whether it has ended.
+    fn tell_coordinator(
+        &self,
+        context: &mut Context<'_>,
+        run: &Run,
+        before: JobStatus,
+        news: Vec<WorkflowStatus>,
+        ended: bool,
+    ) {
+        let Some(action) = &run.job.parent_id else { return };
+        // A coordinator hears of the end by itself, and of each of these: it counts what it waits for.
+        for status in news {
+            coordinator::tell(context, self.shared, action, self.id, status);
+        }
+        // Of one that a client has run again by itself its coordinator hears no more than this.
+        let again = match (before, run.job.status) {
+            _ if context.answers_to().is_some_and(|to| self.shared.lives(to)) => None,
+            (_, JobStatus::Succeeded) if ended => Some(WorkflowStatus::Succeeded),
+            (_, JobStatus::Failed) if ended => Some(WorkflowStatus::Failed),
+            (_, JobStatus::Killed) if ended => Some(WorkflowStatus::Killed),
+            (JobStatus::Prep, JobStatus::Running) => Some(WorkflowStatus::Running),
+            _ => None,
+        };
+        if let Some(status) = again {
+            coordinator::ran_again(context, self.shared, action, self.id, status);
+        }
+    }
+}
+
 impl Job {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let (id, root) = (self.saved.id.clone(), self.saved.root.clone());
@@ -317,23 +476,7 @@ impl Job {
             let answer = call::carry_out(&shared, &equipped, plan, run, node, is_taken_up);
             calling.take(Event::Answered { node, serial, phase, answer });
         }
-        for message in context.take_messages() {
-            let is_answer = !matches!(message.note, Note::Data(_));
-            let event = event(message.note, message.tag, &calling.loaded.run);
-            let closed = message.from.filter(|_| is_answer).and_then(|from| calling.closed(from));
-            is_any_closed |= closed.is_some();
-            let is_mute = event.is_none();
-            if let Some(event) = event {
-                calling.take(event);
-            }
-            let Some(Open { node, serial, stop: Some(by), .. }) = closed else { continue };
-            // One that was stopped before it had begun says nothing, and a kill may wait for it to begin.
-            if is_mute && calling.is_beginning(node, serial) {
-                calling.take(begun(&id, node, serial));
-            }
-            // Whatever a call says last, what it was to stop has stopped.
-            calling.take(stopped(node, by));
-        }
+        is_any_closed |= calling.take_messages(context);
         // A kill waits for what begins. What begins elsewhere need not wait for its turn only to be killed.
         if calling.loaded.run.job.deferred.contains(&Command::Kill) {
             calling.stop_all(&[Calls::Program, Calls::Child]);
@@ -370,92 +513,18 @@ impl Job {
                 context.send(open.procedure, 0, encode(&Wish::Look));
             }
         }
-        let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
+        let turn = Turn { shared: &shared, id: &id, root: &root, own, now };
         let does_itself = loaded.does_itself(&fresh);
-        for Fresh { node, serial, phase, folder: (name, run, starts), stop } in fresh {
-            if does_itself {
-                let what = Calls::Us;
-                loaded.record.open.push(Open { node, serial, phase, what, procedure: own, stop });
-                continue;
-            }
-            let (job, root) = (id.clone(), root.clone());
-            let what = call::What { job, root, procedure: own, node, serial, phase };
-            let folder = Call::folder_of(&shared, &id, &name, run, starts);
-            let mut body = Call::new(shared.clone(), what, folder);
-            if stop.is_some() {
-                body.stop();
-            }
-            let new = New::of(call::KIND, body).unattended().tag(at(node, serial));
-            let procedure = context.spawn(new);
-            let what = calls(&loaded.plan, node, phase);
-            loaded.record.open.push(Open { node, serial, phase, what, procedure, stop });
-        }
+        turn.begin(context, loaded, fresh, does_itself);
         for node in removed {
             context.delete(spaces::ROW, row_key(&id, node));
         }
         for node in &changed {
             context.put(spaces::ROW, row_key(&id, *node), encode(&loaded.run.rows[node]));
         }
-        let mut moments = Vec::new();
-        for effect in effects {
-            match effect {
-                // They were taken out before.
-                Effect::Call { .. } => {}
-                Effect::Timer { node, serial, at: due } => {
-                    let body = Timer::new(shared.clone(), &root, node, serial, due);
-                    context.spawn(New::of(call::TIMER, body).unattended().tag(at(node, serial)));
-                }
-                Effect::Changed(change) => moments.push(Moment { at: now, change }),
-                Effect::SuspendParent => {
-                    if let Some(parent) = parent(&shared, &loaded.run, &root) {
-                        context.send(parent, 0, encode(&Event::Command(Command::Suspend)));
-                    }
-                }
-                Effect::Notify(url) => {
-                    let proxy = loaded.run.property("oozie.wf.workflow.notification.proxy");
-                    let proxy = proxy.map(str::to_owned);
-                    let body = Notification::new(shared.clone(), &id, &root, url, proxy);
-                    context.spawn(New::of(notify::KIND, body).unattended());
-                    shared.notifier.expect();
-                }
-                Effect::Ended => {
-                    if let Some(endings) = shared.endings.get() {
-                        // Nobody who falls behind holds a job up.
-                        let _ = endings.try_send(id.clone());
-                    }
-                }
-            }
-        }
-        if !loaded.run.expectations.is_empty() {
-            for (key, sla) in expectations(&loaded.run) {
-                context.put(spaces::EXPECTATION, key, sla);
-            }
-            let notices = loaded.notices(&events);
-            for (number, what) in notices.into_iter().enumerate() {
-                let new = notice::procedure(&shared, &id, &root, number, now, what);
-                context.spawn(new.unattended().tag(notice::TAG));
-            }
-            let moment = |(node, event)| Change::Expectation { node, event };
-            moments.extend(events.into_iter().map(moment).map(|change| Moment { at: now, change }));
-        }
-        // A coordinator hears of the end by itself, and of each of these: it counts what it waits for.
-        for status in news {
-            if let Some(action) = &loaded.run.job.parent_id {
-                coordinator::tell(context, &shared, action, &id, status);
-            }
-        }
-        // Of one that a client has run again by itself its coordinator hears no more than this.
-        let again = match (before, loaded.run.job.status) {
-            _ if context.answers_to().is_some_and(|to| shared.lives(to)) => None,
-            (_, JobStatus::Succeeded) if ended => Some(WorkflowStatus::Succeeded),
-            (_, JobStatus::Failed) if ended => Some(WorkflowStatus::Failed),
-            (_, JobStatus::Killed) if ended => Some(WorkflowStatus::Killed),
-            (JobStatus::Prep, JobStatus::Running) => Some(WorkflowStatus::Running),
-            _ => None,
-        };
-        if let (Some(status), Some(action)) = (again, &loaded.run.job.parent_id) {
-            coordinator::ran_again(context, &shared, action, &id, status);
-        }
+        let mut moments = turn.carry_out(context, &loaded.run, effects);
+        turn.expect(context, loaded, events, &mut moments);
+        turn.tell_coordinator(context, &loaded.run, before, news, ended);
         if !moments.is_empty() {
             context.put(spaces::EVENT, moment_key(&id, loaded.record.moments), encode(&moments));
             loaded.record.moments += moments.len() as u64;
