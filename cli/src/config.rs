@@ -1,7 +1,7 @@
 //! `ankus config`: the settings in effect, where each comes from, and a file to start with.
 
 use super::{Exit, Failure, Shell};
-use ankus::settings::launchers::{Form, Place, PlaceKey};
+use ankus::settings::launchers::{Form, LocalLauncher, Place, PlaceKey};
 use ankus::settings::site::Effect;
 use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target, size_text};
 use ankus_lang::time::ProcessingZone;
@@ -115,6 +115,46 @@ pub(super) fn written(settings: &Settings) -> String {
         text.push_str(&format!("\n[[overrides]]\npaths = {}\n", list(&entry.paths)));
         text.push_str(ratings("[overrides.rules]", &entry.rules).trim_start());
     }
+    text.push_str(&section("[check]", &check(settings)));
+    text.push_str(&section("[fmt]", &formatting(settings)));
+    write_functions(settings, &mut text);
+    write_actions(settings, &mut text);
+    text.push_str(&section("[server]", &server(settings)));
+    let lines = settings.migration.lines();
+    let lines = lines.iter().map(|(key, value)| format!("{key} = {}", quoted(value)));
+    text.push_str(&section("[migration]", &lines.collect::<Vec<_>>()));
+    let names = &settings.secrets.names;
+    let names = (!names.is_empty()).then(|| format!("names = {}", list(names)));
+    text.push_str(&section("[secrets]", names.as_slice()));
+    for (title, map) in [("[hosts]", &settings.hosts), ("[tools]", &settings.tools)] {
+        let mut lines: Vec<String> =
+            map.iter().map(|(key, value)| format!("{} = {}", quoted(key), quoted(value))).collect();
+        if title == "[hosts]" && !settings.machine.is_empty() {
+            lines.push(format!("\"file://\" = {}", list(&settings.machine)));
+        }
+        text.push_str(&section(title, &lines));
+    }
+    text.push_str(&section("[mail]", &mail(settings)));
+    write_launchers(settings, &mut text);
+    let keep = &settings.keep;
+    let sorts = [
+        ("workflows", keep.workflows),
+        ("coordinators", keep.coordinators),
+        ("bundles", keep.bundles),
+        ("actions", keep.actions),
+    ];
+    let line = |(sort, seconds): (&str, Option<u64>)| Some(format!("{sort} = \"{}s\"", seconds?));
+    text.push_str(&section(
+        "[store.keep]",
+        &sorts.into_iter().filter_map(line).collect::<Vec<_>>(),
+    ));
+    let limits = [("timeout", settings.limits.timeout), ("memory", settings.limits.memory)];
+    let lines = limits.iter().filter_map(|(key, value)| Some(format!("{key} = {}", (*value)?)));
+    text.push_str(&section("[limits]", &lines.collect::<Vec<_>>()));
+    text
+}
+
+fn check(settings: &Settings) -> Vec<String> {
     let check = &settings.check;
     let mut lines = Vec::new();
     for (key, globs) in [("exclude", &check.exclude), ("include", &check.include)] {
@@ -124,13 +164,19 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.extend(level.map(|level| format!("{key} = {}", quoted(level.name()))));
     }
     lines.extend(check.baseline.as_ref().map(|path| format!("baseline = {}", quoted(path))));
-    text.push_str(&section("[check]", &lines));
+    lines
+}
+
+fn formatting(settings: &Settings) -> Vec<String> {
     let indent = settings.formatting.indent.map(|indent| match indent {
         Indent::Blanks(count) => format!("indent = {count}"),
         Indent::Tab(_) => "indent = \"tab\"".to_owned(),
     });
     let width = settings.formatting.width.map(|width| format!("width = {width}"));
-    text.push_str(&section("[fmt]", &indent.into_iter().chain(width).collect::<Vec<_>>()));
+    indent.into_iter().chain(width).collect()
+}
+
+fn write_functions(settings: &Settings, text: &mut String) {
     for function in settings.functions.iter().filter(|function| !function.is_of_site) {
         text.push_str(&format!(
             "\n[[el.functions]]\nname = {}\nparameters = {}\nresult = {}\nphases = {}\n",
@@ -146,6 +192,9 @@ pub(super) fn written(settings: &Settings) -> String {
         }
         text.extend(function.time.map(|seconds| format!("time = {seconds}\n")));
     }
+}
+
+fn write_actions(settings: &Settings, text: &mut String) {
     for action in &settings.actions {
         text.push_str(&format!("\n[[actions.types]]\nname = {}\n", quoted(&action.name)));
         text.push_str(&format!("schemas = {}\n", list(&action.schemas)));
@@ -155,6 +204,9 @@ pub(super) fn written(settings: &Settings) -> String {
         }
         text.push_str(&format!("cluster = {}\n", action.cluster));
     }
+}
+
+fn server(settings: &Settings) -> Vec<String> {
     let server = &settings.server;
     let mut lines = Vec::new();
     for (key, value) in [
@@ -175,21 +227,10 @@ pub(super) fn written(settings: &Settings) -> String {
     for (key, value) in [("filesystems", &server.filesystems), ("variables", &server.variables)] {
         lines.extend((!value.is_empty()).then(|| format!("{key} = {}", list(value))));
     }
-    text.push_str(&section("[server]", &lines));
-    let lines = settings.migration.lines();
-    let lines = lines.iter().map(|(key, value)| format!("{key} = {}", quoted(value)));
-    text.push_str(&section("[migration]", &lines.collect::<Vec<_>>()));
-    let names = &settings.secrets.names;
-    let names = (!names.is_empty()).then(|| format!("names = {}", list(names)));
-    text.push_str(&section("[secrets]", names.as_slice()));
-    for (title, map) in [("[hosts]", &settings.hosts), ("[tools]", &settings.tools)] {
-        let mut lines: Vec<String> =
-            map.iter().map(|(key, value)| format!("{} = {}", quoted(key), quoted(value))).collect();
-        if title == "[hosts]" && !settings.machine.is_empty() {
-            lines.push(format!("\"file://\" = {}", list(&settings.machine)));
-        }
-        text.push_str(&section(title, &lines));
-    }
+    lines
+}
+
+fn mail(settings: &Settings) -> Vec<String> {
     let mail = &settings.mail;
     let mut lines = Vec::new();
     lines.extend(mail.host.as_ref().map(|host| format!("host = {}", quoted(host))));
@@ -204,7 +245,10 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.extend(value.as_ref().map(|value| format!("{key} = {}", quoted(value))));
     }
     lines.extend(mail.plain_password.then(|| "plain-password = true".to_owned()));
-    text.push_str(&section("[mail]", &lines));
+    lines
+}
+
+fn write_launchers(settings: &Settings, text: &mut String) {
     let launchers = &settings.launchers;
     let mut lines = Vec::new();
     if launchers.after_reboot != AfterReboot::default() {
@@ -232,7 +276,10 @@ pub(super) fn written(settings: &Settings) -> String {
     let queues = launchers.queues.iter();
     let lines: Vec<_> = queues.map(|(queue, most)| format!("{} = {most}", quoted(queue))).collect();
     text.push_str(&section("[launchers.queues]", &lines));
-    let local = &launchers.local;
+    text.push_str(&section("[launchers.local]", &local(&launchers.local)));
+}
+
+fn local(local: &LocalLauncher) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(local.environment.iter().map(|listed| format!("environment = {}", list(listed))));
     lines.extend(local.sandbox.map(|kind| format!("sandbox = {}", quoted(kind.name()))));
@@ -247,23 +294,7 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.extend(bytes.map(|bytes| format!("{key} = {}", quoted(&size_text(bytes)))));
     }
     lines.extend(local.tasks.map(|tasks| format!("tasks = {tasks}")));
-    text.push_str(&section("[launchers.local]", &lines));
-    let keep = &settings.keep;
-    let sorts = [
-        ("workflows", keep.workflows),
-        ("coordinators", keep.coordinators),
-        ("bundles", keep.bundles),
-        ("actions", keep.actions),
-    ];
-    let line = |(sort, seconds): (&str, Option<u64>)| Some(format!("{sort} = \"{}s\"", seconds?));
-    text.push_str(&section(
-        "[store.keep]",
-        &sorts.into_iter().filter_map(line).collect::<Vec<_>>(),
-    ));
-    let limits = [("timeout", settings.limits.timeout), ("memory", settings.limits.memory)];
-    let lines = limits.iter().filter_map(|(key, value)| Some(format!("{key} = {}", (*value)?)));
-    text.push_str(&section("[limits]", &lines.collect::<Vec<_>>()));
-    text
+    lines
 }
 
 fn section(title: &str, lines: &[String]) -> String {
