@@ -14,6 +14,34 @@ use std::rc::Rc;
 /// Action types that distributions of Oozie add in its own namespace.
 const DISTRIBUTED: [&str; 1] = ["uri:oozie:spark3-action:"];
 
+/// A symbol of the model, and as what its content is checked.
+type Recognized<'t> = (Option<Symbol>, Kind<'t>);
+
+/// What surrounds a child that is to be recognized.
+struct Within<'t, 'p> {
+    parent: Element<'t>,
+    schema: &'t Schema,
+    ty: &'t Type,
+    model: &'t Model,
+    /// The names of all children.
+    present: &'p HashSet<&'p str>,
+}
+
+impl<'t> Within<'t, '_> {
+    fn is_action(&self) -> bool {
+        self.ty.name.as_deref() == Some("ACTION") && &*self.schema.family == "workflow"
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.model.children.iter().position(|known| &*known.name == name)
+    }
+
+    fn child(&self, at: usize) -> Recognized<'t> {
+        let kind = kind_of(self.schema, self.model.children[at].kind);
+        (Some(Symbol::Child(at as u16)), kind)
+    }
+}
+
 impl<'t> Checker<'t> {
     /// An element that a wildcard takes: it must be declared somewhere.
     pub(super) fn foreign(
@@ -240,103 +268,111 @@ impl<'t> Checker<'t> {
         schema: &'t Schema,
         id: TypeId,
         (model, present): (&'t Model, &HashSet<&str>),
-    ) -> (Option<Symbol>, Kind<'t>) {
-        let name = child.name();
+    ) -> Recognized<'t> {
+        let within = Within { parent, schema, ty: schema.ty(id), model, present };
         let namespace = child.namespace();
         let own = self.schema(namespace).map_or(namespace, |schema| &schema.namespace);
-        let ty = schema.ty(id);
-        let action = ty.name.as_deref() == Some("ACTION") && &*schema.family == "workflow";
-        let at = model.children.iter().position(|known| &*known.name == name);
-        let known =
-            |at: usize| (Some(Symbol::Child(at as u16)), kind_of(schema, model.children[at].kind));
         if own == &*schema.namespace {
-            if let Some(at) = at {
-                return known(at);
-            }
-            // An action of another family without the namespace it needs.
-            if action && let Some(family) = action_family(name) {
-                let finding = self.action_namespace(child, family);
-                self.report(finding);
-                let best = self.best_version(child, &family.name, None).map(|(best, _)| best);
-                let kind = best.and_then(|best| Some(Kind::Complex(best, best.root(name)?)));
-                if let (Some(best), true) = (best, kind.is_some()) {
-                    self.as_if(child, best);
-                    return (wildcard(model), Kind::Any);
-                }
-                return (wildcard(model), Kind::Any);
-            }
-            if let Some((other, known)) =
-                other_versions(schema, ty).find_map(|(s, ty)| Some((s, ty.child(name)?)))
-            {
-                let what = format!("the element `{name}`");
-                let mut finding = self.other_version(
-                    child.name_span(),
-                    &what,
-                    &known.since,
-                    known.until.as_deref(),
-                    schema,
-                );
-                let free = !present.contains("job-tracker");
-                if name == "resource-manager" && free && model.child("job-tracker").is_some() {
-                    finding = finding.fix(rename(child, "job-tracker", Safety::Safe));
-                }
-                self.report(finding);
-                // What is within is checked as that version has it.
-                return match known.kind {
-                    TypeRef::Text(_) => (None, Kind::Any),
-                    TypeRef::Type(_) => {
-                        self.as_if_child(child, other, known.kind);
-                        (None, Kind::Any)
-                    }
-                };
-            }
-            let names = model.children.iter().filter(|known| {
-                !present.contains(&*known.name) || repeats(&model.particle, model, &known.name)
-            });
-            let near = nearest(name, names.map(|known| &*known.name));
-            let unsupported = action && near.is_none();
-            let mut finding = if unsupported {
-                Diagnostic::new(
-                    &UNSUPPORTED_ACTION_TYPE,
-                    child.name_span(),
-                    format!("there is no action type `{name}`"),
-                )
-                .help("an action type of a site has a namespace of its own, and is declared in `ankus.toml`")
-            } else {
-                Diagnostic::new(
-                    &UNKNOWN_ELEMENT,
-                    child.name_span(),
-                    format!("`{}` has no element `{name}`", parent.name()),
-                )
-            };
-            if let Some(near) = near {
-                finding = finding.help(format!("did you mean `{near}`?")).fix(rename(
-                    child,
-                    near,
-                    Safety::Guess,
-                ));
-            } else if !unsupported {
-                let all: Vec<String> =
-                    model.children.iter().map(|known| format!("`{}`", known.name)).collect();
-                finding = finding.help(format!("it holds {}", all.join(", ")));
-            }
-            self.report(finding);
-            return match near
-                .and_then(|near| model.children.iter().position(|known| &*known.name == near))
-            {
-                Some(at) => known(at),
-                None if unsupported => (wildcard(model), Kind::Any),
-                None => (None, Kind::Any),
-            };
+            return self.in_own_namespace(&within, child);
         }
         // Of another namespace, where a wildcard takes it.
         if let Some(at) =
             model.wildcards.iter().position(|wildcard| wildcard.accept(&schema.namespace, own))
         {
             // An action's body is taken by the wildcard only if none of its own children is meant.
-            let kind = self.foreign(child, schema, ty);
+            let kind = self.foreign(child, schema, within.ty);
             return (Some(Symbol::Wildcard(at as u16)), kind);
         }
+        match self.of_other_sla(&within, child) {
+            Some(recognized) => recognized,
+            None => self.in_wrong_namespace(&within, child),
+        }
+    }
+
+    /// A child in the namespace of the element that it is in.
+    fn in_own_namespace(&mut self, within: &Within<'t, '_>, child: Element<'t>) -> Recognized<'t> {
+        let Within { schema, ty, model, present, .. } = *within;
+        let name = child.name();
+        if let Some(at) = within.position(name) {
+            return within.child(at);
+        }
+        // An action of another family without the namespace it needs.
+        if within.is_action()
+            && let Some(family) = action_family(name)
+        {
+            let finding = self.action_namespace(child, family);
+            self.report(finding);
+            let best = self.best_version(child, &family.name, None).map(|(best, _)| best);
+            if let Some(best) = best.filter(|best| best.root(name).is_some()) {
+                self.as_if(child, best);
+            }
+            return (wildcard(model), Kind::Any);
+        }
+        let Some((other, known)) =
+            other_versions(schema, ty).find_map(|(s, ty)| Some((s, ty.child(name)?)))
+        else {
+            return self.unheard_of(within, child);
+        };
+        let (what, until) = (format!("the element `{name}`"), known.until.as_deref());
+        let mut finding = self.other_version(child.name_span(), &what, &known.since, until, schema);
+        let free = !present.contains("job-tracker");
+        if name == "resource-manager" && free && model.child("job-tracker").is_some() {
+            finding = finding.fix(rename(child, "job-tracker", Safety::Safe));
+        }
+        self.report(finding);
+        // What is within is checked as that version has it.
+        if let TypeRef::Type(_) = known.kind {
+            self.as_if_child(child, other, known.kind);
+        }
+        (None, Kind::Any)
+    }
+
+    /// A child that no version knows: misspelt, or an action of the site.
+    fn unheard_of(&mut self, within: &Within<'t, '_>, child: Element<'t>) -> Recognized<'t> {
+        let Within { parent, model, present, .. } = *within;
+        let name = child.name();
+        let names = model.children.iter().filter(|known| {
+            !present.contains(&*known.name) || repeats(&model.particle, model, &known.name)
+        });
+        let near = nearest(name, names.map(|known| &*known.name));
+        let unsupported = within.is_action() && near.is_none();
+        let mut finding = match unsupported {
+            true => Diagnostic::new(
+                &UNSUPPORTED_ACTION_TYPE,
+                child.name_span(),
+                format!("there is no action type `{name}`"),
+            )
+            .help("an action type of a site has a namespace of its own, and is declared in `ankus.toml`"),
+            false => Diagnostic::new(
+                &UNKNOWN_ELEMENT,
+                child.name_span(),
+                format!("`{}` has no element `{name}`", parent.name()),
+            ),
+        };
+        if let Some(near) = near {
+            let fix = rename(child, near, Safety::Guess);
+            finding = finding.help(format!("did you mean `{near}`?")).fix(fix);
+        } else if !unsupported {
+            let all: Vec<String> =
+                model.children.iter().map(|known| format!("`{}`", known.name)).collect();
+            finding = finding.help(format!("it holds {}", all.join(", ")));
+        }
+        self.report(finding);
+        match near.and_then(|near| within.position(near)) {
+            Some(at) => within.child(at),
+            None if unsupported => (wildcard(model), Kind::Any),
+            None => (None, Kind::Any),
+        }
+    }
+
+    /// A child of a version of SLA that the element does not take.
+    fn of_other_sla(
+        &mut self,
+        within: &Within<'t, '_>,
+        child: Element<'t>,
+    ) -> Option<Recognized<'t>> {
+        let Within { schema, model, .. } = *within;
+        let (name, namespace) = (child.name(), child.namespace());
         let sla = model.wildcards.iter().any(|wildcard| matches!(wildcard, Namespaces::These(_)));
         if let Some(other) = self.schema(namespace).filter(|other| &*other.family == "sla") {
             let mut finding = Diagnostic::new(
@@ -351,43 +387,46 @@ impl<'t> Checker<'t> {
             self.report(finding);
             let kind = other.root(name).map_or(Kind::Any, |id| Kind::Complex(other, id));
             let symbol = if sla { sla_wildcard(model) } else { None };
-            return (symbol, kind);
+            return Some((symbol, kind));
         }
-        if sla && namespace.starts_with("uri:oozie:sla") {
+        (sla && namespace.starts_with("uri:oozie:sla")).then(|| {
             let kind = match self.unknown_namespace(child, Some("sla")) {
                 Some(other) => other.root(name).map_or(Kind::Any, |id| Kind::Complex(other, id)),
                 None => Kind::Any,
             };
-            return (sla_wildcard(model), kind);
-        }
-        let mut finding = Diagnostic::new(
-            if at.is_some() { &ELEMENT_IN_WRONG_NAMESPACE } else { &UNKNOWN_ELEMENT },
-            child.name_span(),
-            match (at, namespace.is_empty()) {
-                (Some(_), true) => format!(
-                    "`{name}` has no namespace; here it has to be in `{}`",
-                    schema.namespace
-                ),
-                (Some(_), false) => {
-                    format!(
-                        "`{name}` is in `{namespace}`; here it has to be in `{}`",
-                        schema.namespace
-                    )
-                }
-                (None, _) => format!("`{}` has no element `{name}`", parent.name()),
-            },
-        );
+            (sla_wildcard(model), kind)
+        })
+    }
+
+    /// A child that would be known in the namespace of the element that it is in, or that is not known at all.
+    fn in_wrong_namespace(
+        &mut self,
+        within: &Within<'t, '_>,
+        child: Element<'t>,
+    ) -> Recognized<'t> {
+        let Within { parent, schema, model, .. } = *within;
+        let (name, namespace) = (child.name(), child.namespace());
+        let at = within.position(name);
+        let wanted = &schema.namespace;
+        let message = match (at, namespace.is_empty()) {
+            (Some(_), true) => {
+                format!("`{name}` has no namespace; here it has to be in `{wanted}`")
+            }
+            (Some(_), false) => {
+                format!("`{name}` is in `{namespace}`; here it has to be in `{wanted}`")
+            }
+            (None, _) => format!("`{}` has no element `{name}`", parent.name()),
+        };
+        let kind = if at.is_some() { &ELEMENT_IN_WRONG_NAMESPACE } else { &UNKNOWN_ELEMENT };
+        let mut finding = Diagnostic::new(kind, child.name_span(), message);
         let declaration = child.attributes().find(|attribute| attribute.declares() == Some(""));
         if at.is_some()
             && child.prefix().is_none()
             && parent.prefix().is_none()
             && let Some(declaration) = declaration
         {
-            finding = finding.fix(Fix::safe(
-                format!("Use `{}`", schema.namespace),
-                declaration.value_span(),
-                &*schema.namespace,
-            ));
+            let span = declaration.value_span();
+            finding = finding.fix(Fix::safe(format!("Use `{wanted}`"), span, &**wanted));
         }
         self.report(finding);
         match at {
