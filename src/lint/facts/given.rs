@@ -1,0 +1,247 @@
+//! What gives a definition its properties: files beside it, those who start it, the site, the languages.
+
+use super::{Facts, Language};
+use crate::diag::Diagnostic;
+use crate::files::{self, Presence};
+use crate::lint::reads;
+use crate::source::Span;
+use crate::syntax::properties::{self, Caller, Entry, Submission};
+use crate::syntax::xml::Element;
+use foldhash::HashSet;
+
+/// A property that the job, not one action, is given: from properties files, `config-default.xml`, a coordinator's or a
+/// sub-workflow's configuration.
+#[derive(Clone, Debug)]
+pub(in crate::lint) struct JobProperty {
+    /// Its name.
+    pub(in crate::lint) name: String,
+    /// Its value as written.
+    pub(in crate::lint) value: String,
+    /// Where its name stands.
+    pub(in crate::lint) name_span: Span,
+    /// Where its value stands.
+    pub(in crate::lint) value_span: Span,
+    /// The file, unless it is the definition itself.
+    pub(in crate::lint) file: Option<String>,
+}
+
+impl JobProperty {
+    fn of(entry: Entry, file: &str) -> JobProperty {
+        JobProperty {
+            name: entry.name,
+            value: entry.value,
+            name_span: entry.name_span,
+            value_span: entry.value_span,
+            file: Some(file.to_owned()),
+        }
+    }
+
+    /// Puts a finding into the file of the property.
+    pub(in crate::lint) fn place(&self, finding: Diagnostic) -> Diagnostic {
+        match &self.file {
+            Some(file) => finding.in_file(file.clone()),
+            None => finding,
+        }
+    }
+}
+
+/// The properties of the job that are written down somewhere near.
+pub(in crate::lint) fn job_properties<'f>(facts: &'f Facts<'_>) -> &'f [JobProperty] {
+    facts.known.job_properties.get_or_init(|| find_job_properties(facts))
+}
+
+fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
+    let mut found = Vec::new();
+    for (source, entries) in facts.property_files() {
+        found.extend(entries.iter().cloned().map(|entry| JobProperty::of(entry, &source.path)));
+    }
+    if let Some(source) = facts.config_default()
+        && let Ok(read) = properties::parse_configuration(&source.text)
+    {
+        found.extend(read.entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
+    }
+    let starts_jobs = |element: &Element<'_>| {
+        matches!(element.name(), "sub-workflow" | "workflow" | "coordinator")
+    };
+    for configuration in facts.configurations().iter().copied() {
+        if !configuration.parent().is_some_and(|parent| starts_jobs(&parent)) {
+            continue;
+        }
+        for property in facts.block(configuration) {
+            let Some(value) = &property.value else { continue };
+            found.push(JobProperty {
+                name_span: property.name.span(),
+                value_span: value.span(),
+                name: property.name.text.to_string(),
+                value: value.text.to_string(),
+                file: None,
+            });
+        }
+    }
+    found
+}
+
+/// Names that the languages and the server define.
+pub(crate) const BUILT_IN: [&str; 20] = [
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "RECORDS",
+    "MAP_IN",
+    "MAP_OUT",
+    "REDUCE_IN",
+    "REDUCE_OUT",
+    "GROUPS",
+    "YEAR",
+    "MONTH",
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "MINUTES",
+    "HOURS",
+    "DAYS",
+    "MONTHS",
+];
+
+/// Whether some source near the definition gives a job property of this name.
+pub(in crate::lint) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
+    let known = &facts.known;
+    let declared = known.declared.get_or_init(|| declared(facts));
+    declared.contains(name)
+        || facts.submission.get(name).is_some()
+        || facts.submission.launched.contains(name)
+        || BUILT_IN.contains(&name)
+        || is_of_site(facts, name)
+        || name.starts_with("oozie.")
+        || name.starts_with("user.")
+        || known.passed.get_or_init(|| passed(facts)).contains(name)
+}
+
+/// What a coordinator, a bundle or a parent workflow nearby can pass: names in their configurations.
+fn passed<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
+    let others = facts.files.texts();
+    let others = others.filter(|other| other.path != facts.path && other.path.ends_with(".xml"));
+    others
+        .flat_map(|other| {
+            let ends = other.text.match_indices("</name>");
+            ends.filter_map(|(at, _)| Some(other.text[..at].rsplit_once('>')?.1))
+        })
+        .collect()
+}
+
+/// One way in which the definition is started.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lint) struct Start<'f> {
+    /// The file that names it; `-D` and the like have none.
+    pub(in crate::lint) path: Option<&'f str>,
+    /// Where it names it.
+    pub(in crate::lint) span: Span,
+    /// Whether that file is one of properties.
+    pub(in crate::lint) is_properties: bool,
+    /// Whether all that is handed over is known.
+    pub(in crate::lint) is_whole: bool,
+    caller: Option<&'f Caller>,
+    submission: &'f Submission,
+}
+
+impl<'f> Start<'f> {
+    /// Whether it gives a property.
+    pub(in crate::lint) fn gives(&self, name: &str) -> bool {
+        match self.caller {
+            Some(caller) => caller.values.contains_key(name),
+            None => self.submission.get(name).is_some() || self.submission.launched.contains(name),
+        }
+    }
+
+    /// The names of what it gives.
+    pub(in crate::lint) fn names(&self) -> Box<dyn Iterator<Item = &'f str> + 'f> {
+        match self.caller {
+            Some(caller) => Box::new(caller.values.keys().map(String::as_str)),
+            None => Box::new(self.submission.iter().map(|(name, _)| name)),
+        }
+    }
+}
+
+/// All ways in which the definition is started, as far as they are known.
+pub(in crate::lint) fn starts<'f>(facts: &'f Facts<'_>) -> Vec<Start<'f>> {
+    let submission = facts.submission;
+    let mut starts: Vec<Start<'f>> = submission
+        .callers
+        .iter()
+        .map(|caller| Start {
+            path: Some(&caller.path),
+            span: caller.span,
+            is_properties: caller.is_properties,
+            is_whole: caller.is_whole,
+            caller: Some(caller),
+            submission,
+        })
+        .collect();
+    let beside = |file: &String| {
+        submission.callers.iter().any(|c| c.path == *file || c.by.contains(file.as_str()))
+    };
+    if is_submitted(facts) && !submission.files.iter().any(beside) {
+        let file = submission.files.iter().rev().find(|file| file.ends_with(".properties"));
+        starts.push(Start {
+            path: file.map(String::as_str),
+            span: Span::default(),
+            is_properties: true,
+            is_whole: true,
+            caller: None,
+            submission,
+        });
+    }
+    starts
+}
+
+/// Whether a property has a value whoever starts the definition: a default, or one of the server's own.
+pub(in crate::lint) fn has_default(facts: &Facts<'_>, name: &str) -> bool {
+    let declared = facts.known.declared.get_or_init(|| declared(facts));
+    let beside = facts.submission.values.get(name);
+    // What a coordinator calls a part of a time is a name like any other in a workflow.
+    let time = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name);
+    declared.contains(name)
+        || beside.is_some_and(|bound| !matches!(bound.origin, properties::Origin::File(_)))
+        || BUILT_IN.contains(&name) && !(time && facts.language == Language::Workflow)
+        || is_of_site(facts, name)
+        || name.starts_with("oozie.")
+        || name.starts_with("user.")
+}
+
+/// Whether the site's server gives a variable of this name.
+fn is_of_site(facts: &Facts<'_>, name: &str) -> bool {
+    let variables = || facts.settings.server.variables.iter().map(String::as_str).collect();
+    facts.known.variables.get_or_init(variables).contains(name)
+}
+
+fn declared(facts: &Facts<'_>) -> HashSet<String> {
+    let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
+    list.into_iter().map(|parameter| parameter.name.text.into_owned()).collect()
+}
+
+/// Whether the properties that were found are those this very definition is submitted with: they name its path.
+pub(in crate::lint) fn is_submitted(facts: &Facts<'_>) -> bool {
+    let key = match facts.language {
+        Language::Workflow => "oozie.wf.application.path",
+        Language::Coordinator => "oozie.coord.application.path",
+        Language::Bundle => "oozie.bundle.application.path",
+        _ => return false,
+    };
+    let Some(path) = facts.submission.get(key) else { return false };
+    // One definition of several in a folder is named with its file.
+    let file = files::name_of(path.trim());
+    let is_another = file.ends_with(".xml")
+        && file != files::name_of(facts.path)
+        && facts.beside(file).is_some_and(|file| facts.files.presence(&file) != Presence::Absent);
+    if is_another {
+        return false;
+    }
+    // A path that nothing can resolve is filled in by a build: the file is a template, and the rest of it may be, too.
+    reads::of_plain(path, 0).iter().all(|read| is_given(facts, &read.name))
+}
+
+/// The other path keys, and the one for this language.
+pub(in crate::lint) const PATH_KEYS: [&str; 3] =
+    ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
