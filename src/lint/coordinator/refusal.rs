@@ -52,102 +52,15 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
         (Some("E1003"), _, "no-action-before-end") => {
             finding(&k::MATERIALIZES_NOTHING, span, "the first time is not before the end")
         }
-        (Some("E1003"), "frequency", _) => match Cron::parse(value) {
-            Err(CronError::FieldCount(1)) | Ok(_) => {
-                let message = format!("{} is neither a number nor cron", in_words(place, value));
-                finding(&k::CRON_UNPARSABLE, span, message)
-                    .help("write minutes, `${coord:days(1)}` and its kind, or five fields of cron")
-            }
-            Err(CronError::FieldCount(count)) => {
-                let message = format!("cron has five fields here, not {count}");
-                finding(&k::CRON_FIELD_COUNT, span, message).help(
-                    "there is no field for seconds or years, and one blank between two fields",
-                )
-            }
-            Err(error) if value.split(' ').nth(4) == Some("0") => {
-                let found = finding(&k::CRON_WEEKDAY_ZERO, span, "0 is not a weekday here");
-                let fix = place.filter(|place| place.known().is_some()).map(|place| {
-                    let last = place.as_str().len() - 1;
-                    let span = place.place(last..last + 1);
-                    Fix::safe("Write SUN", span, "SUN")
-                });
-                let found = found.help(format!("{error}; Sunday is 1, or SUN"));
-                match fix {
-                    Some(fix) => found.fix(fix),
-                    None => found,
-                }
-            }
-            Err(error) if place.is_none_or(|place| place.known().is_some()) => {
-                finding(&k::CRON_UNPARSABLE, span, error.to_string())
-            }
-            Err(_) => {
-                let message =
-                    format!("a field of {} is not what cron takes", in_words(place, value));
-                finding(&k::CRON_UNPARSABLE, span, message)
-            }
-        },
+        (Some("E1003"), "frequency", _) => cron(place, value, span),
         (Some("E1003"), "start" | "end" | "@initial-instance", _) => no_date(place, value, span),
-        (Some("E1003"), "timezone" | "@timezone", _) => {
-            let message = match place.is_none_or(|place| place.known().is_some()) {
-                true => format!("no time zone is called `{value}`"),
-                false => format!("{} is the name of no time zone", in_words(place, value)),
-            };
-            let found = finding(&k::UNKNOWN_TIMEZONE, span, message);
-            let names = ankus_lang::time::zone_names();
-            match nearest(value, names.iter().map(String::as_str)) {
-                Some(near) if place.is_some_and(|place| place.known().is_some()) => found
-                    .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::guess(format!("Write {near}"), span, near)),
-                _ => found.help("names of the tz database count, in their exact case"),
-            }
-        }
-        (Some("E1003"), "execution", _) => {
-            let message = format!("{} is not a valid execution order", in_words(place, value));
-            let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
-            let found = finding(&k::EXECUTION_ORDER_INVALID, span, message);
-            match nearest(&value.to_ascii_uppercase(), orders) {
-                Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
-                    format!("Write {near}"),
-                    span,
-                    near,
-                )),
-                None => found.help("there are FIFO, LIFO, LAST_ONLY and NONE"),
-            }
-        }
+        (Some("E1003"), "timezone" | "@timezone", _) => zone(place, value, span),
+        (Some("E1003"), "execution", _) => order(place, value, span),
         (Some("E1003"), "timeout" | "concurrency" | "throttle", _) => {
             let message = format!("{} is not a whole number", in_words(place, value));
             finding(&k::SUBMISSION_REFUSED, span, message)
         }
-        (Some("E0803"), _, "undefined-dataset") => {
-            let message = match place.is_none_or(|place| place.known().is_some()) {
-                true => format!("no dataset is called `{value}`"),
-                false => format!("{} is the name of no dataset", in_words(place, value)),
-            };
-            let found = finding(&k::UNDEFINED_DATASET, span, message);
-            let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
-            let near = nearest(value, names().map(Scalar::as_str));
-            // The slip may be in the name of the dataset, where no event has that.
-            let events = || written.inputs.iter().chain(&written.outputs);
-            let is_used = |name: &str| {
-                events().any(|event| event.dataset.as_ref().is_some_and(|d| d.as_str() == name))
-            };
-            let lone = near.filter(|near| !is_used(near));
-            let lone = lone.and_then(|near| names().find(|name| name.as_str() == near));
-            let lone = lone.filter(|_| place.is_none_or(|place| place.known().is_some()));
-            let found = match lone {
-                Some(name) => match misnamed(written, name, value) {
-                    Some(found) => return Some(found),
-                    None => found.note(name.span(), "no event is of this dataset"),
-                },
-                None => found,
-            };
-            match near {
-                Some(near) if place.is_some_and(|place| place.known().is_some()) => found
-                    .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::guess(format!("Write {near}"), span, near)),
-                _ => found.help("datasets of included files count too, if they have no namespace"),
-            }
-        }
+        (Some("E0803"), _, "undefined-dataset") => undefined_dataset(written, place, value, span),
         (Some("E0803"), _, "duplicate-dataset") => {
             finding(&k::DUPLICATE_DATASET, span, format!("the dataset `{value}` is included twice"))
         }
@@ -195,6 +108,110 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
         Some(place) => facts.at_origin(place, "read here", found),
         None => found,
     })
+}
+
+/// A frequency that is neither a number nor cron.
+fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
+    match Cron::parse(value) {
+        Err(CronError::FieldCount(1)) | Ok(_) => {
+            let message = format!("{} is neither a number nor cron", in_words(place, value));
+            finding(&k::CRON_UNPARSABLE, span, message)
+                .help("write minutes, `${coord:days(1)}` and its kind, or five fields of cron")
+        }
+        Err(CronError::FieldCount(count)) => {
+            let message = format!("cron has five fields here, not {count}");
+            finding(&k::CRON_FIELD_COUNT, span, message)
+                .help("there is no field for seconds or years, and one blank between two fields")
+        }
+        Err(error) if value.split(' ').nth(4) == Some("0") => {
+            let found = finding(&k::CRON_WEEKDAY_ZERO, span, "0 is not a weekday here");
+            let fix = place.filter(|place| place.known().is_some()).map(|place| {
+                let last = place.as_str().len() - 1;
+                let span = place.place(last..last + 1);
+                Fix::safe("Write SUN", span, "SUN")
+            });
+            let found = found.help(format!("{error}; Sunday is 1, or SUN"));
+            match fix {
+                Some(fix) => found.fix(fix),
+                None => found,
+            }
+        }
+        Err(error) if place.is_none_or(|place| place.known().is_some()) => {
+            finding(&k::CRON_UNPARSABLE, span, error.to_string())
+        }
+        Err(_) => {
+            let message = format!("a field of {} is not what cron takes", in_words(place, value));
+            finding(&k::CRON_UNPARSABLE, span, message)
+        }
+    }
+}
+
+/// A time zone that there is not.
+fn zone(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
+    let message = match place.is_none_or(|place| place.known().is_some()) {
+        true => format!("no time zone is called `{value}`"),
+        false => format!("{} is the name of no time zone", in_words(place, value)),
+    };
+    let found = finding(&k::UNKNOWN_TIMEZONE, span, message);
+    let names = ankus_lang::time::zone_names();
+    match nearest(value, names.iter().map(String::as_str)) {
+        Some(near) if place.is_some_and(|place| place.known().is_some()) => found
+            .help(format!("did you mean `{near}`?"))
+            .fix(Fix::guess(format!("Write {near}"), span, near)),
+        _ => found.help("names of the tz database count, in their exact case"),
+    }
+}
+
+/// An execution order that there is not.
+fn order(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
+    let message = format!("{} is not a valid execution order", in_words(place, value));
+    let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
+    let found = finding(&k::EXECUTION_ORDER_INVALID, span, message);
+    match nearest(&value.to_ascii_uppercase(), orders) {
+        Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+            format!("Write {near}"),
+            span,
+            near,
+        )),
+        None => found.help("there are FIFO, LIFO, LAST_ONLY and NONE"),
+    }
+}
+
+/// A dataset that is not declared.
+fn undefined_dataset(
+    written: &Coordinator,
+    place: Option<&Scalar>,
+    value: &str,
+    span: Span,
+) -> Diagnostic {
+    let message = match place.is_none_or(|place| place.known().is_some()) {
+        true => format!("no dataset is called `{value}`"),
+        false => format!("{} is the name of no dataset", in_words(place, value)),
+    };
+    let found = finding(&k::UNDEFINED_DATASET, span, message);
+    let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
+    let near = nearest(value, names().map(Scalar::as_str));
+    // The slip may be in the name of the dataset, where no event has that.
+    let events = || written.inputs.iter().chain(&written.outputs);
+    let is_used = |name: &str| {
+        events().any(|event| event.dataset.as_ref().is_some_and(|d| d.as_str() == name))
+    };
+    let lone = near.filter(|near| !is_used(near));
+    let lone = lone.and_then(|near| names().find(|name| name.as_str() == near));
+    let lone = lone.filter(|_| place.is_none_or(|place| place.known().is_some()));
+    let found = match lone {
+        Some(name) => match misnamed(written, name, value) {
+            Some(found) => return found,
+            None => found.note(name.span(), "no event is of this dataset"),
+        },
+        None => found,
+    };
+    match near {
+        Some(near) if place.is_some_and(|place| place.known().is_some()) => found
+            .help(format!("did you mean `{near}`?"))
+            .fix(Fix::guess(format!("Write {near}"), span, near)),
+        _ => found.help("datasets of included files count too, if they have no namespace"),
+    }
 }
 
 /// What the server would refuse as well, were the fault that it stops at not there: values that are known.
