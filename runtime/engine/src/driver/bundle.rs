@@ -229,6 +229,96 @@ impl Bundle {
     }
 }
 
+fn broken(error: Error) -> Failure {
+    steady::broken("bundle", &error)
+}
+
+/// What has come for a bundle, in order, and whether anything has.
+fn events(context: &mut Context<'_>, first: Option<Event>) -> (VecDeque<Event>, bool) {
+    let mut any = first.is_some();
+    let mut events: VecDeque<Event> = first.into_iter().collect();
+    for message in context.take_messages() {
+        any = true;
+        match message.note {
+            Note::Data(bytes) => match postcard::from_bytes(&bytes) {
+                Ok(Message::Event(event)) => events.push_back(event),
+                Ok(Message::Coordinator(at, status)) => {
+                    events.push_back(Event::Coordinator(at, status));
+                }
+                Err(_) => {}
+            },
+            Note::Failed(_) => {
+                events.push_back(Event::Coordinator(message.tag as usize, Status::Failed));
+            }
+            Note::Succeeded(_) => {}
+        }
+    }
+    events.push_back(Event::Pause { absent: Vec::new() });
+    (events, any)
+}
+
+/// The milliseconds until a moment, in pieces of a minute; nothing where it has passed.
+fn until(at: Option<Instant>, now: Instant) -> Option<u64> {
+    let at = at.filter(|at| *at > now)?;
+    u64::try_from(at.0 - now.0).ok().map(|seconds| (seconds * 1000).min(60_000))
+}
+
+/// Whoever has commands of a bundle reach its coordinators.
+struct Members<'m> {
+    shared: &'m Arc<Shared>,
+    id: &'m str,
+    /// Coordinators that begin with this step are not in the store yet.
+    begun: BTreeMap<usize, ProcedureId>,
+}
+
+impl Members<'_> {
+    /// Carries out an effect; what the bundle takes next because of it.
+    fn take(
+        &mut self,
+        context: &mut Context<'_>,
+        loaded: &mut Loaded,
+        effect: Effect,
+    ) -> Result<Option<Event>, Failure> {
+        let Loaded { record, definition, coordinators } = loaded;
+        let (at, passed) = match effect {
+            Effect::Bundle(..) | Effect::Member(..) => return Ok(None),
+            Effect::Submit(at) => {
+                let Some(of) = coordinators.get(at) else { return Ok(None) };
+                if record.coordinators.len() <= at {
+                    record.coordinators.resize(at + 1, None);
+                }
+                let needs = record.needs.clone();
+                let of = member_of(self.id, definition, at, of);
+                let name = definition.members.get(at).map_or("", |it| it.name.as_str());
+                let whose = (self.id, if name.is_empty() { &of.name } else { name });
+                let (new, procedure) =
+                    coordinator::begin(context, self.shared, &of, whose, at, needs);
+                self.begun.insert(at, procedure);
+                record.coordinators[at] = Some(new);
+                return Ok(Some(Event::Accepted(at, true)));
+            }
+            Effect::Suspend(at) => (at, Passed::Suspend),
+            Effect::Resume(at) => (at, Passed::Resume),
+            Effect::Kill(at) => (at, Passed::Kill),
+            Effect::Change(at, text) => (at, Passed::Change(text)),
+            Effect::Rerun(at, dates) => {
+                let Some(Some(member)) = record.coordinators.get(at) else { return Ok(None) };
+                let kept = coordinator::record(self.shared.reader(), member).map_err(broken)?;
+                let (Some(kept), Some(of)) = (kept, coordinators.get(at)) else {
+                    return Ok(None);
+                };
+                (at, coordinator::rerun_all(&kept, of, dates))
+            }
+        };
+        if let Some(procedure) = self.begun.get(&at) {
+            coordinator::send(context, *procedure, passed);
+        } else if let Some(Some(member)) = record.coordinators.get(at) {
+            coordinator::pass_on(context, self.shared, member, passed).map_err(broken)?;
+        }
+        Ok(None)
+    }
+}
+
 impl Bundle {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
@@ -236,35 +326,13 @@ impl Bundle {
         if !shared.is_active(&id, &id, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
-        let broken = |error: Error| steady::broken("bundle", &error);
-        let first = self.saved.first.take();
-        let mut is_changed = first.is_some();
-        let mut events: VecDeque<Event> = first.into_iter().collect();
-        for message in context.take_messages() {
-            is_changed = true;
-            match message.note {
-                Note::Data(bytes) => match postcard::from_bytes(&bytes) {
-                    Ok(Message::Event(event)) => events.push_back(event),
-                    Ok(Message::Coordinator(at, status)) => {
-                        events.push_back(Event::Coordinator(at, status));
-                    }
-                    Err(_) => {}
-                },
-                Note::Failed(_) => {
-                    events.push_back(Event::Coordinator(message.tag as usize, Status::Failed));
-                }
-                Note::Succeeded(_) => {}
-            }
-        }
-        events.push_back(Event::Pause { absent: Vec::new() });
+        let (mut events, mut is_changed) = events(context, self.saved.first.take());
         let loaded = self.load().map_err(broken)?;
-        let Loaded { record, definition, coordinators } = loaded;
-        let zone = shared.equipped(&record.needs).map_err(broken)?.zone();
+        let zone = shared.equipped(&loaded.record.needs).map_err(broken)?.zone();
         let now_ms = shared.host.wall_ms();
         let now = Instant(now_ms.div_euclid(1000));
         let mut moments = Vec::new();
-        // Coordinators that begin with this step are not in the store yet.
-        let mut begun = BTreeMap::new();
+        let mut members = Members { shared: &shared, id: &id, begun: BTreeMap::new() };
         let mut has_passed = false;
         loop {
             let Some(event) = events.pop_front() else {
@@ -274,6 +342,7 @@ impl Bundle {
                 events.push_back(Event::Status);
                 continue;
             };
+            let Loaded { record, definition, .. } = &mut *loaded;
             let before = record.job.status;
             // What the machine refuses, a client was told when it asked.
             let Ok(effects) = apply(definition, &mut record.job, &event, now, zone) else {
@@ -285,42 +354,12 @@ impl Bundle {
             }
             is_changed |= !effects.is_empty();
             for effect in effects {
-                let (at, passed) = match effect {
-                    Effect::Bundle(..) | Effect::Member(..) => continue,
-                    Effect::Submit(at) => {
-                        let Some(of) = coordinators.get(at) else { continue };
-                        if record.coordinators.len() <= at {
-                            record.coordinators.resize(at + 1, None);
-                        }
-                        let needs = record.needs.clone();
-                        let of = member_of(&id, definition, at, of);
-                        let name = definition.members.get(at).map_or("", |it| it.name.as_str());
-                        let whose = (id.as_str(), if name.is_empty() { &of.name } else { name });
-                        let (new, procedure) =
-                            coordinator::begin(context, &shared, &of, whose, at, needs);
-                        begun.insert(at, procedure);
-                        record.coordinators[at] = Some(new);
-                        events.push_front(Event::Accepted(at, true));
-                        continue;
-                    }
-                    Effect::Suspend(at) => (at, Passed::Suspend),
-                    Effect::Resume(at) => (at, Passed::Resume),
-                    Effect::Kill(at) => (at, Passed::Kill),
-                    Effect::Change(at, text) => (at, Passed::Change(text)),
-                    Effect::Rerun(at, dates) => {
-                        let Some(Some(member)) = record.coordinators.get(at) else { continue };
-                        let kept = coordinator::record(shared.reader(), member).map_err(broken)?;
-                        let (Some(kept), Some(of)) = (kept, coordinators.get(at)) else { continue };
-                        (at, coordinator::rerun_all(&kept, of, dates))
-                    }
-                };
-                if let Some(procedure) = begun.get(&at) {
-                    coordinator::send(context, *procedure, passed);
-                } else if let Some(Some(member)) = record.coordinators.get(at) {
-                    coordinator::pass_on(context, &shared, member, passed).map_err(broken)?;
+                if let Some(accepted) = members.take(context, loaded, effect)? {
+                    events.push_front(accepted);
                 }
             }
         }
+        let record = &mut loaded.record;
         let lives = |member: &String| -> Result<bool, Failure> {
             let kept = coordinator::record(shared.reader(), member).map_err(broken)?;
             let state = kept.and_then(|kept| shared.executor().state(kept.procedure));
@@ -350,13 +389,10 @@ impl Bundle {
                 return Ok(Step::Done);
             }
         }
-        let waits = |at: Option<Instant>| {
-            let at = at.filter(|at| *at > now)?;
-            u64::try_from(at.0 - now.0).ok().map(|seconds| (seconds * 1000).min(60_000))
-        };
-        let kick_off = record.job.kick_off.filter(|_| record.job.status == Status::Prep);
+        let is_waiting = record.job.status == Status::Prep;
+        let kick_off = record.job.kick_off.filter(|_| is_waiting);
         let mut wakes: Vec<u64> =
-            [waits(kick_off), waits(record.job.pause)].into_iter().flatten().collect();
+            [kick_off, record.job.pause].into_iter().filter_map(|at| until(at, now)).collect();
         let is_pending = is_over || record.job.pending || waits_for_members;
         self.look_ms = if is_changed { LOOK_MS.0 } else { (self.look_ms * 2).min(LOOK_MS.1) };
         if is_pending {
