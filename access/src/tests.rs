@@ -172,6 +172,21 @@ fn pages_of_other_sites_change_nothing() {
 }
 
 #[test]
+fn a_page_is_its_own_by_its_scheme_as_well() {
+    let admits = |keeper: &Keeper, origin: &str| {
+        let said = [("host", "oozie:11000"), ("origin", origin)];
+        ask(keeper, ("POST", &said, &[]), "127.0.0.1").is_ok()
+    };
+    let (mut keeper, _) = keeper(&[Method::Simple], true);
+    // A proxy before this server may speak TLS.
+    assert!(admits(&keeper, "http://oozie:11000") && admits(&keeper, "https://oozie:11000"));
+    keeper.rules.is_https = true;
+    assert!(admits(&keeper, "https://oozie:11000"));
+    // Whoever is on the way can write such a page.
+    assert!(!admits(&keeper, "http://oozie:11000") && !admits(&keeper, "ftp://oozie:11000"));
+}
+
+#[test]
 fn a_server_that_believes_everybody_is_reached_by_its_own_names_only() {
     let (open, _) = keeper(&[], true);
     let reached = |keeper: &Keeper, host: &str| {
