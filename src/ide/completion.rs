@@ -101,8 +101,27 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
     out
 }
 
+/// As many names as are offered at once, those that fit best first. What is near is meant more often than what comes first.
+fn nearest_first<'n>(
+    all: Vec<(Span, &'n Occurrence)>,
+    here: u32,
+    typed: &str,
+) -> Vec<(Span, &'n Occurrence)> {
+    let key = |(at, (place, name)): (usize, &(Span, &Occurrence))| {
+        (rank(&name.name, typed), place.start.abs_diff(here), at)
+    };
+    let mut keys: Vec<_> = all.iter().enumerate().map(key).collect();
+    // There are more than that.
+    let (best, ..) = keys.select_nth_unstable(MOST_OFFERED);
+    best.sort_unstable();
+    best.iter().map(|(_, _, at)| all[*at]).collect()
+}
+
 /// What begins with what is typed comes first, then what has it in one piece.
 fn rank(name: &str, typed: &str) -> (bool, bool) {
+    if typed.is_empty() {
+        return (false, false);
+    }
     let name = name.to_lowercase();
     (!name.starts_with(typed), !name.contains(typed))
 }
@@ -386,12 +405,7 @@ impl Offers<'_> {
                 all.retain(|(_, name)| node(&document, name).is_some_and(is_so));
             }
             if all.len() > MOST_OFFERED && document.path() == self.document.path() {
-                // What is near is meant more often than what comes first.
-                let here = self.span.start;
-                all.sort_by_cached_key(|(place, name)| {
-                    (rank(&name.name, &typed), place.start.abs_diff(here))
-                });
-                all.truncate(MOST_OFFERED);
+                all = nearest_first(all, self.span.start, &typed);
             }
             for (_, name) in all {
                 let detail = node(&document, name).map_or("", |node| {
