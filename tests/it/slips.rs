@@ -84,7 +84,7 @@ fn properties_beside_a_definition_tell_slips() {
     let found = files(DAILY, &given.replace("startTime", "starttTime"));
     assert_eq!(
         found,
-        "job.properties:4:1: warning: nothing reads `starttTime`, and `startTime` is read and not given [undefined-variable]\n"
+        "job.properties:4:1: warning: nothing reads `starttTime`, and nothing sets `startTime` [undefined-variable]\n"
     );
 }
 

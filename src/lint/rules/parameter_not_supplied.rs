@@ -44,8 +44,7 @@ fn misnamed(
             && is_slip(&entry.name, name, [&source.text, facts.tree.text()])
             && !is_read(&entry.name)
     })?;
-    let message =
-        format!("nothing reads `{}`, and `{name}` is asked for and not given", entry.name);
+    let message = format!("nothing reads `{}`, and nothing sets `{name}`", entry.name);
     let found = Diagnostic::new(&RULE.kind, entry.name_span, message).likely();
     Some(found.help(format!("did you mean `{name}`?")).in_file(source.path.clone()))
 }

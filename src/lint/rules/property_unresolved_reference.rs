@@ -98,8 +98,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let places = || source.text.matches(&format!("${{{name}}}")).count();
                 if let Some(key) = key.filter(|key| has_slip(&key.name, name, places())) {
                     let near = &key.name;
-                    let message =
-                        format!("nothing reads `{near}`, and `{name}` is read and not given");
+                    let message = format!("nothing reads `{near}`, and nothing sets `{name}`");
                     out.push(
                         Diagnostic::new(&RULE.kind, key.name_span, message)
                             .about(name)

@@ -182,7 +182,7 @@ fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         else {
             continue;
         };
-        let message = format!("nothing reads `{name}`, and `{near}` is read and not given");
+        let message = format!("nothing reads `{name}`, and nothing sets `{near}`");
         out.push(
             Diagnostic::new(&RULE.kind, entry.name_span, message)
                 .likely()
@@ -243,7 +243,7 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 || source.text.contains(&variable)
                 || facts.submission.near.read.contains_key(near);
             if !elsewhere && is_slip(near, name, [&source.text, facts.tree.text()]) {
-                let message = format!("nothing reads `{near}`, and `{name}` is read and not given");
+                let message = format!("nothing reads `{near}`, and nothing sets `{name}`");
                 out.push(
                     Diagnostic::new(&RULE.kind, entry.name_span, message)
                         .likely()
@@ -797,8 +797,7 @@ fn misnamed<'f>(
             }
             told.insert((source.path.clone(), name.to_owned()));
             names_told.insert(name);
-            let message =
-                format!("nothing reads `{}`, and `{name}` is read and not given", entry.name);
+            let message = format!("nothing reads `{}`, and nothing sets `{name}`", entry.name);
             out.push(
                 Diagnostic::new(&RULE.kind, entry.name_span, message)
                     .in_file(source.path.clone())
