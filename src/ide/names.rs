@@ -1,7 +1,7 @@
 //! Every name in a text that means something: a node, a dataset, a property, with its place and what is done there.
 //!
-//! In: a text that is read ([`Document`]). Out: [`Occurrence`]s in the order of the text. Definition, references, rename, hover and
-//! highlighting compare these and no strings of their own.
+//! In: a text that is read ([`Document`]). Out: [`Occurrence`]s in the order of the text. Definition, references, rename,
+//! hover and highlighting compare these and no strings of their own.
 
 use super::document::{Document, Kind, Read};
 use super::scenario;
