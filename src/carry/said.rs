@@ -54,6 +54,19 @@ impl Said for airflow::expression::Text {
 /// How a secret gets to where it is needed, and what is left to do about it.
 pub(super) type Kept = (&'static str, String);
 
+/// How texts of a source are read.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    /// What is secret.
+    pub(super) secrets: &'a Secrets,
+    /// What the application is submitted with.
+    pub(super) properties: &'a BTreeMap<String, String>,
+    /// The library that evaluates expressions.
+    pub(super) dialect: Dialect,
+    /// Where the text stands.
+    pub(super) phase: Phase,
+}
+
 /// A printer, as far as texts and their secrets are concerned.
 pub(super) trait Says<'a> {
     /// Its texts.
@@ -63,12 +76,8 @@ pub(super) trait Says<'a> {
     /// What is left to do where an expression has no counterpart.
     const LACKING: &'static str;
 
-    /// What is secret.
-    fn secrets(&self) -> &'a Secrets;
-    /// What the application is submitted with.
-    fn properties(&self) -> &'a BTreeMap<String, String>;
-    /// Where the text stands, and the library that evaluates its expressions.
-    fn reader(&self) -> (Phase, Dialect);
+    /// How its texts are read.
+    fn reader(&self) -> Reader<'a>;
     /// The secrets that are written in the definition.
     fn written(&mut self) -> &mut WrittenSecrets;
     /// What became of the parts of the source.
@@ -85,7 +94,7 @@ pub(super) trait Says<'a> {
 
 /// What a text says, claimed as it came out.
 pub(super) fn say<'a, P: Says<'a>>(printer: &mut P, scalar: &Scalar) -> P::Text {
-    let secrets = printer.secrets();
+    let secrets = printer.reader().secrets;
     let said = match printer.written().cut(scalar, secrets) {
         Cut::Whole => printer.shown(scalar.as_str()),
         Cut::Pieces(pieces) => pieces.iter().fold(P::Text::default(), |text, piece| match piece {
@@ -135,8 +144,7 @@ fn secret_in<'a, P: Says<'a>>(printer: &P, source: &str) -> Option<String> {
     if !source.contains("${") {
         return None;
     }
-    let (secrets, properties) = (printer.secrets(), printer.properties());
-    let (phase, dialect) = printer.reader();
+    let Reader { secrets, properties, dialect, phase } = printer.reader();
     let template = Template::compile(source, phase, dialect);
     let expressions = template.pieces().iter().filter_map(|piece| match *piece {
         Part::Expression { first, last, .. } => Some(first as usize..last as usize),

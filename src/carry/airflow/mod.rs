@@ -19,7 +19,7 @@ use super::claims::{WrittenSecrets, secret_name};
 use super::joined::Joined;
 use super::ledger::{Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
-use super::said::{self, Kept, Says};
+use super::said::{self, Kept, Reader, Says};
 use super::{Conversion, Output, Unscheduled, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -273,16 +273,9 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "put it into a connection or a variable of Airflow";
     const LACKING: &'static str = "rewrite the expression: the task fails when it is rendered";
 
-    fn secrets(&self) -> &'a Secrets {
-        self.given.secrets
-    }
-
-    fn properties(&self) -> &'a BTreeMap<String, String> {
-        self.given.properties
-    }
-
-    fn reader(&self) -> (Phase, Dialect) {
-        (self.phase, self.given.dialect)
+    fn reader(&self) -> Reader<'a> {
+        let Given { secrets, properties, dialect, .. } = self.given;
+        Reader { secrets, properties, dialect, phase: self.phase }
     }
 
     fn written(&mut self) -> &mut WrittenSecrets {

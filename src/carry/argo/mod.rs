@@ -12,15 +12,14 @@ pub(super) mod schedule;
 use super::airflow::site::Needs;
 use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
-use super::said::{self, Kept, Says};
+use super::said::{self, Kept, Reader, Says};
 use super::yaml::{Yaml, map, named, text};
 use super::{Conversion, Given, Output, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::{Dialect, Phase};
+use ankus_lang::el::Phase;
 use expression::{Before, Names, Part, Text, Used};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -138,16 +137,9 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "read it from a Secret of Kubernetes";
     const LACKING: &'static str = "rewrite the expression: its task fails";
 
-    fn secrets(&self) -> &'a Secrets {
-        self.given.secrets
-    }
-
-    fn properties(&self) -> &'a BTreeMap<String, String> {
-        self.given.properties
-    }
-
-    fn reader(&self) -> (Phase, Dialect) {
-        (self.phase, self.given.dialect)
+    fn reader(&self) -> Reader<'a> {
+        let Given { secrets, properties, dialect, .. } = self.given;
+        Reader { secrets, properties, dialect, phase: self.phase }
     }
 
     fn written(&mut self) -> &mut WrittenSecrets {

@@ -14,15 +14,14 @@ use super::airflow::python::{Value, identifier, transitions};
 use super::airflow::site::Needs;
 use super::claims::{WrittenSecrets, secret_name};
 use super::ledger::{Ledger, Outcome};
-use super::said::{self, Kept, Says};
+use super::said::{self, Kept, Reader, Says};
 use super::text::Text;
 use super::{Conversion, Given, Output, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::{Dialect, Phase};
+use ankus_lang::el::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 
 const CREDENTIALS: (&str, &str) = (
@@ -160,16 +159,9 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "read it from a Secret block of Prefect";
     const LACKING: &'static str = "rewrite the expression: its node fails";
 
-    fn secrets(&self) -> &'a Secrets {
-        self.given.secrets
-    }
-
-    fn properties(&self) -> &'a BTreeMap<String, String> {
-        self.given.properties
-    }
-
-    fn reader(&self) -> (Phase, Dialect) {
-        (self.phase, self.given.dialect)
+    fn reader(&self) -> Reader<'a> {
+        let Given { secrets, properties, dialect, .. } = self.given;
+        Reader { secrets, properties, dialect, phase: self.phase }
     }
 
     fn written(&mut self) -> &mut WrittenSecrets {

@@ -13,11 +13,10 @@ mod template;
 use super::airflow::site::Needs;
 use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
-use super::said::{self, Kept, Says};
+use super::said::{self, Kept, Reader, Says};
 use super::{Conversion, Given, Output, model, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
 use ankus_lang::el::{Dialect, Phase};
@@ -133,16 +132,9 @@ impl<'a> Says<'a> for Printer<'a> {
     const LEFT_OUT: &'static str = "read it from Secrets Manager where it is needed";
     const LACKING: &'static str = "rewrite the expression: the state fails when it is entered";
 
-    fn secrets(&self) -> &'a Secrets {
-        self.given.secrets
-    }
-
-    fn properties(&self) -> &'a BTreeMap<String, String> {
-        self.given.properties
-    }
-
-    fn reader(&self) -> (Phase, Dialect) {
-        (self.phase, self.given.dialect)
+    fn reader(&self) -> Reader<'a> {
+        let Given { secrets, properties, dialect, .. } = self.given;
+        Reader { secrets, properties, dialect, phase: self.phase }
     }
 
     fn written(&mut self) -> &mut WrittenSecrets {
