@@ -6,6 +6,8 @@ use crate::analysis::Analysis;
 use crate::budget;
 use crate::diag::Diagnostic;
 use crate::files::{folder_of, join, name_of};
+use crate::ir::Scalar;
+use crate::ir::coordinator::Bundle;
 use crate::lint::coordinator as rules;
 use crate::passes::expressions::site_function;
 use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
@@ -54,6 +56,15 @@ fn site(input: &Input<'_>) -> Site {
         *place = value.unwrap_or(*place);
     }
     site
+}
+
+/// The same for findings in a definition. Where all of its dates have the offset of one zone, a server whose zone is not
+/// known takes them to be right.
+fn judged(input: &Input<'_>, tree: &Tree, given: &Properties) -> Site {
+    let known = input.settings.server.timezone.is_some();
+    let zone = if known { None } else { rules::zone_of_dates(tree, given) };
+    let site = site(input);
+    Site { processing: zone.unwrap_or(site.processing), ..site }
 }
 
 /// The functions that the site adds to its server.
@@ -175,7 +186,7 @@ fn verdict(
 
 /// The coordinators of a bundle, as far as they are at hand.
 fn siblings(
-    kept: &ankus_lang::coordinator::Bundle,
+    (written, kept): (&Bundle, &ankus_lang::coordinator::Bundle),
     unknown: &[String],
     around: rules::Around<'_>,
     rules_of_server: &Rules<'_>,
@@ -189,7 +200,9 @@ fn siblings(
         if budget::spent() {
             break;
         }
-        let Some(source) = around.find(&kept_member.app_path, "coordinator.xml") else { continue };
+        let place = written.members.get(member).and_then(|member| member.app_path.as_ref());
+        let place = place.map(Scalar::span);
+        let Some(source) = around.coordinator(place, &kept_member.app_path) else { continue };
         let mut given = rules::given(kept, &unknown, member);
         given.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
         if let Some((_, same)) = last.get(&source.path).filter(|(known, _)| *known == given) {
@@ -204,7 +217,7 @@ fn siblings(
             &given,
             &files,
             rules_of_server,
-            &site(input),
+            &judged(input, &tree, &given),
         );
         siblings.push(rules::Sibling {
             member,
@@ -290,6 +303,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
     let functions = functions(input);
     let rules_of_server = Rules { functions: &functions, ..Rules::new(target, &language) };
     let site = site(input);
+    let judged = judged(input, tree, &properties);
     let validate = Definition::workflow(&text, rules_of_server).validate();
     let files = Beside::new(input);
     let around = rules::Around {
@@ -300,14 +314,22 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
     let (refused, unknown, submit) = match input.kind {
         FileKind::Bundle => {
             let written = analysis.bundle();
-            let (outcome, unknown) =
-                bundle::submit_leniently(&text, &properties, &rules_of_server, &site);
+            let ask = |site| bundle::submit_leniently(&text, &properties, &rules_of_server, site);
+            let (outcome, unknown) = ask(&judged);
             if let Ok(kept) = &outcome {
-                let siblings = siblings(kept, &unknown, around, &rules_of_server, input);
+                let siblings = siblings((written, kept), &unknown, around, &rules_of_server, input);
                 found.extend(rules::across_bundle(written, kept, &siblings, around));
             }
             let refused = outcome.err();
             found.extend(rules::bundle(written, refused.as_ref(), found, around));
+            let refused = match judged.processing == site.processing {
+                true => refused,
+                false => {
+                    let refused = ask(&site).0.err();
+                    found.extend(refused.as_ref().and_then(|r| rules::in_another_zone(tree, r)));
+                    refused
+                }
+            };
             let submit = broken(input, "E1310")
                 .and_then(|()| refused_path(input))
                 .and_then(|()| bundle::submit(&text, &properties, &rules_of_server, &site))
@@ -315,8 +337,10 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
             (refused, unknown, submit)
         }
         _ => {
-            let (outcome, unknown) =
-                coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, &site);
+            let ask = |site| {
+                coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, site)
+            };
+            let (outcome, unknown) = ask(&judged);
             let needed = unknown.needed.iter().cloned().collect();
             let near = rules::near_properties(around);
             let facts = rules::Facts {
@@ -325,7 +349,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
                 is_unsure: unknown.is_unsure(),
                 filesystems: &input.settings.server.filesystems,
                 now: input.now,
-                processing: site.processing,
+                processing: judged.processing,
                 most: (site.most_timeout, site.most_throttle),
                 around,
                 near: &near,
@@ -338,7 +362,15 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
                     coordinator::submit(&text, &properties, &files, &rules_of_server, &site)
                 })
                 .err();
-            (outcome.err(), needed, submit)
+            let refused = match judged.processing == site.processing {
+                true => outcome.err(),
+                false => {
+                    let refused = ask(&site).0.err();
+                    found.extend(refused.as_ref().and_then(|r| rules::in_another_zone(tree, r)));
+                    refused
+                }
+            };
+            (refused, needed, submit)
         }
     };
 

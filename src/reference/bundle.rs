@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use ankus_lang::coordinator::{Bundle, BundleMember, Properties};
 use ankus_lang::el::{Phase, Reason, Scope, Value};
+use ankus_lang::time::Instant;
 use roxmltree::{Node, NodeType};
 
 use super::Rules;
@@ -68,12 +69,20 @@ pub(crate) fn submit_leniently(
                 if refused.about == "kick-off-time"
                     && refused.subject.iter().any(|text| text.contains("${")) =>
             {
-                // A time that depends on a property: nothing can be said of it.
-                for name in &unknown {
-                    properties.insert(name.clone(), "2020-01-01T00:00Z".to_owned());
+                // A time that depends on a property: nothing can be said of it, be that all of it or a part.
+                let whole = site.processing.format(Instant(1_577_836_800));
+                let mut last = submit(text, &properties, rules, site);
+                for part in [&whole, "2020-01-01", "2020-01-01T00:00", "2020", "01", "00"] {
+                    for name in &unknown {
+                        properties.insert(name.clone(), part.to_owned());
+                    }
+                    last = submit(text, &properties, rules, site);
+                    let is_wrong = |refused: &Refused| refused.about == "kick-off-time";
+                    if !last.as_ref().is_err_and(is_wrong) {
+                        break;
+                    }
                 }
-                let outcome = submit(text, &properties, rules, site);
-                return (outcome, unknown);
+                return (last, unknown);
             }
             _ => return (outcome, unknown),
         };

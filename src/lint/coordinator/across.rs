@@ -74,6 +74,12 @@ impl<'f> Around<'f> {
         self.submission.masked(text, own)
     }
 
+    /// The coordinator of a bundle whose path stands at a place, wherever it was seen to lead, or at a URI.
+    pub fn coordinator(&self, place: Option<Span>, uri: &str) -> Option<&'f Arc<Source>> {
+        let seen = place.and_then(|place| self.started(place));
+        seen.or_else(|| self.find(uri, "coordinator.xml"))
+    }
+
     /// The file that a place of the definition was seen to start.
     fn started(&self, span: Span) -> Option<&'f Arc<Source>> {
         let mut started = self.submission.starts.iter().filter(|(place, _)| *place == span);
@@ -324,6 +330,7 @@ pub fn bundle(
                 let message = format!("the coordinator needs `{name}`, and is not given it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
+                        .about(name.as_str())
                         .note_in(sibling.path.clone(), Span::default(), "the coordinator")
                         .help("add it to the `configuration` of the coordinator in the bundle"),
                 );

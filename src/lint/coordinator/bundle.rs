@@ -53,6 +53,10 @@ pub fn bundle(
         let message = format!("{} is not a valid date here", in_words(Some(kick_off), &given));
         let found = finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
             .help("the form is `2020-01-31T23:59Z`");
+        let found = match given.contains("${") {
+            true => found.depends_on("what the properties in it are"),
+            false => found,
+        };
         out.push(at_origin(around, kick_off, "read here", found));
         return out;
     }

@@ -25,6 +25,7 @@ use foldhash::HashSet;
 pub use across::{Around, Sibling, bundle as across_bundle, given};
 pub use bundle::bundle;
 pub use kinds::KINDS;
+pub use time::{in_another_zone, zone_of_dates};
 
 /// What the rules of a coordinator read.
 pub struct Facts<'f> {
@@ -221,6 +222,10 @@ fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> 
         let mark = text.starts_with(['#', '@', '%']) || text.contains("{{") || text.contains("__");
         mark && !text.contains("${") && !text.bytes().any(|byte| byte.is_ascii_digit())
     };
+    // Of a part that nobody gives, nothing is known.
+    if value.contains("${") {
+        return found.depends_on("what the properties in it are");
+    }
     if is_placeholder(value.trim()) {
         return found.depends_on("what is put in the place of this text");
     }

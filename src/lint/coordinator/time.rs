@@ -1,12 +1,18 @@
 //! Rules about when a coordinator runs.
 
-use ankus_lang::time::{Cron, CronField, Frequency, Instant, Schedule, Unit, Zone};
+use ankus_lang::configuration::substitute;
+use ankus_lang::coordinator::Properties;
+use ankus_lang::time::{Cron, CronField, Frequency, Instant, ProcessingZone, Schedule, Unit, Zone};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock, no_date};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
+use crate::reference::coordinator::Refused;
+use crate::syntax::xml::{Decoded, Element, Tree};
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     frequency(facts, out);
@@ -22,6 +28,71 @@ fn zone(facts: &Facts<'_>) -> Option<Zone> {
         Ok(definition) if !facts.is_unsure => Some(definition.schedule.zone.clone()),
         _ => Zone::from_id(facts.written.timezone.as_ref()?.known()?.trim()).ok(),
     }
+}
+
+/// The attributes and elements of dates, with their texts and places.
+fn dates_of(tree: &Tree) -> Vec<(Element<'_>, Decoded<'_>)> {
+    let all = tree.root().into_iter().flat_map(Element::descendants);
+    all.flat_map(|element| {
+        let names: &[&str] = match element.name() {
+            "coordinator-app" => &["start", "end"],
+            "dataset" => &["initial-instance"],
+            _ => &[],
+        };
+        let attributes = names.iter().filter_map(move |name| element.attribute(name));
+        let text = (element.name() == "kick-off-time").then(|| element.text());
+        let values = attributes.map(|attribute| attribute.value()).chain(text);
+        values.map(move |value| (element, value))
+    })
+    .collect()
+}
+
+/// The offset at the end of a date: `+0900`.
+fn offset_of(date: &str) -> Option<&str> {
+    let offset = date.trim().get(date.trim().len().checked_sub(5)?..)?;
+    let digits = offset.strip_prefix(['+', '-'])?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(offset)
+}
+
+/// The zone in which all dates of a definition are written, if it is one other than UTC: only a server with this zone
+/// takes any of them. One date alone tells it only where no other is known.
+pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> {
+    let lookup = |name: &str| given.get(name).map(|value| Cow::Borrowed(value.as_str()));
+    let dates = dates_of(tree);
+    let known = dates.iter().map(|(_, date)| match substitute(&date.text, lookup) {
+        Ok(date) => date.into_owned(),
+        Err(_) => date.text.to_string(),
+    });
+    let (mut offsets, mut count, mut unknown) = (BTreeSet::new(), 0, 0);
+    for date in known {
+        // One that is wrong in any zone tells nothing.
+        if ProcessingZone::UTC.parse(&date).is_ok() {
+            return None;
+        }
+        unknown += usize::from(date.contains("${"));
+        if let Some(offset) = offset_of(&date) {
+            offsets.insert(offset.to_owned());
+            count += 1;
+        }
+    }
+    let offset = offsets.pop_first().filter(|_| offsets.is_empty())?;
+    let enough = if dates.len() > 1 + unknown { 2 } else { 1 };
+    (count >= enough).then(|| ProcessingZone::from_id(&format!("GMT{offset}")))?
+}
+
+/// What a server of the zone as shipped says of dates that are all in another one: it depends on the zone of the server.
+pub fn in_another_zone(tree: &Tree, refused: &Refused) -> Option<Diagnostic> {
+    let date = refused.subject.last()?;
+    let (element, written) = dates_of(tree).into_iter().next()?;
+    let is_bundle = element.name() == "kick-off-time";
+    let kind = if is_bundle { &k::KICK_OFF_TIME_FORMAT } else { &k::DATE_FORMAT };
+    let offset = offset_of(date)?;
+    let message = format!("a server whose zone is UTC refuses dates with the offset `{offset}`");
+    let found = finding(kind, written.span(), message).about(format!("GMT{offset}"));
+    let help = format!(
+        "where yours has this zone, set `[server] timezone = \"GMT{offset}\"` in ankus.toml"
+    );
+    Some(found.help(help).depends_on("the zone of the server"))
 }
 
 /// The argument of a text that is `${coord:NAME(n)}`.

@@ -236,18 +236,22 @@ struct Guesses {
     datasets: bool,
 }
 
-/// What stands for a value that depends on an unknown property: something of the kind that is wanted there.
-fn guess(about: &str) -> &'static str {
-    match about.rsplit('/').next().unwrap_or(about) {
+/// What stands for a value that depends on an unknown property: something of the kind that is wanted there, and a date in
+/// the zone of the server.
+fn guess(about: &str, zone: ProcessingZone) -> String {
+    // The beginnings of two days of 2020.
+    let (start, end) = (Instant(1_577_836_800), Instant(1_578_009_600));
+    let known = match about.rsplit('/').next().unwrap_or(about) {
         "frequency" | "@frequency" => "60",
-        "start" | "@initial-instance" => "2020-01-01T00:00Z",
-        "end" => "2020-01-03T00:00Z",
+        "start" | "@initial-instance" => return zone.format(start),
+        "end" => return zone.format(end),
         "timezone" | "@timezone" => "UTC",
         "timeout" | "concurrency" | "throttle" => "1",
         "execution" => "FIFO",
         "@dataset" | "include" => "",
         _ => "unknown",
-    }
+    };
+    known.to_owned()
 }
 
 /// Whether a value is a text only, of which nothing depends on a property within it.
@@ -491,7 +495,7 @@ impl<'s> Submission<'s> {
                 guesses.times |= times.contains(&about);
                 guesses.frequency |= about == "frequency";
                 guesses.datasets |= about == "include";
-                Ok((guess(about).to_owned(), Effects::default()))
+                Ok((guess(about, self.site.processing), Effects::default()))
             }
             Err(failure) => Err(Refused::new("E1004", about).names([failure.message])),
         }
