@@ -509,6 +509,7 @@ fn judge_tree(
         causes::of_values(input.files, &is_on, found);
         followers::silence(tree, &is_on, found);
     }
+    causes::show_where_it_belongs(tree.text(), found);
     fixture::soften(input, tree, found);
     let suppressions = suppression::of_tree(tree);
     outcome.analysis = Some(analysis);

@@ -247,6 +247,10 @@ pub struct Diagnostic {
     pub file: Option<String>,
     /// As narrow as the fault.
     pub span: Span,
+    /// Where something is missing: the tag in front of which it belongs. The finding is shown there in the end.
+    pub belongs: Option<Span>,
+    /// Another place in its file that is wrong for the same reason.
+    pub explains: Option<Span>,
     /// One line, lower case, no full stop, the user's names in backticks.
     pub message: String,
     /// Other places involved.
@@ -274,6 +278,8 @@ impl Diagnostic {
             kind,
             file: None,
             span,
+            belongs: None,
+            explains: None,
             message: shortened(message.into()),
             notes: Vec::new(),
             help: None,

@@ -10,7 +10,7 @@ mod forks;
 mod markup;
 mod values;
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Note};
 use crate::source::Span;
 use crate::syntax::xml::Element;
 
@@ -24,6 +24,23 @@ const NEAR: usize = 4_096;
 
 /// Whether a finding would be told; what would not cannot explain others.
 pub(super) type IsOn<'a> = &'a dyn Fn(&Diagnostic) -> bool;
+
+/// Shows what is missing in the place where it belongs, with a note of what it is missing in: of a long element, the first
+/// line says little.
+pub(super) fn show_where_it_belongs(text: &str, found: &mut [Diagnostic]) {
+    for finding in found.iter_mut().filter(|finding| finding.file.is_none()) {
+        let Some(place) = finding.belongs.take() else { continue };
+        let between = finding.span.end as usize..place.start as usize;
+        if !text.get(between).is_some_and(|between| between.contains('\n')) {
+            continue;
+        }
+        let outer = std::mem::replace(&mut finding.span, place);
+        let name = text.get(outer.range()).unwrap_or_default();
+        finding
+            .notes
+            .insert(0, Note { file: None, span: outer, message: format!("in this `{name}`") });
+    }
+}
 
 fn is(finding: &Diagnostic, name: &str) -> bool {
     finding.kind.name == name

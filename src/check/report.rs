@@ -4,7 +4,6 @@ use super::kind::{FileKind, recognize};
 use super::rating::{key, sort};
 use super::{FileReport, Finding, Input, Outcome};
 use crate::diag::{Level, Safety};
-use crate::lint::EXCHANGE;
 use crate::source::{Encoding, Source, Span};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -202,9 +201,7 @@ impl Report {
         let exchanged: HashSet<(String, Span)> = self
             .findings
             .iter()
-            .filter(|finding| finding.diagnostic.help.as_deref() == Some(EXCHANGE))
-            .flat_map(|finding| finding.diagnostic.notes.iter().map(|note| (&finding.path, note)))
-            .map(|(path, note)| (path.clone(), note.span))
+            .filter_map(|finding| Some((finding.path.clone(), finding.diagnostic.explains?)))
             .collect();
         if !exchanged.is_empty() {
             self.findings.retain(|finding| {

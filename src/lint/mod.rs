@@ -10,7 +10,6 @@ use crate::diag::{Diagnostic, Kind};
 pub(crate) use facts::BUILT_IN;
 pub use facts::{Action, Facts, Language, Property};
 pub(crate) use known::properties as known_properties;
-pub(crate) use rules::EXCHANGE;
 pub use rules::formatting::{RULE as FORMATTING, style};
 pub use secrets::in_the_clear;
 

@@ -437,6 +437,7 @@ struct KeptFinding {
     kind: String,
     file: Option<String>,
     span: (u32, u32),
+    explains: Option<(u32, u32)>,
     message: String,
     notes: Vec<KeptPlace>,
     help: Option<String>,
@@ -629,6 +630,7 @@ impl KeptFinding {
             kind: found.kind.name.to_owned(),
             file: found.file.clone(),
             span: pair(found.span),
+            explains: found.explains.map(pair),
             message: found.message.clone(),
             notes: notes
                 .map(|note| (note.file.clone(), pair(note.span), note.message.clone()))
@@ -676,6 +678,9 @@ impl KeptFinding {
                 kind: kind(&self.kind)?,
                 file: self.file,
                 span: span(self.span),
+                // It is shown there by now.
+                belongs: None,
+                explains: self.explains.map(span),
                 message: self.message,
                 notes: self.notes.into_iter().map(note).collect(),
                 help: self.help,

@@ -90,10 +90,11 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     "the value of `{}` is not the URI of a file system, and that of `{}` is",
                     entry.name, other.name
                 );
-                let found = Diagnostic::new(&RULE.kind, entry.value_span, message)
+                let mut found = Diagnostic::new(&RULE.kind, entry.value_span, message)
                     .likely()
-                    .help(EXCHANGE)
+                    .help("exchange the two")
                     .note_in(source.path.clone(), other.value_span, "it is given here");
+                found.explains = Some(other.value_span);
                 out.push(found.in_file(source.path.clone()));
                 continue;
             }
@@ -113,9 +114,6 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
 }
-
-/// What mends two values that stand in each other's place.
-pub(crate) const EXCHANGE: &str = "exchange the two";
 
 /// Whether a value is a date as coordinators have it.
 fn is_date(value: &str) -> bool {

@@ -1,7 +1,6 @@
 //! The rules, one file each.
 
 use super::Rule;
-pub(crate) use malformed_name_node::EXCHANGE;
 
 mod absolute_local_path;
 mod action_overwrites_input;

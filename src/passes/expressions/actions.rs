@@ -247,6 +247,10 @@ fn captured(
                 .note(name, "the action is here"),
         };
         let mut finding = finding.about(question.action.as_str());
+        if can && !captures_any {
+            let element = input.tree.element(body.element).filter(|element| element.is_closed());
+            finding.belongs = element.map(|element| element.end_tag());
+        }
         finding = match body.kind.as_ref() {
             kind @ ("fs" | "email" | "git") => {
                 finding.help(format!("an action of type `{kind}` has no output"))

@@ -186,6 +186,10 @@ impl<'t> Checker<'t> {
             several => format!("`{}` needs one of {}", parent.name(), several.join(", ")),
         };
         let mut finding = Diagnostic::new(kind, parent.name_span(), message);
+        // What `global` may set as well, or another version of the schema does not ask for, is missing in all of it.
+        let of_cluster = ["name-node", "job-tracker", "resource-manager"];
+        let is_of_cluster = names.iter().any(|child| of_cluster.contains(&&*child.name));
+        finding.belongs = place.behind().filter(|_| !is_of_cluster);
         if let Some(child) = names.first() {
             finding = finding.help(format!("`{}`: {}", child.name, child.about));
             if names.len() == 1

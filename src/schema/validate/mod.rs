@@ -549,6 +549,13 @@ impl Place<'_, '_> {
     fn is_action(&self) -> bool {
         self.is("ACTION") && self.rank == 0
     }
+
+    /// The tag in front of which what is missing belongs: that of the next child, or the end tag of the element.
+    fn behind(&self) -> Option<Span> {
+        let next = self.placed.iter().find(|placed| placed.rank > self.rank);
+        next.map(|placed| placed.element.name_span())
+            .or_else(|| self.element.is_closed().then(|| self.element.end_tag()))
+    }
 }
 
 fn kind_of(schema: &Schema, kind: TypeRef) -> Kind<'_> {
