@@ -97,6 +97,8 @@ pub struct Gathering {
     launched: Vec<(String, String)>,
     /// Variables that definitions read, by the definition.
     read: Vec<(String, BTreeSet<String>)>,
+    /// Files of properties that name no application, and yet what applications are given.
+    shared: Vec<String>,
 }
 
 /// How many scripts of one definition are looked for.
@@ -120,7 +122,8 @@ impl Gathering {
 
     /// Takes a file of properties.
     pub fn properties(&mut self, path: &str, text: &str) {
-        if !text.contains("path") {
+        let is_shared = near::is_shared(text);
+        if !is_shared && !text.contains("path") {
             return;
         }
         let read = properties::parse(text);
@@ -136,6 +139,7 @@ impl Gathering {
         };
         if !read.entries.iter().any(|entry| KEYS.iter().any(|(key, _)| is_meant(&entry.name, key)))
         {
+            self.shared.extend(is_shared.then(|| path.to_owned()));
             return;
         }
         let values: BTreeMap<String, String> =
@@ -243,6 +247,7 @@ impl Gathering {
         self.named.extend(other.named.iter().cloned());
         self.launched.extend(other.launched.iter().cloned());
         self.read.extend(other.read.iter().cloned());
+        self.shared.extend(other.shared.iter().cloned());
     }
 
     /// Whether nothing was gathered.

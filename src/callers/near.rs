@@ -13,6 +13,20 @@ const MOST_READ: usize = 512;
 /// How many files of properties are looked into for one definition.
 const MOST_FILES: usize = 8;
 
+/// Whether a text of properties gives what nearly all applications are given: the addresses of the cluster.
+pub(super) fn is_shared(text: &str) -> bool {
+    let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
+    let any = |names: &[&str]| names.iter().any(|name| has(name));
+    any(&["nameNode", "name_node", "namenode"])
+        && any(&[
+            "jobTracker",
+            "job_tracker",
+            "resourceManager",
+            "resource_manager",
+            "resourcemanager",
+        ])
+}
+
 impl Gathering {
     /// Takes the variables that a definition reads: `${name}`.
     pub(super) fn variables(&mut self, path: &str, text: &str) {
@@ -48,6 +62,9 @@ impl Gathering {
         }
         for starter in self.starters.iter().filter(|starter| starter.kind == Kind::Properties) {
             of_top(&starter.path, &mut |near| near.properties.push(starter.path.clone()));
+        }
+        for path in &self.shared {
+            of_top(path, &mut |near| near.properties.push(path.clone()));
         }
         for near in index.near.values_mut() {
             near.properties.sort();

@@ -16,6 +16,7 @@ use crate::syntax::xml::{AttributeRef, Child, Decoded, Element, NodeId, NodeKind
 use ankus_lang::action_types::is_cluster;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use given::BUILT_IN;
@@ -241,6 +242,7 @@ pub(super) struct Known<'a> {
     configurations: OnceCell<Vec<Element<'a>>>,
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     near_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
+    calling_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
     blocks: OnceCell<Vec<(NodeId, Vec<Property<'a>>)>>,
@@ -408,6 +410,22 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// The `.properties` files that whoever starts it is started with, read: a coordinator hands on what it was given.
+    fn calling_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
+        self.known.calling_files.get_or_init(|| {
+            let is_own =
+                |path: &str| self.property_files().iter().any(|(source, _)| source.path == path);
+            let above = self.submission.callers.iter().flat_map(|caller| caller.by.split(", "));
+            let paths: BTreeSet<&str> =
+                above.filter(|path| path.ends_with(".properties") && !is_own(path)).collect();
+            paths
+                .into_iter()
+                .filter_map(|path| self.files.text(path))
+                .map(|source| (source, properties::parse(&source.text).entries))
+                .collect()
+        })
+    }
+
     /// `config-default.xml` beside it.
     pub(crate) fn config_default(&self) -> Option<&'a Arc<Source>> {
         self.files.text(&self.beside("config-default.xml")?)
@@ -558,6 +576,8 @@ pub(super) struct Said<'f> {
     /// The property, where it is one.
     pub(super) name: Option<String>,
     bound: Option<&'f Bound>,
+    /// Another file that has it, and where.
+    elsewhere: Option<(&'f str, Span)>,
 }
 
 impl<'f> Said<'f> {
@@ -565,7 +585,7 @@ impl<'f> Said<'f> {
     pub(super) fn of(facts: &'f Facts<'_>, text: &'f Decoded<'_>) -> Option<Said<'f>> {
         let plain = text.text.trim();
         if !is_open(plain) {
-            return Some(Said { value: plain, name: None, bound: None });
+            return Some(Said { value: plain, name: None, bound: None, elsewhere: None });
         }
         let said = Said::at(facts, text)?;
         (!is_open(said.value) && !said.value.is_empty()).then_some(said)
@@ -580,7 +600,28 @@ impl<'f> Said<'f> {
     pub(super) fn by(facts: &'f Facts<'_>, text: &str) -> Option<Said<'f>> {
         let name = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))?.trim();
         let bound = facts.submission.values.get(name)?;
-        Some(Said { value: bound.value.trim(), name: Some(name.to_owned()), bound: Some(bound) })
+        let (value, name) = (bound.value.trim(), Some(name.to_owned()));
+        Some(Said { value, name, bound: Some(bound), elsewhere: None })
+    }
+
+    /// What a text says, and what other files of properties have it say that start the definition as well, or may.
+    pub(super) fn all(facts: &'f Facts<'_>, text: &'f Decoded<'_>) -> Vec<Said<'f>> {
+        let mut all: Vec<Said<'f>> = Said::of(facts, text).into_iter().collect();
+        let name = text.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let Some(name) = name.map(str::trim) else { return all };
+        let bound = facts.submission.values.get(name).map(|bound| &bound.origin);
+        let is_bound = |source: &Source| matches!(bound, Some(properties::Origin::File(file)) if *file == source.path);
+        let files = facts.property_files().iter().chain(facts.near_files());
+        for (source, entries) in files.chain(facts.calling_files()) {
+            let entry = entries.iter().rev().find(|entry| entry.name == name);
+            let Some(entry) = entry.filter(|_| !is_bound(source)) else { continue };
+            let value = entry.value.trim();
+            if !is_open(value) && !value.is_empty() {
+                let elsewhere = Some((source.path.as_str(), entry.value_span));
+                all.push(Said { value, name: Some(name.to_owned()), bound: None, elsewhere });
+            }
+        }
+        all
     }
 
     /// How it is called. The value of a property may be what nobody else is to read, and its name says enough.
@@ -593,13 +634,18 @@ impl<'f> Said<'f> {
 
     /// Puts a finding about it where it is written: at its line among the properties, where it stands there.
     pub(super) fn place(&self, facts: &Facts<'_>, finding: Diagnostic, note: &str) -> Diagnostic {
-        let Some(bound) = self.bound else { return finding };
-        let properties::Origin::File(file) = &bound.origin else { return finding };
+        let (file, span) = match (self.elsewhere, self.bound) {
+            (Some((file, span)), _) => (file, span),
+            (None, Some(Bound { origin: properties::Origin::File(file), value_span, .. })) => {
+                (file.as_str(), *value_span)
+            }
+            _ => return finding,
+        };
         let mut moved = finding.clone().note_in(facts.path, finding.span, note);
-        moved.span = bound.value_span;
+        moved.span = span;
         // An edit would be of the definition.
         moved.fixes.clear();
-        moved.in_file(file.clone())
+        moved.in_file(file)
     }
 }
 

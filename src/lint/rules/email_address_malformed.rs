@@ -21,17 +21,18 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "email") {
         for text in action.texts(&["to", "cc", "bcc"]) {
-            if let Some(said) = Said::at(facts, &text).filter(|said| !said.value.contains("${")) {
-                let torn = said.value.contains('@') && said.value.split(',').any(is_torn);
-                let torn = torn.then_some("a comma ends an address");
-                let wrong = said.value.split(',').map(str::trim).find_map(problem).or(torn);
-                let semicolon =
-                    said.value.contains(';').then_some("addresses are separated by commas");
-                if let Some(why) = semicolon.or(wrong) {
+            let mut known = Said::all(facts, &text);
+            known.retain(|said| said.name.is_some());
+            // One without a value is wrong as well.
+            known.extend(Said::at(facts, &text).filter(|said| said.value.is_empty()));
+            for said in &known {
+                if let Some(why) = of_list(said.value) {
                     let message = format!("{} names nobody that mail can be sent to", said.words());
                     let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
                     out.push(said.place(facts, finding.help(why), "it is used here"));
                 }
+            }
+            if !known.is_empty() {
                 continue;
             }
             let plain = masked(&text.text);
@@ -64,6 +65,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// What is wrong with addresses between commas.
+fn of_list(value: &str) -> Option<&'static str> {
+    let torn = value.contains('@') && value.split(',').any(is_torn);
+    let torn = torn.then_some("a comma ends an address");
+    let semicolon = value.contains(';').then_some("addresses are separated by commas");
+    semicolon.or_else(|| value.split(',').map(str::trim).find_map(problem)).or(torn)
 }
 
 /// Whether a piece between commas looks like the end of a host: `org` of `ann@example,org`.

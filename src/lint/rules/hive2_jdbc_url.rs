@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Said, block};
 use crate::lint::paths::is_port;
 use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Decoded;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -31,32 +32,35 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         Some(value.trimmed()).filter(|text| !text.text.is_empty())
     });
     for text in urls.chain(of_credentials) {
-        let Some(said) = Said::of(facts, &text).filter(|said| !said.value.contains("${")) else {
-            continue;
-        };
-        // What a build fills in is not known.
-        if said.value.contains(['@', '#', '%', '{']) {
-            continue;
+        for said in Said::all(facts, &text) {
+            judge(facts, &text, &said, out);
         }
-        // A list of hosts is of a cluster that is looked up, each with its port.
-        let hosts = said.value.strip_prefix("jdbc:hive2://");
-        let hosts = hosts.map(|rest| rest.split(['/', ';', '?']).next().unwrap_or_default());
-        let port = hosts.into_iter().flat_map(|hosts| hosts.split(',')).find_map(|host| {
-            let (_, port) = host.rsplit_once(':')?;
-            (!is_port(port) && !host.ends_with(']')).then_some(port)
-        });
-        if hosts.is_some() && port.is_none() {
-            continue;
-        }
-        let message = if let Some(port) = port {
-            format!("the port of {} is not a number below 65536: `{port}`", said.words())
-        } else if said.value.is_empty() {
-            "the action has no URL to connect to".to_owned()
-        } else {
-            format!("{} is not a `jdbc:hive2://` URL", said.words())
-        };
-        let finding = Diagnostic::new(&RULE.kind, text.span(), message)
-            .help("write `jdbc:hive2://host:10000/database`");
-        out.push(said.place(facts, finding, "it is used here"));
     }
+}
+
+fn judge(facts: &Facts<'_>, text: &Decoded<'_>, said: &Said<'_>, out: &mut Vec<Diagnostic>) {
+    // What a build fills in is not known.
+    if said.value.contains("${") || said.value.contains(['@', '#', '%', '{']) {
+        return;
+    }
+    // A list of hosts is of a cluster that is looked up, each with its port.
+    let hosts = said.value.strip_prefix("jdbc:hive2://");
+    let hosts = hosts.map(|rest| rest.split(['/', ';', '?']).next().unwrap_or_default());
+    let port = hosts.into_iter().flat_map(|hosts| hosts.split(',')).find_map(|host| {
+        let (_, port) = host.rsplit_once(':')?;
+        (!is_port(port) && !host.ends_with(']')).then_some(port)
+    });
+    if hosts.is_some() && port.is_none() {
+        return;
+    }
+    let message = if let Some(port) = port {
+        format!("the port of {} is not a number below 65536: `{port}`", said.words())
+    } else if said.value.is_empty() {
+        "the action has no URL to connect to".to_owned()
+    } else {
+        format!("{} is not a `jdbc:hive2://` URL", said.words())
+    };
+    let finding = Diagnostic::new(&RULE.kind, text.span(), message)
+        .help("write `jdbc:hive2://host:10000/database`");
+    out.push(said.place(facts, finding, "it is used here"));
 }
