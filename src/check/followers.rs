@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 61] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 73] = [
     ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", "", "misspelt-path", Whole),
     ("missing-application-file", "", "misspelt-path", Within("archive")),
@@ -73,6 +73,18 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 61] = [
     ("typographic-characters", "", "misspelt-spark-option", Within("spark-opts")),
     ("missing-element", "`property` needs", "subworkflow-parameters-missing", Whole),
     ("missing-element", "`property` needs", "workflow-parameters-missing", Whole),
+    ("coordinator-not-found", "", "misspelt-path", Within("app-path")),
+    ("subworkflow-not-found", "", "misspelt-path", Within("app-path")),
+    ("workflow-not-found", "", "misspelt-path", Within("app-path")),
+    ("missing-element", "`configuration` needs", "coordinator-parameters-missing", Whole),
+    ("missing-element", "`configuration` needs", "subworkflow-parameters-missing", Whole),
+    ("missing-element", "`configuration` needs", "workflow-parameters-missing", Whole),
+    ("missing-attribute", "`default` needs", "decision-single-target", Within("decision")),
+    ("missing-attribute", "`dataset` needs", "undefined-dataset", Whole),
+    ("el-syntax-error", "", "variable-without-braces", Within("instance")),
+    ("several-application-paths", "", "application-path-is-file", Whole),
+    ("xml-not-well-formed", "bare `&`", "misspelt-spark-option", Within("argument")),
+    ("xml-not-well-formed", "bare `&`", "misspelt-spark-option", Within("spark-opts")),
     ("xml-not-well-formed", "", "misspelt-sqoop-option", Within("sqoop")),
     ("misspelt-sqoop-option", "has no value", "sqoop-query-without-conditions", Within("sqoop")),
     ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),

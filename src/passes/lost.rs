@@ -118,9 +118,28 @@ fn misnamed<'l, 'w>(
             return false;
         }
         let [asked, other] = [name, own].map(|name| asked_for(&workflow.text, name));
-        other == 0 && is_in_declaration(own, name, lost.len() + asked)
+        let is_odd = || is_of_series(workflow, name, own);
+        other == 0 && (is_in_declaration(own, name, lost.len() + asked) || is_odd())
     });
     by_meant
+}
+
+/// Whether a name is one of a series with numbers, and the one of a node that is nearly the same is not.
+fn is_of_series(workflow: &Workflow, name: &str, own: &str) -> bool {
+    let series = |name: &str| {
+        let mut shape = String::new();
+        for letter in name.chars() {
+            match letter.is_ascii_digit() {
+                true if shape.ends_with('#') => {}
+                true => shape.push('#'),
+                false => shape.push(letter),
+            }
+        }
+        shape
+    };
+    let wanted = series(name);
+    let is_another = |node: &&Node| &*node.name.text != own && series(&node.name.text) == wanted;
+    wanted.contains('#') && series(own) != wanted && workflow.nodes.iter().any(|n| is_another(&n))
 }
 
 /// How often expressions ask for a node by this name.

@@ -80,6 +80,7 @@ const STEPS: &[Step] = &[
     misnamed_in_properties,
     told_in_properties,
     misspelt_paths,
+    astray_by_properties,
     exchanged_ways,
     missed_by_the_schema,
     decisions_without_a_way,
@@ -388,6 +389,16 @@ fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
             && WAYS.iter().any(|way| finding.message.ends_with(&format!("needs `{way}`")));
         !(follows && around.around(finding.span).is_some())
     });
+}
+
+/// What properties name by a path with a slip is not where they say, and nor is what lies beside it.
+fn astray_by_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let misspelt = |finding: &Diagnostic| {
+        is(finding, "misspelt-path") && finding.file.is_some() && (here.is_on)(finding)
+    };
+    if found.iter().any(misspelt) {
+        found.retain(|finding| !is(finding, "workflow-not-found") || finding.file.is_some());
+    }
 }
 
 /// Who has misspelt the property has not forgotten it.

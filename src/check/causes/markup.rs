@@ -125,9 +125,9 @@ fn of_wrong_ends(
     open.sort_unstable_by_key(|span| span.start);
     for span in open {
         let from = span.end as usize;
-        let Some(at) = text.get(from..).and_then(|rest| rest.find("</")).map(|at| from + at) else {
-            continue;
-        };
+        // Behind an element inside it, an end tag may well be the one of that element.
+        let next = text.get(from..).and_then(|rest| rest.find('<')).map(|at| from + at);
+        let Some(at) = next.filter(|at| text[*at..].starts_with("</")) else { continue };
         let Some(length) = text[at..].find('>') else { continue };
         let end_tag = &text[at..=at + length];
         let later = slips.iter().map(|(end, _)| *end).filter(|end| end.start as usize > at);

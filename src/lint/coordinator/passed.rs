@@ -196,7 +196,7 @@ impl<'p> Passing<'p> {
             }
             let Ok(near) = self.near(name, given) else { continue };
             let slip = near.and_then(|near| self.named.get(near).copied());
-            let slip = slip.or_else(|| self.only_unread().filter(|_| is_alone));
+            let slip = slip.or_else(|| self.only_unread(name).filter(|_| is_alone));
             let by_nobody = self.starters.iter().all(|(_, given)| !given.contains(name));
             let found = self.lack(wanted, near, slip);
             // A slip in the properties is shown there.
@@ -267,12 +267,17 @@ impl<'p> Passing<'p> {
         Ok(Some(near))
     }
 
-    /// The one property that is passed and that nobody reads: it is the one that nobody gives, under another name.
-    fn only_unread(&self) -> Option<&'p Scalar> {
+    /// The one property that is passed and that nobody reads, and whose name says something alike: it is the one that nobody
+    /// gives, under another name.
+    fn only_unread(&self, wanted: &str) -> Option<&'p Scalar> {
         let is_unread = |name: &&str| !self.is_asked(name) && !name.contains('.');
         let mut unread = self.named.iter().filter(|(name, _)| is_unread(name));
-        let (_, only) = unread.next()?;
-        (unread.next().is_none() && !self.reads_computed()).then_some(*only)
+        let (name, only) = unread.next()?;
+        let (one, other) = (wanted.to_ascii_lowercase(), name.to_ascii_lowercase());
+        let is_alike = one.contains(&other)
+            || other.contains(&one)
+            || within(&one, &other, one.len().max(other.len()) / 2).is_some();
+        (is_alike && unread.next().is_none() && !self.reads_computed()).then_some(*only)
     }
 
     /// The finding that a name is lacking, at the property that was to give it or at the application path.

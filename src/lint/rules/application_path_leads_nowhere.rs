@@ -1,9 +1,11 @@
 //! Application paths of properties that end at nothing.
 
+use super::malformed_resource_manager::names_manager;
 use crate::callers::{is_slip_of_folder, resolved};
 use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
+use crate::lint::paths::is_port;
 use crate::lint::{Facts, Rule};
 use crate::source::Source;
 use crate::syntax::properties::{self, Entry};
@@ -53,10 +55,30 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // Whoever names several is told of that.
         let [(index, entry)] = kinds[..] else { continue };
         let value = entry.value.trim().trim_end_matches('/');
+        if is_address(value) {
+            let message =
+                format!("the value of `{}` is the address of a host, not a path", entry.name);
+            let mut found = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
+            // What has the path in its place is wrong for the same reason.
+            let other = entries.iter().find(|other| {
+                names_manager(&other.name)
+                    && other.value.trim().trim_start_matches("${").contains('/')
+            });
+            if let Some(other) = other {
+                found = found.note_in(source.path.clone(), other.value_span, "the path is here");
+                found.explains = Some(other.value_span);
+            }
+            out.push(found.in_file(source.path.clone()));
+            continue;
+        }
         let (folder, last) = value.rsplit_once('/').unwrap_or(("", value));
         let own_name = files::name_of(own);
         // A name of a definition with a slip in its ending, or the name of this folder with a slip in it.
-        let slip = |known: &str| is_slip_of_folder(last, known);
+        // With other capitals it may well be called so where it is deployed.
+        let is_slip = |name: &str, known: &str| {
+            is_slip_of_folder(name, known) && !name.eq_ignore_ascii_case(known)
+        };
+        let slip = |known: &str| is_slip(last, known);
         let file = NAMES.into_iter().find(|name| *name != last && slip(name));
         let named = of_words(index, last).filter(|other| {
             let says = files::name_of(&source.path).contains(KINDS[*other]);
@@ -78,7 +100,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         } else if last.ends_with(".xml")
             && !last.contains('$')
             && here(last) == Some(true)
-            && is_slip_of_folder(files::name_of(folder), own_name)
+            && is_slip(files::name_of(folder), own_name)
         {
             // The definition is beside these properties, in a folder of nearly that name.
             let named = files::name_of(folder);
@@ -119,6 +141,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, entry.value_span, message.0);
         out.push(finding.likely().help(message.1).in_file(source.path.clone()));
     }
+}
+
+/// Whether a value is the address of a host: `rm.example.com:8032`.
+fn is_address(value: &str) -> bool {
+    let parts = value.rsplit_once(':').filter(|_| !value.contains(['/', '$', '@', '#', '{', '<']));
+    parts.is_some_and(|(host, port)| !host.is_empty() && !port.is_empty() && is_port(port))
 }
 
 /// The one kind of definition beside these properties, where they name a folder for one of another kind of which there is

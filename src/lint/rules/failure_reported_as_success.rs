@@ -1,5 +1,6 @@
 //! Failures that end in success.
 
+use super::kill_after_success::is_to_fail;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::ir::workflow::{Shape, Way};
 use crate::lint::{Facts, Rule};
@@ -30,6 +31,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if flow.exit(id, Way::Ok).is_some_and(|(_, ok)| ok == Some(target)) {
             continue;
         }
+        if is_to_fail(flow, id) {
+            continue;
+        }
         // Whoever handles the failure may fail as well; what counts is where it ends if they do not.
         if to_kill[target.index()] || !to_end[target.index()] {
             continue;
@@ -55,6 +59,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, span, message)
             .help("end the way from here in a `kill` node");
         let finding = if quiet { finding.at_most(Level::Info) } else { finding };
+        // Where a node handles the failures of several, that node is the one to mend.
+        let handler = flow.workflow.node(target);
+        let finding = match handler.shape {
+            Shape::Action => finding.about(handler.name.text.to_string()),
+            _ => finding,
+        };
         out.push(match only_kill {
             // Which node was meant is a guess.
             Some((_, kill)) if flow.workflow.node(target).shape == Shape::End => {

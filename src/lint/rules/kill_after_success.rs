@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::lint::{Facts, Rule};
+use crate::passes::flow::Flow;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -17,6 +18,21 @@ pub(super) static RULE: Rule = Rule {
     },
     check,
 };
+
+/// Words in the names of actions that are tests of a failure.
+const TO_FAIL: [&str; 6] = ["nonexist", "notexist", "negative", "invalid", "badfile", "mustfail"];
+
+/// Whether an action is run in order to see it fail: its name says so, and success leads to a `kill` node.
+pub(super) fn is_to_fail(flow: Flow<'_>, action: NodeId) -> bool {
+    let name = flow.workflow.node(action).name.text.to_ascii_lowercase();
+    let leads_to_kill = |way| {
+        let target = flow.exit(action, way).and_then(|(_, target)| target);
+        target.is_some_and(|target| flow.workflow.node(target).shape == Shape::Kill)
+    };
+    TO_FAIL.iter().any(|word| name.contains(word))
+        && leads_to_kill(Way::Ok)
+        && !leads_to_kill(Way::Error)
+}
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(flow) = facts.flow() else { return };
@@ -46,6 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             && !ends[next.index()]
             && ends[error.index()]
             && exchanged(id)
+            && !is_to_fail(flow, id)
         {
             let message =
                 format!("`{}` succeeds, and the job is killed in the end", node.name.text);
@@ -61,6 +78,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for (id, node) in flow.workflow.nodes() {
+        if is_to_fail(flow, id) {
+            continue;
+        }
         let certain = certain[id.index()] || without_failure[id.index()] && exchanged(id);
         let Some((ok, Some(next))) = flow.exit(id, Way::Ok).filter(|_| certain) else { continue };
         if flow.workflow.node(next).shape == Shape::Kill {

@@ -177,6 +177,12 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     if of_java && let Some(why) = memory_option(value) {
         return Some(why);
     }
+    if ["spark.driver.memory", "spark.executor.memory"].contains(&name) && !is_size(value) {
+        return Some(NO_SIZE);
+    }
+    if name.contains('.') && has_letter_for_digit(value) {
+        return Some("not a number: a letter stands in the place of a digit");
+    }
     let number = NUMBERS.iter().any(|end| name.ends_with(end));
     // Sizes may have a unit behind them.
     let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
@@ -184,6 +190,25 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     let tail = value.trim_start_matches('-');
     let has_unit = !tail.is_empty() && !tail.bytes().all(|byte| byte.is_ascii_digit());
     (number && (!is_number || whole && has_unit)).then_some("not a number")
+}
+
+pub(super) const NO_SIZE: &str = "no size: it is a number with `m` or `g` behind it";
+
+/// Whether Spark reads a value as a size of memory. What a build fills in is not known.
+pub(super) fn is_size(value: &str) -> bool {
+    let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = value[digits..].to_ascii_lowercase();
+    let units = ["", "b", "k", "kb", "m", "mb", "g", "gb", "t", "tb", "p", "pb"];
+    value.contains(['$', '@', '#', '%', '{', '<']) || digits > 0 && units.contains(&unit.as_str())
+}
+
+/// Whether a value is a number but for a letter that looks like a digit: `2O0`.
+fn has_letter_for_digit(value: &str) -> bool {
+    let letters = value.bytes().filter(|byte| !byte.is_ascii_digit());
+    let looks = letters.clone().all(|letter| matches!(letter, b'O' | b'o' | b'l' | b'I'));
+    // `10l` is a long number of other languages.
+    let ends = value.ends_with('l');
+    looks && letters.count() == 1 && value.len() > 2 && !ends
 }
 
 /// Why Java does not start with these options.

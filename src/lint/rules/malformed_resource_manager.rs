@@ -38,7 +38,7 @@ fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagno
             }
             // What other properties make of it.
             let values = || entries.iter().map(|e| (e.name.clone(), e.value.clone())).collect();
-            let whole = match value.starts_with("${") && value.ends_with('}') {
+            let whole = match value.starts_with("${") {
                 true => resolved(value, &values()),
                 false => value.to_owned(),
             };

@@ -116,7 +116,9 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
             let is_node =
                 || name == "namenode" || name_nodes.contains(&format!("${{{}}}", entry.name));
-            if let Some((range, right)) = problem(raw.trim_end()).filter(|_| !is_node()) {
+            let is_blank = |slip: &Slip| matches!(slip, Slip::Blank);
+            let slip = problem(raw.trim_end()).filter(|(_, slip)| is_blank(slip) || !is_node());
+            if let Some((range, right)) = slip {
                 out.push(finding(place(range), raw, right).in_file(source.path.clone()));
             }
         }

@@ -87,9 +87,9 @@ impl Named<'_> {
         self.presence == Presence::Absent
     }
 
-    /// Whether it is named with its whole path, through properties.
+    /// Whether it is named with its whole path, or through properties.
     fn is_open(&self) -> bool {
-        self.text.text.contains("${")
+        self.text.text.contains("${") || self.text.text.starts_with('/')
     }
 }
 
@@ -275,7 +275,11 @@ impl<'f, 'a> Application<'f, 'a> {
         let script = is_script(wanted);
         // What is named with a whole path may be brought there from anywhere; a slip is one all the same.
         if file.is_open() {
-            return meant.near.is_some() || script && (same_folder || self.lost_of_submitted);
+            // Of two names that share little but the ending, the one is not the other.
+            let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+            let is_near = |near: &str| within(&stem(near), &stem(wanted), 2).is_some();
+            return meant.near.is_some_and(is_near)
+                || script && (same_folder || self.lost_of_submitted);
         }
         let wanted_here = match is_built(wanted) {
             true => wanted.ends_with(".jar") && self.has_jars,
@@ -439,7 +443,7 @@ fn naming_files<'a>(facts: &Facts<'a>) -> impl Iterator<Item = Element<'a>> {
     facts.workflow().map(|_| facts.named(&names)).into_iter().flatten()
 }
 
-/// Adds the files of this application that are named with their whole path, through properties: where an application
+/// Adds the files of this application that are named with their whole path, or through properties: where an application
 /// lies, whoever starts it says.
 fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     const KEYS: [&str; 3] = [
@@ -454,7 +458,8 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     }
     for element in naming_files(facts) {
         let text = element.text().trimmed();
-        if !text.text.starts_with("${") || text.text.contains(',') || budget::spent_often() {
+        let is_whole = text.text.starts_with("${") || text.text.starts_with('/');
+        if !is_whole || text.text.contains(',') || budget::spent_often() {
             continue;
         }
         let mut found: Option<String> = None;

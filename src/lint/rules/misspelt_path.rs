@@ -62,7 +62,25 @@ struct Part<'t> {
     span: Span,
 }
 
+/// What definitions are called in their folders.
+const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+
+/// Definitions that are started by nearly the name that they have everywhere.
+fn definitions(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for element in facts.named(&["app-path"]) {
+        let text = element.text().trimmed();
+        let Some((_, name)) = text.text.rsplit_once('/') else { continue };
+        let near = DEFINITIONS.into_iter().find(|known| is_mistyped(name, known));
+        let Some(near) = near.filter(|_| !is_in_tree(facts, name)) else { continue };
+        let span = text.source(text.text.len() - name.len()..text.text.len());
+        let message = format!("`{name}` looks like a misspelling of `{near}`");
+        let found = Diagnostic::new(&RULE.kind, span, message);
+        out.push(found.likely().help(format!("did you mean `{near}`?")));
+    }
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    definitions(facts, out);
     done_flags(facts, out);
     hosts(facts, out);
     links(facts, out);

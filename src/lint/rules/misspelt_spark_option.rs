@@ -161,6 +161,10 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
             let span = written.text.source(range);
             out.push(malformed_property_value::finding(span, name, why));
         }
+        if let Some((start, option, why)) = of_size(option, written.raw()) {
+            let range = written.start + start..written.start + word.len();
+            out.push(malformed_property_value::finding(written.text.source(range), option, why));
+        }
         let name = word.split('=').next().unwrap_or_default();
         let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
         let had_value = std::mem::replace(&mut has_value, is_value);
@@ -175,7 +179,10 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
                 let is_plain = !written.raw().contains(['$', '{', '@', '#', '%']);
                 return Some(written).filter(|_| had_value && is_plain);
             }
-            if !name.starts_with("--") || name.contains('_') {
+            // With other signs between its words, it is one of these or the option of another program.
+            let dashed = name.replace('_', "-");
+            let of_others = dashed != name && !VALUED.contains(&dashed.as_str());
+            if !name.starts_with("--") || of_others {
                 continue;
             }
         }
@@ -192,6 +199,30 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
         );
     }
     None
+}
+
+/// Options whose value is a size, and those whose value is a number.
+const SIZES: [&str; 2] = ["--driver-memory", "--executor-memory"];
+const COUNTS: [&str; 4] =
+    ["--driver-cores", "--executor-cores", "--num-executors", "--total-executor-cores"];
+
+/// Where in a word a value begins that its option cannot have: the option is the word before, or in front of a `=`.
+fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'static str)> {
+    let (option, value) = match word.split_once('=') {
+        Some((option, value)) if option.starts_with('-') => (option, value),
+        _ => (before, word),
+    };
+    // What a build fills in is not known, and what is no value at all is another option.
+    if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) || value.starts_with('-')
+    {
+        return None;
+    }
+    let start = word.len() - value.len();
+    if SIZES.contains(&option) && !malformed_property_value::is_size(value) {
+        return Some((start, option, malformed_property_value::NO_SIZE));
+    }
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    (COUNTS.contains(&option) && !is_number).then_some((start, option, "not a number"))
 }
 
 /// What is wrong with a setting of Spark among the options: how much of the word, and why.

@@ -1,5 +1,6 @@
 //! Parameters of scripts without a value.
 
+use crate::callers;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Rule};
@@ -17,6 +18,13 @@ pub(super) static RULE: Rule = Rule {
     },
     check,
 };
+
+/// The text with the values of all properties that it names, if each of them is known.
+fn resolved(text: &str, facts: &Facts<'_>) -> Option<String> {
+    let given = facts.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let whole = callers::resolved(text, &given.collect());
+    (!whole.contains("${")).then_some(whole)
+}
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
@@ -42,8 +50,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let lost = head.len() > 1
                 && head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && text.text.trim_start()[head.len()..].starts_with(&format!("${{{head}}}"));
-            let named =
-                lost || head.contains([' ', ':']) || capital || other || !is_open(&text.text);
+            // What is known to be all of it has none, either.
+            let whole = || match resolved(&text.text, facts) {
+                Some(whole) => !head.is_empty() && !whole.contains('='),
+                None => false,
+            };
+            let named = lost
+                || whole()
+                || head.contains([' ', ':'])
+                || capital
+                || other
+                || !is_open(&text.text);
             if text.text.is_empty() || text.text.contains('=') || !named {
                 continue;
             }

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "shell-script-not-shipped",
         group: Group::Actions,
-        summary: "a script is run that no `file` brings to the machine",
+        summary: "a script is run, or a file of options read, that no `file` brings to the machine",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -198,6 +198,29 @@ fn interpreted(
     });
 }
 
+/// Options of sqoop that are read from a file on the machine, where nothing brings that file.
+fn options_file(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
+    let words: Vec<Decoded<'_>> = action.texts(&["arg"]).collect();
+    for pair in words.windows(2).filter(|pair| pair[0].text == "--options-file") {
+        let file = &pair[1];
+        let plain = !is_open(&file.text) && !file.text.contains('/') && !file.text.is_empty();
+        let links = links(action);
+        let may_be = |link: &String| *link == file.text || is_open(link);
+        let lib = facts.beside(&format!("lib/{}", file.text));
+        let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
+        if !plain || in_lib || links.iter().any(may_be) || action.each("archive").next().is_some() {
+            continue;
+        }
+        let message = format!("no `file` brings `{}` to the machine where it is read", file.text);
+        let found = Diagnostic::new(&RULE.kind, file.span(), message).likely();
+        let near = links.iter().find(|link| within(link, &file.text, 2).is_some());
+        out.push(found.help(match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("add `<file>{}</file>`", file.text),
+        }));
+    }
+}
+
 /// The one file that is brought under nearly the name of a script, and that name.
 fn misspelt_file(action: &Action<'_>, script: &str) -> Option<(Span, String)> {
     let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
@@ -220,6 +243,9 @@ fn is_kept(facts: &Facts<'_>, name: &str) -> bool {
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
+        options_file(facts, action, out);
+    }
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         let Some(text) = action.text("exec") else { continue };
         // What one property holds is run as what is written out.

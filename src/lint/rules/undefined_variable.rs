@@ -484,7 +484,7 @@ fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let files = facts.property_files().iter().chain(facts.near_files());
         files.flat_map(|(_, entries)| entries).map(|entry| entry.name.as_str()).collect()
     });
-    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+    for place in facts.reads.iter().filter(|read| read.how != How::Dotted) {
         let name = place.name.as_str();
         let near = facts.submission.near.read.get(name).copied().unwrap_or_default();
         let is_known = || has_default(facts, name) || is_given(facts, name) || given.contains(name);

@@ -291,8 +291,14 @@ impl Examination<'_, '_> {
                 }
                 Target::Unknown => {
                     let message = format!("no function is named `{name}`");
-                    let mut finding =
-                        Diagnostic::new(&UNKNOWN_FUNCTION, place, message).about(name.as_str());
+                    // A library that nobody has is one slip, however many of its functions are called.
+                    let library = name.split_inclusive(':').next().unwrap_or_default();
+                    let is_known = |library: &str| {
+                        functions::table().iter().any(|known| known.name.starts_with(library))
+                    };
+                    let lost = library.len() < name.len() && !is_known(library);
+                    let mut finding = Diagnostic::new(&UNKNOWN_FUNCTION, place, message)
+                        .about(if lost { library } else { name.as_str() });
                     let known = functions::table()
                         .iter()
                         .filter(|function| function.phases().has(self.place.phase))
