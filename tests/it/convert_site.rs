@@ -78,6 +78,10 @@ fn connections_variables_and_pools_are_forms_that_airflow_imports() {
         ] {
             ask(&[kind, "import", &shown(&out.join("settings").join(file))]);
             let listed = ask(&[kind, "list", "-o", "json"]);
+            assert!(
+                kind != "variables"
+                    || ask(&["variables", "get", "daily__dbPassword"]).contains("FILL IN")
+            );
             for name in needs[kind].as_array().expect("a list") {
                 assert!(listed.contains(&name.to_string()), "{name} in {listed}");
             }
@@ -95,7 +99,8 @@ fn a_form_that_was_filled_in_is_kept_and_shown_to_nobody() {
     for form in forms {
         let text = std::fs::read_to_string(out.join(form)).expect("a form");
         let text = text.replace("variable_value:", "variable_value: hush-2");
-        let text = text.replace("\"\"", "\"hush-2\"");
+        let text =
+            text.replace("FILL IN: the secret, which is in none of the converted files", "hush-2");
         std::fs::write(out.join(form), text).expect("writable");
     }
     for extra in [&[][..], &["--check"], &["--diff"]] {
@@ -112,6 +117,32 @@ fn a_form_that_was_filled_in_is_kept_and_shown_to_nobody() {
         assert!(said.contains(&told), "{said}");
         let text = std::fs::read_to_string(out.join(form)).expect("a form");
         assert!(text.contains("hush-2"), "{text}");
+    }
+}
+
+/// `livy` is a connection, and the type of one.
+#[test]
+fn a_name_that_is_also_a_word_of_the_form_is_missed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (apps, out) = (estate(folder.path()), folder.path().join("out"));
+    let settings = |name: &str| {
+        format!("[migration]\nspark = \"livy\"\nconnections = {{ livy = \"{name}\" }}\n")
+    };
+    written(folder.path(), "apps/daily/ankus.toml", &settings("gate"));
+    assert_eq!(convert(&[&apps, "-o", &shown(&out), "--allow", "*"]).0, 0);
+    let forms = ["airflow_settings.yaml", "settings/connections.yaml"];
+    for form in forms {
+        let text = std::fs::read_to_string(out.join(form)).expect("a form");
+        std::fs::write(out.join(form), text + "# filled in\n").expect("writable");
+    }
+    assert_eq!(convert(&[&apps, "-o", &shown(&out), "--allow", "*"]).0, 0);
+    for name in ["livy", "port", "conn_id"] {
+        written(folder.path(), "apps/daily/ankus.toml", &settings(name));
+        let (code, _, said) = convert(&[&apps, "-o", &shown(&out), "--allow", "*"]);
+        for form in forms {
+            let told = format!("{form}: it was edited, and lacks {name}");
+            assert!(code == 1 && said.contains(&told), "{said}");
+        }
     }
 }
 

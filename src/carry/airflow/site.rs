@@ -1,7 +1,7 @@
 //! What a site has to set up before DAGs run: connections, variables and pools, as files that it fills in and imports.
 //!
 //! In: what each DAG needs. Out: `airflow_settings.yaml`, as the CLI of Astronomer reads it, and in `settings/` the same for the
-//! commands of Airflow. No secret is in them: where one belongs, there is nothing, and a sentence.
+//! commands of Airflow. No secret is in them: where one belongs, there is nothing, or a sentence that says so.
 
 use crate::carry::yaml::text;
 use crate::carry::{Conversion, Output};
@@ -33,6 +33,8 @@ const TYPES: [(&str, &str, &str); 8] = [
 
 /// What has to be filled in of a variable.
 const VARIABLE: &str = "a secret: no value of it is in the converted files";
+/// What a variable is until it is filled in: a name of it has to be in the file, and an empty text would be taken for a secret.
+const TO_FILL_IN: &str = "FILL IN: the secret, which is in none of the converted files";
 /// What has to be filled in of a pool.
 const POOL: &str = "as many slots as actions may run at once; 128 is what the default pool has";
 /// The slots of a pool of which no more is known.
@@ -50,11 +52,26 @@ pub struct Form {
 impl Form {
     /// Names that a file which was filled in does not have.
     pub fn lacking<'f>(&'f self, filled_in: &str) -> Vec<&'f str> {
-        let words: BTreeSet<&str> =
-            filled_in.split(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).collect();
-        let is_there = |name: &str| words.contains(name) || filled_in.contains(&scalar(name));
+        let known: Option<Map<String, Value>> = serde_json::from_str(filled_in).ok();
+        let is_there = |name: &str| match &known {
+            Some(known) => known.contains_key(name),
+            None => filled_in.lines().any(|line| names(line, name)),
+        };
         self.names.iter().map(String::as_str).filter(|name| !is_there(name)).collect()
     }
+}
+
+/// Whether a line of YAML has an entry of this name: `conn_id: NAME`, or `NAME:` where a line begins.
+fn names(line: &str, name: &str) -> bool {
+    let spelled = [name.to_owned(), scalar(name), format!("\"{name}\""), format!("'{name}'")];
+    let is_it = |text: &str| spelled.iter().any(|spelled| spelled == text.trim());
+    let entry = line.trim_start_matches([' ', '-', '{']);
+    let own = ["conn_id", "pool_name", "variable_name"].into_iter().find_map(|key| {
+        let value = entry.strip_prefix(key)?.trim_start().strip_prefix(':')?;
+        Some(value.split([',', '}']).next().unwrap_or(value).split(" #").next().unwrap_or(value))
+    });
+    own.is_some_and(is_it)
+        || line.split_once(':').is_some_and(|(key, _)| key == key.trim() && is_it(key))
 }
 
 impl Needs {
@@ -95,7 +112,7 @@ pub fn forms(conversions: &[Conversion]) -> Vec<Form> {
     let [connections, variables, pools] = needs.kinds().map(|(_, names)| names);
     let all = [&connections[..], &variables, &pools].concat();
     let secrets: Map<String, Value> =
-        variables.iter().map(|name| ((*name).to_owned(), json!(""))).collect();
+        variables.iter().map(|name| ((*name).to_owned(), json!(TO_FILL_IN))).collect();
     let slots: Map<String, Value> = pools
         .iter()
         .map(|name| ((*name).to_owned(), json!({"slots": SLOTS, "description": POOL})))
