@@ -689,6 +689,9 @@ fn name_of(loaded: &Loaded, name: fn(&Analysis) -> Option<String>) -> String {
     airflow::dag_id(own.unwrap_or_else(folder).trim())
 }
 
+/// What stands for the code of an error that has none.
+const NO_CODE: &str = "an error without a code";
+
 /// Which definition starts which.
 struct Gathering<'a> {
     project: &'a Project,
@@ -779,7 +782,12 @@ impl Gathering<'_> {
                     units.push(self.coordinator(Arc::new(own), tags, member)?);
                 }
             }
-            conversions.push(bundle(&loaded.found.shown, &name, &analysis, &known));
+            let refused = submitted.outcome.as_ref().err();
+            let known = match refused {
+                Some(refused) => Err(refused.code.unwrap_or(NO_CODE)),
+                None => Ok(&known[..]),
+            };
+            conversions.push(bundle(&loaded.found.shown, &name, &analysis, known));
         }
         Ok(units)
     }
@@ -805,7 +813,7 @@ impl Gathering<'_> {
             }
             Ok(definition) => Ok(definition),
             Err(refused) => {
-                let code = refused.code.unwrap_or("an error without a code");
+                let code = refused.code.unwrap_or(NO_CODE);
                 Err(Unscheduled::Refused(code.to_owned()))
             }
         };

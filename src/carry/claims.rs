@@ -6,7 +6,7 @@ use super::ledger::{Ledger, Outcome};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
-use crate::ir::workflow::{Details, Shape};
+use crate::ir::workflow::{Body, Details, Shape, Workflow};
 use crate::settings::secrets::{Secrets, glued_password};
 use crate::source::Span;
 use crate::syntax::xml::{Element, Tree};
@@ -327,6 +327,29 @@ pub(super) fn flow(
         if let Some(launcher) = &global.launcher {
             let reason = "there is no launcher job";
             ledger.whole(launcher.span, Outcome::Approximate, reason, "");
+        }
+    }
+    unused_cluster(ledger, workflow);
+}
+
+/// What actions share of a cluster, where each that reaches one has its own: it says nothing.
+pub(super) fn unused_cluster(ledger: &mut Ledger, workflow: &Workflow) {
+    let Some(global) = &workflow.global else { return };
+    let bodies = || workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
+    let reaches = |body: &&Body| {
+        use Details::{Email, Ssh, SubWorkflow};
+        !matches!(body.details, SubWorkflow { .. } | Email { .. } | Ssh { .. })
+    };
+    let has_no_job = |body: &&Body| matches!(body.details, Details::Fs { .. });
+    let takes_files = bodies().filter(reaches).any(|body| body.name_node.is_none());
+    let mut jobs = bodies().filter(reaches).filter(|body| !has_no_job(body));
+    let takes_jobs = jobs.any(|body| body.resource_manager.is_none());
+    for (scalar, is_taken) in
+        [(&global.name_node, takes_files), (&global.resource_manager, takes_jobs)]
+    {
+        if let Some(scalar) = scalar.as_ref().filter(|_| !is_taken) {
+            let reason = "no action takes it from here, so that nothing is made of it";
+            ledger.claim(scalar.span(), Outcome::Exact, reason, "");
         }
     }
 }

@@ -48,6 +48,10 @@ pub struct Entry {
 /// The reason of what is as good as its parts.
 pub const PARTS: &str = "see its parts";
 
+/// Elements that say something by what is in them alone.
+const CONTAINERS: [&str; 7] =
+    ["configuration", "controls", "credentials", "datasets", "global", "parameters", "prepare"];
+
 #[derive(Debug)]
 struct Place {
     span: Span,
@@ -83,13 +87,15 @@ impl Ledger {
             };
             let children: Vec<Element<'_>> = element.elements().collect();
             let has_text = !element.text().trimmed().text.is_empty();
+            let is_bare = children.is_empty() && !has_text && element.attributes().next().is_none();
+            let says_nothing = is_bare && CONTAINERS.contains(&element.name());
             ledger.places.push(Place {
                 span: element.span(),
                 construct: construct.clone(),
                 parent,
                 speaks: children.is_empty() || has_text,
                 is_settled: false,
-                claim: None,
+                claim: says_nothing.then(|| (Outcome::Exact, String::new(), String::new())),
             });
             for attribute in element.attributes() {
                 let declares = attribute.declares().is_some() || attribute.prefix().is_some();
@@ -126,7 +132,12 @@ impl Ledger {
         if *is_settled {
             return;
         }
-        if claim.as_ref().is_none_or(|(before, ..)| *before < outcome) {
+        // Of two that are equally bad, the one with a reason says more.
+        let says_more = |before: &str| before.is_empty() && !reason.is_empty();
+        let is_told = claim.as_ref().is_some_and(|(before, said, _)| {
+            *before > outcome || (*before == outcome && !says_more(said))
+        });
+        if !is_told {
             *claim = Some((outcome, reason.to_owned(), remedy.to_owned()));
         }
     }
@@ -210,6 +221,27 @@ fn name_of_root(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_container_says_nothing() {
+        let text = "<workflow-app><global/><prepare> </prepare><prepare x='1'/><capture-output/></workflow-app>";
+        let ledger = Ledger::new(&Tree::parse(text).0);
+        let entries = ledger.entries(&Source::new("w.xml", text));
+        let said: Vec<&str> = entries.iter().map(|entry| entry.outcome.name()).collect();
+        assert_eq!(said, ["none", "exact", "exact", "none", "none", "none"]);
+    }
+
+    #[test]
+    fn of_equal_claims_the_one_with_a_reason_counts() {
+        let text = "<a/>";
+        let mut ledger = Ledger::new(&Tree::parse(text).0);
+        let span = Span { start: 0, end: 4 };
+        for reason in ["", "why", "another"] {
+            ledger.claim(span, Outcome::Exact, reason, "");
+        }
+        let entries = ledger.entries(&Source::new("w.xml", text));
+        assert_eq!(entries[0].reason, "why");
+    }
 
     #[test]
     fn what_nobody_claims_is_lost() {

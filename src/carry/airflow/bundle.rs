@@ -16,8 +16,13 @@ pub enum Member {
     Missing,
 }
 
-/// What became of a bundle whose coordinators were converted, or could not be found (by place).
-pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[Member]) -> Conversion {
+/// What became of a bundle whose coordinators were converted, or could not be found (by place); or the code with which a server refuses it.
+pub fn bundle(
+    path: &str,
+    name: &str,
+    analysis: &Analysis,
+    found: Result<&[Member], &str>,
+) -> Conversion {
     let mut ledger = Ledger::new(analysis.tree());
     let bundle = analysis.bundle();
     for scalar in [&bundle.name].into_iter().flatten() {
@@ -32,7 +37,16 @@ pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[Member]) -> 
         ledger.claim(root.name_span(), Outcome::Approximate, reason, remedy);
         let members = root.elements().filter(|element| element.name() == "coordinator");
         for (at, member) in members.enumerate() {
-            match found.get(at) {
+            let found = match found {
+                Ok(found) => found.get(at),
+                Err(code) => {
+                    let reason = format!("a server refuses the bundle with {code}");
+                    let remedy = "mend it first: `ankus check` says what is wrong";
+                    ledger.whole(member.span(), Outcome::None, &reason, remedy);
+                    continue;
+                }
+            };
+            match found {
                 Some(Member::Converted) => ledger.whole(member.span(), Outcome::Exact, "", ""),
                 Some(Member::Disabled) => {
                     let reason = "it is not enabled, so that nothing is made of it";
