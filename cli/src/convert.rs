@@ -1,39 +1,38 @@
 //! `ankus convert`.
 
+mod carried;
 mod compare;
 mod data;
+mod graphs;
 mod joined;
 mod prove;
 mod told;
 mod turns;
+mod written;
 
 use super::check::count_of;
 use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
+use ankus::carry::airflow;
 use ankus::carry::airflow::bundle::{Member, bundle};
-use ankus::carry::airflow::site::Form;
-use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
 use ankus::carry::{
-    self, Conversion, Outcome, Output, Target, Unscheduled, argo, databricks, is_or_holds, prefect,
-    report, step_functions,
+    self, Conversion, Outcome, Target, Unscheduled, argo, databricks, is_or_holds, prefect, report,
 };
 use ankus::check::{self, FileKind};
-use ankus::edit;
 use ankus::ir::workflow::Details;
-use ankus::source::{SIZE_LIMIT, Span};
+use ankus::source::Span;
 use ankus::syntax::properties::{Origin, Submission};
 use ankus::syntax::xml::Element;
 use ankus_lang::coordinator::Definition;
-use ankus_lang::el::Dialect;
 use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_project::application::PATHS;
-use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, write};
+use ankus_project::{Found, Given, Loaded, Looks, Project, write};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use written::{Files, Mode};
 
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
@@ -102,9 +101,6 @@ fn report_file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Where the hashes of what was written are kept.
-const MANIFEST: &str = ".ankus-convert.json";
-
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     if arguments.output.is_none() && arguments.report.is_empty() && !arguments.prove {
         let failure = Failure::new("there is nowhere to write to");
@@ -129,24 +125,26 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             Failure::new("--prove is for a conversion to Airflow, Prefect or Step Functions");
         return Err(failure.help("there is no engine here that could play the others").into());
     }
-    let (conversions, units) =
-        convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
+    let carried = convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
+    let Carried { conversions, units, joined } = &carried;
     if conversions.is_empty() {
         return Err(Failure::new("there is no workflow, coordinator or bundle here").into());
     }
     let mut stale = 0;
     if let Some(folder) = &arguments.output {
         let mut outputs = arguments.to.helpers();
-        outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
-        let forms = airflow::site::forms(&conversions);
+        outputs.extend(carry::outputs(conversions));
+        let forms = airflow::site::forms(conversions);
         outputs.extend(forms.iter().map(|form| form.output.clone()));
-        stale = write_all(folder, (&outputs, &forms), &arguments, shell)?;
+        let replaced = joined::replaced(units, joined);
+        let files = Files { outputs: &outputs, forms: &forms, replaced: &replaced };
+        stale = written::write_all(folder, &files, mode(&arguments), shell)?;
     }
     let proof = match &arguments.python {
         Some(python) if arguments.prove => {
             let most = arguments.scenarios;
             let engine = (arguments.to, python.as_path());
-            Some(prove::prove(&project, &units, &conversions, &given, engine, most)?)
+            Some(prove::prove(&project, &carried, &given, engine, most)?)
         }
         _ => None,
     };
@@ -158,22 +156,32 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     for path in &arguments.report {
         let target = arguments.to.name();
         let text = match path.extension().and_then(|end| end.to_str()) {
-            Some("html") => report::html(target, &conversions, replays.as_ref()),
-            Some("md") => report::markdown(target, &conversions, replays.as_ref()),
-            _ => report::json(target, &conversions, replays.as_ref()),
+            Some("html") => report::html(target, conversions, replays.as_ref()),
+            Some("md") => report::markdown(target, conversions, replays.as_ref()),
+            _ => report::json(target, conversions, replays.as_ref()),
         };
         write::file(path, text.as_bytes())?;
     }
     if let Some(cut_over) = arguments.cut_over {
-        tell_cut_over(&units, cut_over, shell)?;
+        tell_cut_over(units, cut_over, shell)?;
     }
-    let lost = tell(&conversions, &arguments.allow, shell)?;
+    joined::tell(units, joined, arguments.to, shell);
+    let lost = tell(conversions, &arguments.allow, shell)?;
     let wrong = proof.map_or(Ok(0), |proof| tell_proof(&proof, shell))?;
     shell.flush()?;
     if !search.failures.is_empty() {
         return Err(Failure::new(search.failures.join("\n")).into());
     }
     Ok(Exit::fault_if(lost > 0 || stale > 0 || wrong > 0))
+}
+
+/// What becomes of files that differ.
+fn mode(arguments: &Arguments) -> Mode {
+    match (arguments.diff, arguments.check) {
+        (true, _) => Mode::Diff,
+        (_, true) => Mode::Check,
+        _ => Mode::Write,
+    }
 }
 
 /// How the coordinators are ended where Airflow begins. The end is no nominal time itself, and actions before it that still wait go on.
@@ -303,105 +311,6 @@ fn lost_words(group: &report::Group<'_>) -> String {
     format!("{names} {are} lost{parts}{also}")
 }
 
-/// Stable over time and machines, and no more than a sign that a file was edited.
-fn hash(text: &[u8]) -> String {
-    let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, fold))
-}
-
-/// Writes what is new; how many files are not up to date afterwards.
-fn write_all(
-    folder: &Path,
-    (outputs, forms): (&[Output], &[Form]),
-    arguments: &Arguments,
-    shell: &mut Shell,
-) -> miette::Result<usize> {
-    let manifest = folder.join(MANIFEST);
-    let tree = match Tree::below(folder) {
-        Ok(tree) => Some(tree),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(ankus_project::unreadable(folder, error)),
-    };
-    let read = |path: &Path| match tree.as_ref().map(|tree| tree.read(path, SIZE_LIMIT)) {
-        None => Ok(None),
-        Some(Ok(bytes)) => Ok(Some(bytes)),
-        Some(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Some(Err(error)) => Err(ankus_project::unreadable(path, error)),
-    };
-    let before: BTreeMap<String, String> = match read(&manifest)? {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-            let failure = Failure::new(format!("`{}` is damaged: {error}", manifest.display()));
-            failure.help("delete it; files that differ then count as edited")
-        })?,
-        None => BTreeMap::new(),
-    };
-    let mut after = before.clone();
-    let (mut written, mut same, mut edited) = (0, 0, 0);
-    for output in outputs {
-        let path = folder.join(&output.path);
-        let now = read(&path)?;
-        if now.as_deref() == Some(output.text.as_bytes()) {
-            same += 1;
-            after.insert(output.path.clone(), hash(output.text.as_bytes()));
-            continue;
-        }
-        let is_ours = match &now {
-            Some(bytes) => before.get(&output.path) == Some(&hash(bytes)),
-            None => true,
-        };
-        let old = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        // A form that was filled in holds secrets, and is shown to nobody.
-        let form = forms.iter().find(|form| form.output.path == output.path);
-        if let Some(form) = form.filter(|_| !is_ours) {
-            let is_stale = lacks(form, old.as_deref().unwrap_or_default(), &path, shell);
-            edited += usize::from(is_stale);
-            same += usize::from(!is_stale);
-            continue;
-        }
-        if arguments.diff || (!is_ours && !arguments.check) {
-            let old = old.unwrap_or_default();
-            shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
-        }
-        if !is_ours {
-            edited += 1;
-            shell.say(format!("{}: it was edited, and is left alone", path.display()));
-            continue;
-        }
-        written += 1;
-        if arguments.check || arguments.diff {
-            continue;
-        }
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                Failure::new(format!("cannot make `{}`", folder.display())).because(error)
-            })?;
-        }
-        write::file(&path, output.text.as_bytes())?;
-        after.insert(output.path.clone(), hash(output.text.as_bytes()));
-    }
-    if arguments.check || arguments.diff {
-        let words = count_of(written, "file");
-        shell.say(format!("{words} would be written, {same} up to date, {edited} edited"));
-        return Ok(written + edited);
-    }
-    if after != before {
-        let text = serde_json::to_string_pretty(&after)
-            .map_err(|error| Failure::new(error.to_string()))?;
-        write::file(&manifest, format!("{text}\n").as_bytes())?;
-    }
-    shell.say(format!("{} written, {same} up to date, {edited} edited", count_of(written, "file")));
-    Ok(edited)
-}
-
-/// Whether a form that was filled in lacks something, and says what.
-fn lacks(form: &Form, filled_in: &str, path: &Path, shell: &mut Shell) -> bool {
-    let names = form.lacking(filled_in).join(", ");
-    if !names.is_empty() {
-        shell.say(format!("{}: it was edited, and lacks {names}", path.display()));
-    }
-    !names.is_empty()
-}
-
 /// A definition that becomes a DAG.
 struct Unit {
     /// The workflow.
@@ -424,6 +333,14 @@ impl Unit {
     }
 }
 
+/// What was converted.
+struct Carried {
+    conversions: Vec<Conversion>,
+    units: Vec<Unit>,
+    /// What each unit has in common with others.
+    joined: Vec<Joined>,
+}
+
 /// Everything below some paths, carried over.
 fn convert(
     project: &Project,
@@ -431,7 +348,7 @@ fn convert(
     given: &Given,
     target: Target,
     cut_over: Option<Instant>,
-) -> miette::Result<(Vec<Conversion>, Vec<Unit>)> {
+) -> miette::Result<Carried> {
     let mut loaded: BTreeMap<PathBuf, Arc<Loaded>> = BTreeMap::new();
     for one in found {
         if matches!(one.kind, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle) {
@@ -484,14 +401,9 @@ fn convert(
         }
     }
     let joined = joined::of(&units, target, &by_path);
-    conversions.extend(
-        units
-            .iter()
-            .zip(&joined)
-            .map(|(unit, joined)| carried(unit, target, &by_path, (cut_over, joined))),
-    );
+    conversions.extend(carried::all(&units, &joined, (target, cut_over), &by_path));
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
-    Ok((conversions, units))
+    Ok(Carried { conversions, units, joined })
 }
 
 /// Names of the workflows that one starts, by the places that name their applications: what callers know of it, and otherwise what
@@ -587,64 +499,6 @@ fn beside(own: &str, asked: &str, file: &Path) -> Option<PathBuf> {
     }
     let rest = asked.strip_prefix(above)?.trim_matches('/');
     Some(folder.parent()?.join(rest))
-}
-
-fn carried(
-    unit: &Unit,
-    target: Target,
-    by_path: &BTreeMap<PathBuf, String>,
-    (cut_over, joined): (Option<Instant>, &Joined),
-) -> Conversion {
-    let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
-    let workflow = unit.workflow.as_ref().map(analysis);
-    let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
-    let first = unit.coordinator.as_ref().map(|(loaded, _)| loaded).or(unit.workflow.as_ref());
-    let settings = first.map(|loaded| Arc::clone(&loaded.settings.settings)).unwrap_or_default();
-    let secrets = settings.secrets.with_references(&unit.properties);
-    let started = started(unit, workflow.as_ref(), by_path);
-    let path = unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown);
-    let coordinated = unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
-        |((loaded, definition), analysis)| Coordinated {
-            path: &loaded.found.shown,
-            analysis,
-            definition: definition.as_ref(),
-            missing: &unit.missing,
-        },
-    );
-    let dialect = Dialect::of_target(settings.target.name());
-    let given = carry::Given {
-        path,
-        analysis: workflow.as_ref(),
-        coordinator: coordinated,
-        name: &unit.name,
-        properties: &unit.properties,
-        secrets: &secrets,
-        migration: &settings.migration,
-        dialect,
-        started: &started,
-    };
-    let version = match target {
-        Target::Airflow(version) => version,
-        Target::StepFunctions => return step_functions::convert(given),
-        Target::Argo => return argo::convert(given),
-        Target::Prefect => return prefect::convert(given),
-        Target::Databricks => return databricks::convert(given),
-    };
-    airflow::convert(airflow::Given {
-        version,
-        path,
-        analysis: workflow.as_ref(),
-        coordinator: coordinated,
-        name: &unit.name,
-        tags: &unit.tags,
-        properties: &unit.properties,
-        secrets: &secrets,
-        dialect,
-        started: &started,
-        migration: &settings.migration,
-        cut_over,
-        joined,
-    })
 }
 
 /// A path by which a file is known: there is one of each file, however it was named.

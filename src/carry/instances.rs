@@ -111,6 +111,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         tasks: &BTreeMap::new(),
         transitions: &BTreeMap::new(),
         is_forked: false,
+        group: None,
         place: Place::Moment,
     };
     // Functions of a day have one argument, so that commas stand between those of the instance alone.

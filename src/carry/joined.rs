@@ -1,16 +1,41 @@
 //! Coordinators that read what another one writes for the same nominal time.
 //!
-//! In: the coordinators that are converted together. Out: for each, the inputs that a run of another one stands for, and the
-//! actions that only mark an output as done. A site asks for what becomes of them.
+//! In: the coordinators that are converted together. Out: for each, the inputs that a run of another one stands for, the
+//! graph that it shares with others, and the actions that only mark an output as done. A site asks for what becomes of them.
 
+use super::graphs::{self, Place};
 use super::instances::current;
 use crate::analysis::Analysis;
 use crate::ir::coordinator::Coordinator;
 use crate::ir::workflow::{Body, Details};
+use crate::settings::Migration;
+use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use ankus_lang::coordinator::{DataEvent, Definition, Instances};
 use ankus_lang::time::{Frequency, Schedule, Unit};
 use std::collections::BTreeMap;
+
+/// What a site wants of a coordinator that reads what another one writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// It waits for the folder.
+    Folder,
+    /// It waits for the other's task.
+    Task,
+    /// Both become one graph.
+    Graph,
+}
+
+impl Wanted {
+    /// What `[migration]` says.
+    pub fn of(migration: &Migration) -> Wanted {
+        match migration.values.get("joined").map(String::as_str) {
+            Some("task") => Wanted::Task,
+            Some("graph") => Wanted::Graph,
+            _ => Wanted::Folder,
+        }
+    }
+}
 
 /// A coordinator that is converted.
 #[derive(Clone, Debug)]
@@ -19,14 +44,22 @@ pub struct Member<'a> {
     pub name: &'a str,
     /// As it is written.
     pub coordinator: &'a Coordinator,
+    /// Its text.
+    pub text: &'a str,
     /// As a server takes it.
     pub definition: &'a Definition,
     /// What it starts.
     pub workflow: Option<&'a Analysis>,
     /// What that starts, by the places that name it.
     pub called: BTreeMap<Span, &'a Analysis>,
-    /// Whether a site wants it to wait for tasks where it can.
-    pub waits_for_tasks: bool,
+    /// What it is submitted with.
+    pub properties: &'a BTreeMap<String, String>,
+    /// What a site wants of its actions.
+    pub migration: &'a Migration,
+    /// What is secret.
+    pub secrets: &'a Secrets,
+    /// What a site wants where it reads what another one writes.
+    pub wanted: Wanted,
 }
 
 /// What stands for an input.
@@ -38,6 +71,23 @@ pub struct Writer {
     pub action: Option<String>,
 }
 
+/// A coordinator that writes what another one reads.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    /// The one that writes, by its place.
+    pub(super) writer: usize,
+    /// Which of its outputs.
+    output: usize,
+    /// The one that reads.
+    pub(super) reader: usize,
+    /// The name of the input.
+    input: String,
+    /// Whether a run of the one that writes stands for the folder.
+    pub(super) stands: bool,
+    /// Why both become no graph, where that is wanted.
+    pub(super) apart: Option<String>,
+}
+
 /// What a coordinator has in common with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
@@ -45,13 +95,21 @@ pub struct Joined {
     pub inputs: BTreeMap<String, Writer>,
     /// Actions that only mark an output as done, with whether a coordinator is left that looks for the mark.
     pub marks: BTreeMap<String, bool>,
+    /// The graph that it shares with others.
+    pub graph: Option<Place>,
+    /// Inputs of which another one would write each in the same graph, with the name of that one and why both stay apart.
+    pub apart: BTreeMap<String, (String, String)>,
 }
 
 /// What coordinators have in common, in their order.
 pub fn joined(members: &[Member<'_>]) -> Vec<Joined> {
     let mut all = vec![Joined::default(); members.len()];
+    let mut links = links(members);
+    for (joined, place) in all.iter_mut().zip(graphs::settle(members, &mut links)) {
+        joined.graph = place;
+    }
     for (at, member) in members.iter().enumerate() {
-        for output in &member.definition.outputs {
+        for (output_at, output) in member.definition.outputs.iter().enumerate() {
             if !is_current(output, member.definition) {
                 continue;
             }
@@ -60,29 +118,73 @@ pub fn joined(members: &[Member<'_>]) -> Vec<Joined> {
                 [one] => Some(one.clone()),
                 _ => None,
             };
-            let writers = members.iter().flat_map(|other| &other.definition.outputs);
-            let is_only = writers.filter(|other| is_same(other, output)).count() == 1;
             let mut is_looked_for = false;
-            for (reader_at, reader) in members.iter().enumerate() {
-                for input in reader.definition.inputs.iter().filter(|one| is_same(one, output)) {
-                    let is_joined = at != reader_at
-                        && is_only
-                        && reader.waits_for_tasks
-                        && reader.definition.logic.is_none()
-                        && is_current(input, reader.definition)
-                        && runs_whenever(&member.definition.schedule, &reader.definition.schedule);
-                    is_looked_for |= !is_joined;
-                    if is_joined {
-                        let writer =
-                            Writer { name: member.name.to_owned(), action: action.clone() };
-                        all[reader_at].inputs.insert(input.name.clone(), writer);
-                    }
+            for link in links.iter().filter(|link| (link.writer, link.output) == (at, output_at)) {
+                is_looked_for |= !link.stands;
+                let name = member.name.to_owned();
+                let reader = &mut all[link.reader];
+                if link.stands {
+                    let writer = Writer { name, action: action.clone() };
+                    reader.inputs.insert(link.input.clone(), writer);
+                } else if let Some(why) = &link.apart {
+                    reader.apart.insert(link.input.clone(), (name, why.clone()));
                 }
             }
             all[at].marks.extend(marks.into_iter().map(|mark| (mark, is_looked_for)));
         }
     }
     all
+}
+
+/// Who reads what is written for the same nominal time.
+fn links(members: &[Member<'_>]) -> Vec<Link> {
+    let mut links = Vec::new();
+    for (writer, member) in members.iter().enumerate() {
+        let outputs = member.definition.outputs.iter().enumerate();
+        for (at, output) in outputs.filter(|(_, one)| is_current(one, member.definition)) {
+            let writers = members.iter().flat_map(|other| &other.definition.outputs);
+            let is_only = writers.filter(|other| is_same(other, output)).count() == 1;
+            for (reader, other) in members.iter().enumerate() {
+                for input in other.definition.inputs.iter().filter(|one| is_same(one, output)) {
+                    let is_current = writer != reader && is_current(input, other.definition);
+                    let apart = why_apart(other, output, is_only).filter(|_| is_current);
+                    let [times, others] = [member, other].map(|one| &one.definition.schedule);
+                    let stands = is_current
+                        && match other.wanted {
+                            Wanted::Folder => false,
+                            Wanted::Task => {
+                                let has_logic = other.definition.logic.is_some();
+                                is_only && !has_logic && runs_whenever(times, others)
+                            }
+                            Wanted::Graph => apart.is_none(),
+                        };
+                    let input = input.name.clone();
+                    links.push(Link { writer, output: at, reader, input, stands, apart });
+                }
+            }
+        }
+    }
+    links
+}
+
+/// What keeps a coordinator from sharing a graph with whoever writes an input.
+fn why_apart(reader: &Member<'_>, output: &DataEvent, is_only: bool) -> Option<String> {
+    if reader.wanted != Wanted::Graph {
+        return None;
+    }
+    if !is_only {
+        return Some("several coordinators write the folder".to_owned());
+    }
+    // What an earlier run wrote there is enough for a later one.
+    let template = &output.dataset.uri_template;
+    if !["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"]
+        .iter()
+        .any(|part| template.contains(&format!("${{{part}}}")))
+    {
+        return Some("the folder is the same for every nominal time".to_owned());
+    }
+    let has_logic = reader.definition.logic.is_some();
+    has_logic.then(|| format!("`{}` has input logic", reader.name))
 }
 
 /// Whether an event is the current instance alone.

@@ -9,6 +9,7 @@ pub mod argo;
 mod claims;
 mod commands;
 pub mod databricks;
+pub mod graphs;
 pub mod idioms;
 mod instances;
 pub mod joined;
@@ -30,7 +31,7 @@ use crate::source::Span;
 use airflow::Coordinated;
 use airflow::site::Needs;
 use ankus_lang::el::Dialect;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use airflow::Version;
 pub use claims::secret_name;
@@ -208,6 +209,23 @@ impl Conversion {
 pub fn is_or_holds(name: &str, construct: &str) -> bool {
     let rest = construct.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The files of all of them, each once.
+pub fn outputs(conversions: &[Conversion]) -> Vec<Output> {
+    let mut seen = BTreeSet::new();
+    let all = conversions.iter().flat_map(|one| &one.outputs);
+    all.filter(|output| seen.insert(output.path.as_str())).cloned().collect()
+}
+
+/// Whether a text has a name that is no part of another one.
+pub fn mentions(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
 }
 
 /// The path of a URI.

@@ -59,8 +59,8 @@ const IDIOMS: [(&str, &[&str], &str); 5] = [
     ),
     (
         "joined",
-        &["folder", "task"],
-        "Airflow: what waiting for what another coordinator writes at the same time becomes: a sensor for the folder, or for the task.",
+        &["folder", "task", "graph"],
+        "Airflow: what waiting for what another coordinator writes at the same time becomes: a sensor for the folder, a sensor for the task, or one graph of both.",
     ),
     (
         "own-output",

@@ -50,6 +50,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
         tasks: &tasks,
         transitions: &BTreeMap::new(),
         is_forked: false,
+        group: None,
         place,
     };
     let text = names.text(vector["expr"].as_str().expect("a text"), Dialect::Tomcat);

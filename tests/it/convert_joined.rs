@@ -130,3 +130,167 @@ fn partitions_stand_for_folders_where_a_site_names_their_table() {
     let (code, _, said) = convert(&[&shown(folder.path()), "--report", &report]);
     assert!(code != 0 && said.contains("`lake` is no path of a folder"), "{code} {said}");
 }
+
+const GRAPH: &str = "[migration]\njoined = \"graph\"\ndone-flag = \"completion\"\n";
+
+/// What the ledger says of the `data-in` of `rich`, and what was said on the terminal.
+fn told(folder: &Path, target: &str) -> (String, String, String) {
+    let report = folder.join("r.json");
+    let arguments = [&*shown(folder), "--to", target, "--allow", "*", "--report", &shown(&report)];
+    let (code, _, said) = convert(&arguments);
+    assert_eq!(code, 0, "{said}");
+    let text = std::fs::read_to_string(&report).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let all = report["applications"].as_array().expect("a list");
+    let rich = all.iter().find(|one| one["path"].as_str().unwrap().contains("rich/coord"));
+    let constructs = rich.expect("it is there")["constructs"].as_array().expect("a list").clone();
+    let input =
+        constructs.iter().find(|one| one["construct"] == "coordinator.input-events.data-in");
+    let input = input.expect("it is there");
+    let word = |key: &str| input[key].as_str().expect("a text").to_owned();
+    (word("outcome"), word("reason"), said)
+}
+
+#[test]
+fn coordinators_that_read_one_another_become_one_graph_where_a_site_asks() {
+    for version in ["airflow", "airflow==2.10"] {
+        for (mark, settings) in [(TOUCH, GRAPH), (CALL, GRAPH), (TOUCH, &GRAPH[..29])] {
+            let folder = tempfile::tempdir().expect("a folder");
+            estate(folder.path(), settings, mark, "current(0)", "01");
+            // A third one reads what the second writes.
+            let third = coordinator("third", ("enriched", "current(0)"), "published", "01");
+            written(folder.path(), "third/coordinator.xml", &third);
+            written(folder.path(), "third/workflow.xml", &workflow(TOUCH));
+            let out = folder.path().join("out");
+            let arguments =
+                [&*shown(folder.path()), "--to", version, "-o", &shown(&out), "--allow", "*"];
+            let (code, _, said) = convert(&arguments);
+            assert_eq!(code, 0, "{said}");
+            let text = std::fs::read_to_string(out.join("dags/clean.py")).expect("a DAG");
+            for other in ["rich", "third"] {
+                assert!(!out.join(format!("dags/{other}.py")).exists(), "{other} is a DAG");
+                assert!(
+                    text.contains(&format!("with TaskGroup(\"{other}\") as {other}:")),
+                    "{text}"
+                );
+            }
+            let gate = "rich_wait_for_in_ = oozie.AfterCoordinator(\n            task_id=\"wait_for_in_\",\n            marked_by=\"clean.mark\",\n            trigger_rule=\"all_done\",\n        )\n";
+            assert!(text.contains(gate), "{text}");
+            assert!(text.contains("        clean_mark >> rich_wait_for_in_\n"), "{text}");
+            assert!(text.contains("run.sh {{ oozie.uris(rich_in) | q }}"), "{text}");
+            let is_empty = settings == GRAPH;
+            assert_eq!(text.contains("-touchz"), !is_empty, "{text}");
+            let Some(python) = airflow(version) else { continue };
+            let answer = asked(&python, &["import", &shown(&out)]);
+            let found = (&answer["errors"], &answer["warnings"]);
+            assert_eq!(found, (&json!({}), &json!([])), "{version}");
+        }
+    }
+}
+
+#[test]
+fn what_one_graph_would_do_otherwise_stays_apart() {
+    let controls = |text: &str, controls: &str| {
+        text.replacen("<datasets>", &format!("<controls>{controls}</controls><datasets>"), 1)
+    };
+    let plain = coordinator("rich", ("cleaned", "current(0)"), "enriched", "01");
+    let cases = [
+        (controls(&plain, "<timeout>7</timeout>"), "their time-outs differ"),
+        (controls(&plain, "<concurrency>2</concurrency>"), "their concurrencies differ"),
+        (controls(&plain, "<throttle>2</throttle>"), "their throttles differ"),
+        (controls(&plain, "<execution>LIFO</execution>"), "their orders of execution differ"),
+        (plain.replace("2026-03-01", "2026-03-02"), "their starts differ"),
+        (plain.replace("2026-06-01", "2026-06-02"), "their ends differ"),
+        (
+            plain.replacen("frequency='${coord:days(1)}'", "frequency='${coord:days(2)}'", 1),
+            "their frequencies differ",
+        ),
+        (
+            plain.replacen("timezone='UTC' xmlns", "timezone='Europe/Paris' xmlns", 1),
+            "their time zones differ",
+        ),
+    ];
+    for (text, why) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        estate(folder.path(), GRAPH, TOUCH, "current(0)", "01");
+        written(folder.path(), "rich/coordinator.xml", &text);
+        let (outcome, reason, said) = told(folder.path(), "airflow");
+        let whole = format!("it waits for the folder; with `clean` it is not joined: {why}");
+        assert_eq!((&*outcome, &*reason), ("exact", &*whole));
+        assert!(said.contains(&format!("`in` is not joined with `clean`: {why}")), "{said}");
+        let [clean, rich] = dags(folder.path(), "airflow");
+        assert!(rich.contains("oozie.DataSensor(") && clean.contains("-touchz"), "{rich}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    estate(folder.path(), GRAPH, TOUCH, "current(0)", "01");
+    let without_times =
+        |text: String| text.replace("cleaned/dt=${YEAR}-${MONTH}-${DAY}", "cleaned/current");
+    for (name, read, write) in [("clean", "raw", "cleaned"), ("rich", "cleaned", "enriched")] {
+        let text = without_times(coordinator(name, (read, "current(0)"), write, "01"));
+        written(folder.path(), &format!("{name}/coordinator.xml"), &text);
+    }
+    let (_, reason, _) = told(folder.path(), "airflow");
+    assert!(reason.ends_with("the folder is the same for every nominal time"), "{reason}");
+    let folder = tempfile::tempdir().expect("a folder");
+    estate(folder.path(), GRAPH, TOUCH, "current(0)", "01");
+    let (outcome, reason, _) = told(folder.path(), "airflow");
+    assert!(
+        outcome == "approximate" && reason.contains("follow those of `clean` in one run"),
+        "{reason}"
+    );
+    let (_, _, said) = told(folder.path(), "argo");
+    let whole = "`joined = \"graph\"` is for a conversion to Airflow: for argo each coordinator stands alone";
+    assert!(said.contains(whole), "{said}");
+    // Each reads what the other one writes.
+    let circle = coordinator("clean", ("enriched", "current(0)"), "cleaned", "01");
+    written(folder.path(), "clean/coordinator.xml", &circle);
+    let (_, _, said) = told(folder.path(), "airflow");
+    assert!(said.contains("each of them reads what the other one writes"), "{said}");
+}
+
+/// Recovers from a failure, and chooses by what was captured; `last` is its last action.
+fn branching(last: &str) -> String {
+    let shell = |name: &str, argument: &str, (ok, error): (&str, &str)| {
+        format!(
+            "<action name='{name}'><shell xmlns='uri:oozie:shell-action:0.3'><exec>{name}.sh</exec><argument>{argument}</argument><capture-output/></shell><ok to='{ok}'/><error to='{error}'/></action>"
+        )
+    };
+    let load = shell("load", "${from}", ("which", "mend"));
+    let mend = shell("mend", "${wf:id()}", ("which", "fail"));
+    let extra = shell("extra", "${wf:actionData('load')['rows']}", ("last", "mend2"));
+    let mend2 = shell("mend2", "${wf:lastErrorNode()}", ("last", "fail"));
+    format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><global><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node></global><start to='load'/>{load}{mend}<decision name='which'><switch><case to='extra'>${{wf:actionData('load')['rows'] gt 10}}</case><default to='last'/></switch></decision>{extra}{mend2}<action name='last'>{last}<ok to='end'/><error to='fail'/></action><kill name='fail'><message>${{wf:lastErrorNode()}} failed</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+#[test]
+fn graphs_of_coordinators_end_alike() {
+    let run = "<shell xmlns='uri:oozie:shell-action:0.3'><exec>last.sh</exec></shell>";
+    for version in ["airflow", "airflow==2.10"] {
+        let Some(python) = airflow(version) else { continue };
+        let folder = tempfile::tempdir().expect("a folder");
+        estate(folder.path(), "[migration]\njoined = \"graph\"\n", TOUCH, "current(0)", "01");
+        // Another input of the second one is waited for beside; the third comes behind its mark.
+        let more = "<data-in name='more' dataset='enriched'><instance>${coord:current(-1)}</instance></data-in></input-events>";
+        let rich = coordinator("rich", ("cleaned", "current(0)"), "enriched", "01");
+        let rich = rich.replace("</input-events>", more);
+        let third = coordinator("third", ("enriched", "current(0)"), "published", "01");
+        written(folder.path(), "rich/coordinator.xml", &rich);
+        written(folder.path(), "third/coordinator.xml", &third);
+        written(folder.path(), "clean/workflow.xml", &branching(run));
+        written(folder.path(), "third/workflow.xml", &workflow(TOUCH));
+        let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+            .args(["convert", "--allow", "*", "--to", version, "--prove", "--python"])
+            .arg(&python)
+            .arg(folder.path())
+            .output()
+            .expect("the binary is built");
+        let said = String::from_utf8_lossy(&output.stderr);
+        println!("{}{said}", String::from_utf8_lossy(&output.stdout));
+        assert!(
+            said.contains("replay: agree 18 of 18 scenarios of 4 applications"),
+            "{version}: {said}"
+        );
+    }
+}

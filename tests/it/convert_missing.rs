@@ -323,3 +323,27 @@ fn the_last_node_that_failed_is_exact_without_a_fork() {
         assert_eq!(of.next().expect("it is there")["outcome"], outcome);
     }
 }
+
+/// What stands in a definition and says nothing, or is refused as a whole, is not called lost for another reason.
+#[test]
+fn what_says_nothing_is_not_lost_and_what_is_refused_has_the_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = "<job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node><prepare/>";
+    let workflow = format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><global><job-tracker>x</job-tracker><name-node>hdfs://x</name-node></global><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:0.3'>{own}<exec>a.sh</exec></shell><ok to='end'/><error to='fail'/></action><kill name='fail'><message>m</message></kill><end name='end'/></workflow-app>"
+    );
+    written(folder.path(), "w/workflow.xml", &workflow);
+    for target in ["airflow", "prefect", "argo", "step-functions", "databricks"] {
+        let out = shown(&folder.path().join("out").join(target));
+        let (code, lost, _) =
+            convert(&[&shown(&folder.path().join("w")), "--to", target, "-o", &out]);
+        assert!(!lost.contains("global") && !lost.contains("prepare"), "{target}: {lost}");
+        assert!(code == 0 || target == "databricks", "{target}: {lost}");
+    }
+    let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><coordinator name='c'><app-path>${wf:user()}/c</app-path></coordinator></bundle-app>";
+    written(folder.path(), "b/bundle.xml", bundle);
+    written(folder.path(), "b/bundle.properties", "oozie.bundle.application.path=hdfs://nn/b\n");
+    let report = shown(&folder.path().join("r.md"));
+    let (_, lost, _) = convert(&[&shown(&folder.path().join("b")), "--report", &report]);
+    assert!(lost.contains("a server refuses the bundle with E"), "{lost}");
+}

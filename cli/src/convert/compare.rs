@@ -15,6 +15,10 @@ use std::sync::Arc;
 /// A scenario that both sides play.
 pub(super) struct Trial {
     pub(super) title: String,
+    /// What stands before the ids of its tasks, where they share a graph with others.
+    pub(super) prefix: String,
+    /// Who comes behind whom in that graph.
+    pub(super) behind: Vec<Behind>,
     /// For the other side.
     pub(super) scenario: Value,
     pub(super) plan: Arc<Plan>,
@@ -25,6 +29,24 @@ pub(super) struct Trial {
     pub(super) worded: BTreeSet<String>,
     /// Actions that became notices of failures, with the kill nodes that send them.
     pub(super) notices: BTreeMap<String, String>,
+}
+
+/// A coordinator behind another one in a graph.
+#[derive(Clone, Debug)]
+pub(super) struct Behind {
+    /// The ids of its tasks.
+    pub(super) tasks: Vec<String>,
+    /// The ids of the tasks before it.
+    pub(super) before: Vec<String>,
+    /// The one of these that marks their work as done.
+    pub(super) mark: Option<String>,
+}
+
+impl Trial {
+    /// The id of the task of a node.
+    fn id(&self, name: &str) -> String {
+        format!("{}{}", self.prefix, dag_id(name))
+    }
 }
 
 /// What a difference is about.
@@ -120,7 +142,7 @@ pub(super) fn differs(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>
         // The run fails, as the report says; what matters is that nothing of its workflow begins.
         let began = trial.plan.nodes.iter().filter(|node| {
             let order = answer["order"].as_array().into_iter().flatten();
-            order.filter_map(Value::as_str).any(|task| task == dag_id(&node.name))
+            order.filter_map(Value::as_str).any(|task| task == trial.id(&node.name))
         });
         differs
             .extend(began.map(|node| {
@@ -131,8 +153,9 @@ pub(super) fn differs(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>
     differs.extend(states(trial, answer, going_on));
     differs.extend(disorder(trial, answer));
     differs.extend(message(trial, answer));
+    differs.extend(out_of_turn(trial, answer));
     for (name, uris) in &trial.inputs {
-        let sensor = format!("wait_for_{}", python::identifier(name));
+        let sensor = trial.id(&format!("wait_for_{}", python::identifier(name)));
         let found = &answer["found"][&sensor];
         if *found != json!(uris) && !found.is_null() {
             let what = format!("`{name}` is {}, and {found}", uris.join(","));
@@ -149,14 +172,14 @@ fn of_node(name: &str, what: String) -> Differs {
 /// Nodes that ended otherwise, or ran on one side alone.
 fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Differs> {
     let mut differs = Vec::new();
-    let state = |name: &str| answer["states"][dag_id(name)].as_str().unwrap_or("none").to_owned();
-    let why = |name: &str| match answer["errors"][dag_id(name)].as_str() {
+    let state = |name: &str| answer["states"][trial.id(name)].as_str().unwrap_or("none").to_owned();
+    let why = |name: &str| match answer["errors"][trial.id(name)].as_str() {
         Some(error) => format!(": {error}"),
         None => String::new(),
     };
     let unread: Vec<&str> =
         answer["unread"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let is_unread = |name: &str| unread.contains(&&*dag_id(name));
+    let is_unread = |name: &str| unread.contains(&&*trial.id(name));
     let mut ran = BTreeSet::new();
     for node in &trial.played.seen.nodes {
         let name = &node.name;
@@ -164,7 +187,7 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
         let Some(index) = trial.plan.find(name) else { continue };
         if let Some(kill) = trial.notices.get(name) {
             let sent = answer["notified"].as_array().into_iter().flatten();
-            if !sent.filter_map(Value::as_str).any(|task| task == dag_id(kill)) {
+            if !sent.filter_map(Value::as_str).any(|task| task == trial.id(kill)) {
                 let what = format!("`{name}` was entered, and `{kill}` sent no notice");
                 differs.push(of_node(name, what));
             }
@@ -195,7 +218,7 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
         let found = state(name);
         // What failed without having begun was not let in: the run had ended.
         let order = answer["order"].as_array().into_iter().flatten();
-        let began = || order.clone().any(|task| *task == dag_id(name));
+        let began = || order.clone().any(|task| *task == trial.id(name));
         let did = found == "success" || (found == "failed" && began());
         if counts && did && !going_on.contains(name) && !ran.contains(name.as_str()) {
             let what = format!("`{name}` was not entered, and the task is {found}{}", why(name));
@@ -225,13 +248,35 @@ fn message(trial: &Trial, answer: &Value) -> Option<Differs> {
     Some(Differs { about: About::Message(kill), what })
 }
 
+/// The ids of the tasks in the order in which they began.
+fn order(answer: &Value) -> Vec<&str> {
+    answer["order"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Coordinators of a graph that began before the one that they read from had done its work.
+fn out_of_turn(trial: &Trial, answer: &Value) -> Vec<Differs> {
+    let order = order(answer);
+    let place = |id: &String| order.iter().position(|task| task == id);
+    let state = |id: &String| answer["states"][id].as_str().unwrap_or("none");
+    let mut differs = Vec::new();
+    for behind in &trial.behind {
+        let Some(began) = behind.tasks.iter().filter_map(place).min() else { continue };
+        let is_early = match &behind.mark {
+            Some(mark) => state(mark) != "success" || place(mark).is_some_and(|at| at > began),
+            None => behind.before.iter().any(|id| place(id).is_some_and(|at| at > began)),
+        };
+        if is_early {
+            let what = format!("`{}` began before what it reads was there", order[began]);
+            differs.push(Differs { about: About::Playing, what });
+        }
+    }
+    differs
+}
+
 /// Tasks that began before what they come after.
 fn disorder(trial: &Trial, answer: &Value) -> Vec<Differs> {
-    let order: Vec<&str> = answer["order"]
-        .as_array()
-        .map(|all| all.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
-    let place = |name: &str| order.iter().position(|task| *task == dag_id(name));
+    let order = order(answer);
+    let place = |name: &str| order.iter().position(|task| *task == trial.id(name));
     let own = trial.played.taken.iter().filter(|(path, ..)| *path == trial.plan.path);
     let mut differs = Vec::new();
     for (_, from, to) in own {

@@ -1,14 +1,25 @@
 //! Which of the coordinators that are converted read what another one writes.
 
-use super::{Unit, started};
+use super::{Shell, Unit, started};
 use ankus::analysis::Analysis;
 use ankus::carry::Target;
-use ankus::carry::joined::{Joined, Member, joined};
+use ankus::carry::joined::{Joined, Member, Wanted, joined};
+use ankus::settings::Settings;
 use ankus::source::Span;
 use ankus_project::Loaded;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The settings of the coordinator of a unit.
+fn settings(unit: &Unit) -> Option<&Settings> {
+    unit.coordinator.as_ref().map(|(loaded, _)| &*loaded.settings.settings)
+}
+
+/// What a site wants where a unit reads what another one writes.
+pub(super) fn wanted(unit: &Unit) -> Wanted {
+    settings(unit).map_or(Wanted::Folder, |settings| Wanted::of(&settings.migration))
+}
 
 /// What each unit has in common with others, where a site asks for it.
 pub(super) fn of(
@@ -17,13 +28,10 @@ pub(super) fn of(
     by_path: &BTreeMap<PathBuf, String>,
 ) -> Vec<Joined> {
     let mut all: Vec<Joined> = units.iter().map(|_| Joined::default()).collect();
-    let says = |unit: &Unit, key: &str, word: &str| {
-        let first = unit.coordinator.as_ref().map(|(loaded, _)| loaded);
-        let settings = first.map(|loaded| &loaded.settings.settings.migration.values);
-        settings.is_some_and(|values| values.get(key).is_some_and(|value| value == word))
+    let marks = |settings: &Settings| {
+        settings.migration.values.get("done-flag").is_some_and(|value| value == "completion")
     };
-    let waits = |unit: &Unit| says(unit, "joined", "task");
-    let asks = |unit: &Unit| waits(unit) || says(unit, "done-flag", "completion");
+    let asks = |unit: &Unit| wanted(unit) != Wanted::Folder || settings(unit).is_some_and(marks);
     if !matches!(target, Target::Airflow(_)) || !units.iter().any(asks) {
         return all;
     }
@@ -43,7 +51,9 @@ pub(super) fn of(
     let mut members = Vec::new();
     for (at, unit) in units.iter().enumerate() {
         let Some((_, Ok(definition))) = &unit.coordinator else { continue };
-        let Some(coordinator) = &coordinators[at] else { continue };
+        let (Some(coordinator), Some(settings)) = (&coordinators[at], settings(unit)) else {
+            continue;
+        };
         let workflow = workflows[at].as_ref();
         let started = started(unit, workflow, by_path);
         let called: BTreeMap<Span, &Analysis> = started
@@ -54,14 +64,46 @@ pub(super) fn of(
         members.push(Member {
             name: &unit.name,
             coordinator: coordinator.coordinator(),
+            text: &coordinator.source().text,
             definition,
             workflow,
             called,
-            waits_for_tasks: waits(unit),
+            properties: &unit.properties,
+            migration: &settings.migration,
+            secrets: &settings.secrets,
+            wanted: Wanted::of(&settings.migration),
         });
     }
     for (at, found) in places.into_iter().zip(joined(&members)) {
         all[at] = found;
     }
     all
+}
+
+/// Says which coordinators are not joined although a site asks for it, and why.
+pub(super) fn tell(units: &[Unit], joined: &[Joined], target: Target, shell: &mut Shell) {
+    for (unit, one) in units.iter().zip(joined) {
+        for (input, (writer, why)) in &one.apart {
+            let path = unit.shown();
+            shell.say(format!("{path}: `{input}` is not joined with `{writer}`: {why}"));
+        }
+    }
+    let asks = |unit: &Unit| wanted(unit) == Wanted::Graph;
+    if !matches!(target, Target::Airflow(_)) && units.iter().any(asks) {
+        let name = target.name();
+        shell.say(format!(
+            "`joined = \"graph\"` is for a conversion to Airflow: for {name} each coordinator stands alone"
+        ));
+    }
+}
+
+/// The files of coordinators that have one of their own no more, with the one that they share.
+pub(super) fn replaced(units: &[Unit], joined: &[Joined]) -> Vec<(String, String)> {
+    let file = |name: &str| format!("dags/{name}.py");
+    let graphs =
+        units.iter().zip(joined).filter_map(|(unit, one)| Some((unit, one.graph.as_ref()?)));
+    graphs
+        .filter(|(_, place)| place.order > 0)
+        .map(|(unit, place)| (file(&unit.name), file(&place.graph)))
+        .collect()
 }

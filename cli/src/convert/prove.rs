@@ -4,18 +4,19 @@
 //! In: applications as they are converted. Out: [`Proof`]. What is compared stands in [`compare`](super::compare), and
 //! what of it a report explains in [`told`](super::told).
 
-use super::Unit;
 use super::compare::{self, Trial};
 use super::data;
+use super::graphs;
 use super::told::Told;
 use super::turns::{Turn, turns};
+use super::{Carried, Unit};
 use crate::Failure;
 use crate::test::{Draw, Explored, explore, first_action, try_out};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{dag_id, python};
 use ankus::carry::prefect::flow_name;
 use ankus::carry::report::{Difference, Replay};
-use ankus::carry::{Conversion, Output, Target, Unscheduled, idioms, model, secret_name};
+use ankus::carry::{self, Output, Target, Unscheduled, idioms, model, secret_name};
 use ankus::ir::workflow::Details;
 use ankus::settings::secrets::Secrets;
 use ankus_engine::host::files::FileUri;
@@ -86,26 +87,40 @@ pub(super) struct Proved {
 /// Plays scenarios of each application; at most so many of one.
 pub(super) fn prove(
     project: &Project,
-    units: &[Unit],
-    conversions: &[Conversion],
+    Carried { conversions, units, joined }: &Carried,
     given: &Given,
     (target, python): (Target, &Path),
     most: usize,
 ) -> miette::Result<Proof> {
     let engine = Engine::of(target);
     let mut outputs = target.helpers();
-    outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
+    outputs.extend(carry::outputs(conversions));
     let made: BTreeSet<&str> = outputs.iter().map(|output| output.path.as_str()).collect();
     let mut proof = Proof::default();
     let mut trials = Vec::new();
     let told: Vec<Told> = units.iter().map(|unit| Told::of(unit, conversions)).collect();
-    for (unit, told) in units.iter().zip(&told) {
-        let file = (engine.file)(&unit.name);
-        let path = format!("{}/{file}{}", engine.folder, engine.suffix);
-        let drawn = match made.contains(path.as_str()) {
-            true => of_unit(project, unit, given, most, matches!(target, Target::Airflow(_))),
-            false => Err("nothing could be made of it".to_owned()),
-        };
+    let files: Vec<String> = units
+        .iter()
+        .zip(joined)
+        .map(|(unit, one)| one.graph.as_ref().map_or(&unit.name, |place| &place.graph))
+        .map(|name| (engine.file)(name))
+        .collect();
+    let mut all: Vec<Drawing> = units
+        .iter()
+        .zip(&files)
+        .zip(joined)
+        .map(|((unit, file), one)| {
+            let path = format!("{}/{file}{}", engine.folder, engine.suffix);
+            if !made.contains(path.as_str()) {
+                return Err("nothing could be made of it".to_owned());
+            }
+            let prefix = one.graph.as_ref().map(|_| python::identifier(&unit.name) + ".");
+            let of_target = (matches!(target, Target::Airflow(_)), prefix.unwrap_or_default());
+            of_unit(project, unit, given, most, of_target)
+        })
+        .collect();
+    graphs::put_together(units, joined, &mut all);
+    for ((unit, told), (file, drawn)) in units.iter().zip(&told).zip(files.iter().zip(all)) {
         let mut replay = Replay::default();
         match drawn {
             Ok(more) if more.is_empty() => {
@@ -155,13 +170,15 @@ pub(super) fn prove(
 }
 
 /// The scenarios of an application, or why there are none.
+pub(super) type Drawing = Result<Vec<Trial>, String>;
+
 fn of_unit(
     project: &Project,
     unit: &Unit,
     given: &Given,
     most: usize,
-    is_airflow: bool,
-) -> Result<Vec<Trial>, String> {
+    (is_airflow, prefix): (bool, String),
+) -> Drawing {
     let words = |report: miette::Report| report.to_string();
     let Some(workflow) = &unit.workflow else {
         return Err("its workflow is not among the converted files".to_owned());
@@ -219,8 +236,14 @@ fn of_unit(
             scenario(&unit.name, &explored.plan, &draw.played, &conf, &secrets, nominal);
         files(&mut scenario, &there);
         scenario["changes"] = json!(changes);
+        let tasks = scenario["tasks"].take();
+        let tasks = tasks.as_object().into_iter().flatten();
+        scenario["tasks"] =
+            tasks.map(|(id, told)| (format!("{prefix}{id}"), told.clone())).collect();
         trials.push(Trial {
             title,
+            prefix: prefix.clone(),
+            behind: Vec::new(),
             scenario,
             plan: Arc::clone(&explored.plan),
             played: draw.played,
@@ -240,13 +263,15 @@ fn without_data(trial: &Trial) -> Trial {
     scenario["files"] = json!({});
     // A sensor for a task of another DAG is a stub.
     for name in trial.inputs.keys() {
-        let sensor = format!("wait_for_{}", python::identifier(name));
+        let sensor = format!("{}wait_for_{}", trial.prefix, python::identifier(name));
         scenario["tasks"][sensor] = json!({"result": "error"});
     }
     let mut played = Played::default();
     "TIMEDOUT".clone_into(&mut played.seen.status);
     Trial {
         title: "the data never come".to_owned(),
+        prefix: trial.prefix.clone(),
+        behind: Vec::new(),
         scenario,
         plan: Arc::clone(&trial.plan),
         played,

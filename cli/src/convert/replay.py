@@ -178,7 +178,12 @@ def stub() -> None:
     time.sleep = pause
     oozie.kill = killed
     oozie.DataSensor.execute = looked
-    kept = ("PythonOperator", "BranchPythonOperator", "ShortCircuitOperator")
+    kept = (
+        "AfterCoordinator",
+        "PythonOperator",
+        "BranchPythonOperator",
+        "ShortCircuitOperator",
+    )
 
     def patch(operator: Any) -> None:
         kind = type(operator)

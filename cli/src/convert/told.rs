@@ -8,7 +8,7 @@ use super::Unit;
 use super::compare::{About, Differs};
 use ankus::analysis::Analysis;
 use ankus::carry::ledger::PARTS;
-use ankus::carry::{Conversion, Entry, Outcome};
+use ankus::carry::{Conversion, Entry, Outcome, mentions};
 use ankus::ir::workflow::Shape;
 use ankus::source::Span;
 use ankus_lang::plan::{Node, Plan, Work};
@@ -194,16 +194,6 @@ fn shown(path: &str, entry: &Entry) -> String {
 
 fn holds(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
-}
-
-/// Whether a text has a name that is no part of another one.
-fn mentions(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::expression::{Part, Text};
 use super::python::{Value, identifier, quoted};
 use super::schedule::{is_as_in_utc, pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, Version, dag_id};
-use crate::carry::joined::Writer;
+use crate::carry::joined::{Wanted, Writer};
 use crate::carry::ledger::Outcome;
 use crate::carry::{Unscheduled, claims, idioms, instances, missing, path_of};
 use crate::ir::Scalar;
@@ -159,8 +159,7 @@ impl<'a> Printer<'a> {
             if !kwargs.is_empty() {
                 given.push(("op_kwargs".to_owned(), Value::Dict(kwargs)));
             }
-            dag.tasks.push(format!("    {name} = {}\n", Value::Call(class, given).print(4)));
-            dag.gates = vec![name.to_owned()];
+            dag.gates = vec![self.put(name, Value::Call(class, given), dag)];
         }
     }
 
@@ -175,15 +174,13 @@ impl<'a> Printer<'a> {
         self.claim_data(coordinator, definition);
         missing::claim(&mut self.ledger, coordinator, definition, files);
         let logic = self.logic(coordinator, definition);
-        let wanted = self.given.migration.values.get("joined").map(String::as_str);
-        let wants_tasks = wanted == Some("task") && logic.is_none();
         let mut datasets = BTreeSet::new();
         let mut gates = Vec::new();
         let events = definition.inputs.iter().map(|event| (event, true));
         for (event, is_input) in events.chain(definition.outputs.iter().map(|event| (event, false)))
         {
             let window = self.window(event, definition);
-            let name = identifier(&event.dataset.name).to_uppercase();
+            let name = self.variable(&event.dataset.name).to_uppercase();
             if datasets.insert(name.clone()) {
                 let Some(mut dataset) = dataset(event, definition, files) else { continue };
                 if let (Some((folder, table)), Value::Call(_, given)) =
@@ -195,7 +192,7 @@ impl<'a> Printer<'a> {
                 }
                 dag.before.push(format!("{name} = {}", dataset.print(0)));
             }
-            let own = identifier(&event.name);
+            let own = self.variable(&event.name);
             self.lengths.insert(own.clone(), instances::length(event, definition));
             let code = format!("{}_DATA", own.to_uppercase());
             let mut given = vec![(String::new(), Value::code(&name))];
@@ -207,34 +204,40 @@ impl<'a> Printer<'a> {
             dag.before
                 .push(format!("{code} = {}", Value::Call("oozie.Data".to_owned(), given).print(0)));
             dag.macros.push((own.clone(), code.clone()));
-            let task = format!("wait_for_{own}");
+            let task = format!("wait_for_{}", identifier(&event.name));
+            let found_by = quoted(&self.id(&task), '\'');
             let used = match looks {
                 // What there is of it is found by the sensor of the logic.
-                true if is_input && logic.is_some() => {
-                    format!("input_logic, 'wait_for_data', {}", quoted(&event.name, '\''))
-                }
-                true => format!("{own}, {}", quoted(&task, '\'')),
+                true if is_input && logic.is_some() => self.of_logic(&event.name),
+                true => format!("{own}, {found_by}"),
                 false => own.clone(),
             };
             self.data.insert(event.name.clone(), used);
             if !is_input || logic.is_some() || self.follows_the_run_before(event, definition, dag) {
                 continue;
             }
-            let gate = match self.given.joined.inputs.get(&event.name).filter(|_| wants_tasks) {
+            let writer = self.given.joined.inputs.get(&event.name);
+            let gate = match writer {
+                Some(writer) if Wanted::of(self.given.migration) == Wanted::Graph => {
+                    self.gate_behind(&task, event, writer, definition, dag)
+                }
                 Some(writer) => self.task_sensor(&task, event, writer, definition, dag),
                 None => self.sensor(&task, &code, definition, dag),
             };
+            self.tell_apart(event);
             gates.push(gate);
         }
         if let Some((value, names)) = logic {
             let value = value.print(0);
-            dag.before.push(format!("INPUT_LOGIC = {value}"));
-            dag.macros.push(("input_logic".to_owned(), "INPUT_LOGIC".to_owned()));
+            let own = self.variable("input_logic");
+            let code = own.to_uppercase();
+            dag.before.push(format!("{code} = {value}"));
+            dag.macros.push((own, code.clone()));
             for name in names {
-                let used = format!("input_logic, 'wait_for_data', {}", quoted(&name, '\''));
+                let used = self.of_logic(&name);
                 self.data.insert(name, used);
             }
-            gates.push(self.sensor("wait_for_data", "INPUT_LOGIC", definition, dag));
+            gates.push(self.sensor("wait_for_data", &code, definition, dag));
         }
         if !gates.is_empty() {
             dag.gates = gates;
@@ -323,7 +326,7 @@ impl<'a> Printer<'a> {
         let span = coordinator.logic?;
         let whole = self.tree.root().and_then(|root| root.child("input-logic"));
         let span = whole.map_or(span, |element| element.span());
-        match logic(definition) {
+        match logic(definition, &|name| self.variable(name)) {
             Ok(found) => {
                 if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
                     let reason = "`wait` counts from when the run begins";
@@ -339,6 +342,67 @@ impl<'a> Printer<'a> {
                 None
             }
         }
+    }
+
+    /// Data of a name of the input logic, as an argument.
+    fn of_logic(&self, name: &str) -> String {
+        let sensor = quoted(&self.id("wait_for_data"), '\'');
+        format!("{}, {sensor}, {}", self.variable("input_logic"), quoted(name, '\''))
+    }
+
+    /// Says of an input why it did not become part of a graph.
+    fn tell_apart(&mut self, event: &DataEvent) {
+        let Some((writer, why)) = self.given.joined.apart.get(&event.name) else { return };
+        if let Some(element) = self.element_of(event) {
+            let reason =
+                format!("it waits for the folder; with `{writer}` it is not joined: {why}");
+            self.ledger.claim(element.name_span(), Outcome::Exact, &reason, "");
+        }
+    }
+
+    /// A task behind those of another coordinator in the same DAG; its name.
+    fn gate_behind(
+        &mut self,
+        task: &str,
+        event: &DataEvent,
+        writer: &Writer,
+        definition: &Definition,
+        dag: &mut Dag,
+    ) -> String {
+        let timeout = match definition.controls.timeout {
+            ..0 => "",
+            _ => ", and no time-out ends the wait for them",
+        };
+        let reason = format!(
+            "its tasks follow those of `{}` in one run, whatever these wrote{timeout}; the run counts as active until both have ended",
+            writer.name
+        );
+        if let Some(element) = self.element_of(event) {
+            self.ledger.claim(element.name_span(), Outcome::Approximate, &reason, "");
+        }
+        let mut given = vec![("task_id".to_owned(), Value::text(task))];
+        let group = identifier(&writer.name);
+        let before = match &writer.action {
+            Some(action) => {
+                let id = format!("{group}.{}", dag_id(action));
+                given.push(("marked_by".to_owned(), Value::text(&id)));
+                id
+            }
+            None => group,
+        };
+        let before = self.variables.get(&before).cloned().unwrap_or(before);
+        given.push(("trigger_rule".to_owned(), Value::text("all_done")));
+        let call = Value::Call("oozie.AfterCoordinator".to_owned(), given);
+        let own = self.put(task, call, dag);
+        dag.edges.push(super::python::edge(&[before], &own, self.indent()));
+        own
+    }
+
+    /// Adds a task; its name.
+    fn put(&self, task: &str, call: Value, dag: &mut Dag) -> String {
+        let (own, indent) = (self.variable(task), self.indent());
+        dag.tasks.push(format!("{}{own} = {}\n", " ".repeat(indent), call.print(indent)));
+        own
     }
 
     /// A sensor that waits for the run of another coordinator for the same time; its name.
@@ -366,7 +430,7 @@ impl<'a> Printer<'a> {
         if let Some(action) = &writer.action {
             given.push(("external_task_id".to_owned(), Value::text(dag_id(action))));
         }
-        put_sensor(task, &class, (given, Vec::new()), definition, dag)
+        self.put_sensor(task, &class, (given, Vec::new()), definition, dag)
     }
 
     /// A sensor that waits for data; its name.
@@ -381,7 +445,7 @@ impl<'a> Printer<'a> {
         if connection != "metastore_default" && !self.given.migration.tables.is_empty() {
             more.push(("metastore_conn_id".to_owned(), Value::text(connection)));
         }
-        put_sensor(task, "oozie.DataSensor", (given, more), definition, dag)
+        self.put_sensor(task, "oozie.DataSensor", (given, more), definition, dag)
     }
 
     /// What of the datasets and events is carried, before anything is found out that is not.
@@ -505,48 +569,50 @@ impl<'a> Printer<'a> {
             ("conf".to_owned(), Value::Dict(conf)),
             ("wait_for_completion".to_owned(), Value::code("True")),
         ];
-        let call = Value::Call(class, given).print(4);
+        let call = Value::Call(class, given);
         if dag.gates.is_empty() {
-            dag.tasks.push(format!("    {call}\n"));
+            let indent = self.indent();
+            dag.tasks.push(format!("{}{}\n", " ".repeat(indent), call.print(indent)));
         } else {
-            dag.tasks.push(format!("    workflow = {call}\n"));
-            dag.edges.push(super::python::edge(&dag.gates, "workflow", 4));
+            let own = self.put("workflow", call, dag);
+            dag.edges.push(super::python::edge(&dag.gates, &own, self.indent()));
         }
+    }
+
+    /// Adds a sensor, with what is its own before and behind what all have; its name.
+    fn put_sensor(
+        &self,
+        task: &str,
+        class: &str,
+        (before, behind): (Arguments, Arguments),
+        definition: &Definition,
+        dag: &mut Dag,
+    ) -> String {
+        let minutes = definition.controls.timeout;
+        let timeout = match minutes {
+            // Airflow knows no sensor that waits forever.
+            ..0 => "dt.timedelta(days=3650)".to_owned(),
+            minutes => format!("dt.timedelta(minutes={minutes})"),
+        };
+        let mut given = vec![("task_id".to_owned(), Value::text(task))];
+        given.extend(before);
+        given.extend([
+            ("mode".to_owned(), Value::text("reschedule")),
+            ("poke_interval".to_owned(), Value::code("60")),
+            ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
+        ]);
+        given.extend(behind);
+        let own = self.put(task, Value::Call(class.to_owned(), given), dag);
+        for gate in &dag.gates {
+            let gate = std::slice::from_ref(gate);
+            dag.edges.push(super::python::edge(gate, &own, self.indent()));
+        }
+        own
     }
 }
 
 /// Arguments by name.
 type Arguments = Vec<(String, Value)>;
-
-/// Adds a sensor, with what is its own before and behind what all have; its name.
-fn put_sensor(
-    task: &str,
-    class: &str,
-    (before, behind): (Arguments, Arguments),
-    definition: &Definition,
-    dag: &mut Dag,
-) -> String {
-    let minutes = definition.controls.timeout;
-    let timeout = match minutes {
-        // Airflow knows no sensor that waits forever.
-        ..0 => "dt.timedelta(days=3650)".to_owned(),
-        minutes => format!("dt.timedelta(minutes={minutes})"),
-    };
-    let mut given = vec![("task_id".to_owned(), Value::text(task))];
-    given.extend(before);
-    given.extend([
-        ("mode".to_owned(), Value::text("reschedule")),
-        ("poke_interval".to_owned(), Value::code("60")),
-        ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
-    ]);
-    given.extend(behind);
-    let call = Value::Call(class.to_owned(), given).print(4);
-    dag.tasks.push(format!("    {task} = {call}\n"));
-    for gate in &dag.gates {
-        dag.edges.push(super::python::edge(std::slice::from_ref(gate), task, 4));
-    }
-    task.to_owned()
-}
 
 /// A dataset as the helpers take it.
 pub(in crate::carry) fn dataset(
@@ -586,18 +652,26 @@ pub(in crate::carry) fn dataset(
     Some(Value::Call("oozie.Dataset".to_owned(), given))
 }
 
-/// The input logic as the helpers take it, and its names; or why there is none.
-pub(in crate::carry) fn logic(definition: &Definition) -> Result<(Value, Vec<String>), String> {
+/// The input logic as the helpers take it, and its names; or why there is none. `variable` is what an event is called.
+pub(in crate::carry) fn logic(
+    definition: &Definition,
+    variable: &dyn Fn(&str) -> String,
+) -> Result<(Value, Vec<String>), String> {
     let parts = definition.logic.as_deref().unwrap_or_default();
     let mut roots = parts.iter().enumerate().filter(|(_, part)| part.parent.is_none());
     let (Some((root, _)), None) = (roots.next(), roots.next()) else {
         return Err("a server starts no action with it: it has no root, or several".to_owned());
     };
     let names = parts.iter().filter_map(|part| part.name.clone()).collect();
-    Ok((part_of(definition, parts, root)?, names))
+    Ok((part_of(definition, parts, root, variable)?, names))
 }
 
-fn part_of(definition: &Definition, parts: &[Logic], at: usize) -> Result<Value, String> {
+fn part_of(
+    definition: &Definition,
+    parts: &[Logic],
+    at: usize,
+    variable: &dyn Fn(&str) -> String,
+) -> Result<Value, String> {
     let part = &parts[at];
     let kind = match part.kind {
         LogicKind::And => "and",
@@ -610,13 +684,13 @@ fn part_of(definition: &Definition, parts: &[Logic], at: usize) -> Result<Value,
         if !definition.inputs.iter().any(|event| event.name == part.data) {
             return Err(format!("no input is called `{}`", part.data));
         }
-        let code = format!("{}_DATA", identifier(&part.data).to_uppercase());
+        let code = format!("{}_DATA", variable(&part.data).to_uppercase());
         given.push(("data".to_owned(), Value::Code(code)));
         given.push(("event".to_owned(), Value::text(part.data.as_str())));
     }
     let children = parts.iter().enumerate().filter(|(_, other)| other.parent == Some(at));
     for (child, _) in children {
-        given.push((String::new(), part_of(definition, parts, child)?));
+        given.push((String::new(), part_of(definition, parts, child, variable)?));
     }
     if given.len() == 1 {
         return Err("a server starts no action with it: a part is empty".to_owned());

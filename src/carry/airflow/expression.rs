@@ -236,6 +236,8 @@ pub struct Names<'a> {
     pub transitions: &'a BTreeMap<String, String>,
     /// Whether paths of the workflow run side by side.
     pub is_forked: bool,
+    /// The group of its tasks in a DAG of several coordinators.
+    pub group: Option<&'a str>,
     /// Where the code is evaluated.
     pub place: Place,
 }
@@ -540,7 +542,9 @@ impl Names<'_> {
             }
             "wf:id" | "coord:actionId" => {
                 text.differs.push("the id is made of the names of the DAG and its run".to_owned());
-                return Some(("oozie.job_id(dag_run)".to_owned(), true));
+                let group = self.group.map(|group| format!(", {}", quoted(group, '\'')));
+                let group = group.unwrap_or_default();
+                return Some((format!("oozie.job_id(dag_run{group})"), true));
             }
             "wf:run" => {
                 text.differs.push("it counts the tries of the task, not the reruns".to_owned());

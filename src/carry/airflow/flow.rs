@@ -1,11 +1,12 @@
 //! The tasks of a workflow, as statements, and what the flow of control claims.
 
 use super::super::model::{Does, Runs, Task, TaskId, Tasks};
-use super::python::{Value, edge, identifier};
+use super::python::{Value, edge};
 use super::{Dag, Printer, dag_id, trigger_rule};
 use crate::analysis::Analysis;
-use crate::carry::idioms;
+use crate::carry::commands::shared;
 use crate::carry::ledger::Outcome;
+use crate::carry::{claims, idioms};
 use crate::ir::workflow::{Action, Details, NodeId, Shape, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,6 +64,7 @@ impl Printer<'_> {
                 self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
             }
         }
+        claims::unused_cluster(&mut self.ledger, workflow);
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
@@ -99,23 +101,6 @@ impl Printer<'_> {
         Some(("on_failure_callback".to_owned(), call))
     }
 
-    /// What actions share of a cluster, where none of them reaches one: it says nothing.
-    pub(super) fn claim_unused(&mut self, workflow: &Workflow) {
-        let Some(global) = &workflow.global else { return };
-        let mut bodies = workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
-        let is_apart = bodies.all(|body| {
-            matches!(
-                body.details,
-                Details::SubWorkflow { .. } | Details::Email { .. } | Details::Ssh { .. }
-            )
-        });
-        for scalar in [&global.name_node, &global.resource_manager].into_iter().flatten() {
-            if is_apart && !self.ledger.is_claimed(scalar.span()) {
-                self.ledger.exact(scalar.span());
-            }
-        }
-    }
-
     /// An SLA block, which has no counterpart that tells the same.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = match self.version.is_two() {
@@ -132,14 +117,17 @@ impl Printer<'_> {
             .list
             .iter()
             .map(|task| {
-                let mut name = identifier(&task.name);
+                let mut name = self.variable(&task.name);
                 while !taken.insert(name.clone()) {
                     name.push('_');
                 }
                 name
             })
             .collect();
-        let ids: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
+        let ids: Vec<String> = tasks.list.iter().map(|task| self.id(&task.name)).collect();
+        self.variables.extend(ids.iter().cloned().zip(names.iter().cloned()));
+        let indent = self.indent();
+        let pad = " ".repeat(indent);
         let mixed = tasks.mixed();
         let handled = handled(tasks);
         for (at, task) in tasks.list.iter().enumerate() {
@@ -150,7 +138,8 @@ impl Printer<'_> {
                 Runs::AfterAll | Runs::AfterDone => false,
             };
             let (class, given) = self.task(workflow, task, &ids, has_check);
-            let mut all = vec![("task_id".to_owned(), Value::text(&ids[at]))];
+            // Its group stands before it.
+            let mut all = vec![("task_id".to_owned(), Value::text(dag_id(&task.name)))];
             let may_fail = handled.contains(&at) && self.may_fail(&given);
             all.extend(given);
             if let Some(rule) = trigger_rule(task.runs, is_mixed) {
@@ -171,7 +160,7 @@ impl Printer<'_> {
             } else if may_fail {
                 all.push(("pre_execute".to_owned(), Value::code("oozie.begin")));
             }
-            let call = Value::Call(class, all).print(4);
+            let call = Value::Call(class, all).print(indent);
             // A task that nothing names needs no name.
             let is_named = !task.after.is_empty()
                 || !task.after_failed.is_empty()
@@ -181,8 +170,8 @@ impl Printer<'_> {
                     .iter()
                     .any(|other| other.after.contains(&at) || other.after_failed.contains(&at));
             dag.tasks.push(match is_named {
-                true => format!("    {} = {call}\n", names[at]),
-                false => format!("    {call}\n"),
+                true => format!("{pad}{} = {call}\n", names[at]),
+                false => format!("{pad}{call}\n"),
             });
         }
         let mut edges: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -199,7 +188,7 @@ impl Printer<'_> {
                 edges.insert(at, before);
             }
         }
-        dag.edges.extend(edges.iter().map(|(at, before)| edge(before, &names[*at], 4)));
+        dag.edges.extend(edges.iter().map(|(at, before)| edge(before, &names[*at], indent)));
     }
 
     /// Whether an expression in the arguments of a task can fail: then a server fails the job, and takes no error transition.
@@ -241,7 +230,7 @@ impl Printer<'_> {
                     return (self.standard("empty", "EmptyOperator"), Vec::new());
                 }
                 let mut whole = Action::clone(action);
-                whole.body = action.body.as_ref().map(|body| self.shared(workflow, body));
+                whole.body = action.body.as_ref().map(|body| shared(workflow, body));
                 let (class, mut given) = self.operator(&whole);
                 let kind = whole.body.as_ref().map(|body| body.kind.to_string());
                 if let Some(pool) = kind.and_then(|kind| self.given.migration.pool(&kind)) {
@@ -309,7 +298,7 @@ impl Printer<'_> {
     }
 
     fn id_of(&self, workflow: &Workflow, id: NodeId) -> String {
-        dag_id(&workflow.node(id).name.text)
+        self.id(&workflow.node(id).name.text)
     }
 
     fn decision(

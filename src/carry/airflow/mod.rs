@@ -8,6 +8,7 @@ pub mod bundle;
 pub(in crate::carry) mod coordinator;
 mod deadlines;
 pub mod expression;
+mod file;
 mod flow;
 mod map_reduce;
 mod operators;
@@ -17,13 +18,13 @@ pub mod site;
 
 use super::claims::{WrittenSecrets, secret_name};
 use super::joined::Joined;
-use super::ledger::{Ledger, Outcome};
+use super::ledger::{Entry, Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::said::{self, Kept, Reader, Says};
-use super::{Conversion, Output, Unscheduled, resolve};
+use super::{Conversion, Output, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, NodeId, Shape, Workflow};
+use crate::ir::workflow::{NodeId, Shape};
 use crate::settings::Migration;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
@@ -32,7 +33,7 @@ use ankus_lang::coordinator::Definition;
 use ankus_lang::el::{Dialect, Phase};
 use ankus_lang::time::Instant;
 use expression::{Names, Text};
-use python::{Value, quoted, transitions};
+use python::{Value, transitions};
 use site::Needs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,6 +170,10 @@ struct Printer<'a> {
     place: &'static str,
     /// Kill nodes with the mails that tell of them.
     notices: BTreeMap<NodeId, NodeId>,
+    /// The group of its tasks, where the DAG has several.
+    group: Option<Group>,
+    /// Names of Python, by the ids of the groups and tasks that have them.
+    variables: BTreeMap<String, String>,
     /// Whether paths of the workflow run side by side.
     is_forked: bool,
     /// Whether the work of the action is done by what its launcher starts.
@@ -180,66 +185,80 @@ struct Printer<'a> {
 
 /// Carries an application over.
 pub fn convert(given: Given<'_>) -> Conversion {
+    let mut all = convert_together(&[given]);
+    all.pop().expect("there is one conversion for each that is given")
+}
+
+/// Carries coordinators over that share a graph, in its order: one DAG, in which each has a group of tasks. Each of them has a ledger
+/// of its own.
+pub fn convert_together(all: &[Given<'_>]) -> Vec<Conversion> {
     let empty = Tree::parse("<none/>").0;
-    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
-    let tree = first.map_or(&empty, |analysis| analysis.tree());
-    let mut printer = Printer {
-        version: given.version,
-        given,
-        ledger: Ledger::new(tree),
-        written: WrittenSecrets::beside(given.properties, given.secrets),
-        scripts: Vec::new(),
-        lengths: BTreeMap::new(),
-        tree,
-        phase: Phase::Workflow,
-        texts: BTreeMap::new(),
-        constants: BTreeMap::new(),
-        data: BTreeMap::new(),
-        tasks: BTreeMap::new(),
-        transitions: BTreeMap::new(),
-        imports: BTreeSet::new(),
-        folder: None,
-        uses_path: false,
-        uses_params: false,
-        needs: Needs::default(),
-        place: actions::LAUNCHER,
-        is_forked: false,
-        starts_jobs: false,
-        notices: BTreeMap::new(),
-        remedy: actions::CLIENT,
-    };
-    let mut entries = Vec::new();
-    let mut dag = Dag::default();
-    if let Some(coordinator) = given.coordinator {
-        printer.coordinator(coordinator, &mut dag);
-        let listed = printer.ledger.entries(coordinator.analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+    let groups = groups(all);
+    let mut variables: BTreeMap<String, String> =
+        groups.iter().map(|group| (group.id.clone(), group.variable().to_owned())).collect();
+    let mut groups = groups.into_iter();
+    let (mut printers, mut dags, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+    for given in all {
+        let mut printer = Printer::new(*given, &empty);
+        printer.group = groups.next();
+        printer.variables = std::mem::take(&mut variables);
+        let mut dag = Dag::default();
+        entries.push(printer.carry(&mut dag));
+        variables = std::mem::take(&mut printer.variables);
+        printers.push(printer);
+        dags.push(dag);
     }
-    if let Some(analysis) = given.analysis {
-        printer.ledger = Ledger::new(analysis.tree());
-        printer.written = std::mem::take(&mut printer.written).with(analysis, given.secrets);
-        printer.tree = analysis.tree();
-        printer.phase = Phase::Workflow;
-        printer.workflow(analysis, &mut dag);
-        let listed = printer.ledger.entries(analysis.source());
-        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
-    }
-    let outputs = match dag.refused {
+    let outputs = match dags.iter().any(|dag| dag.refused) {
         true => Vec::new(),
-        false => {
-            let text = printer.print(dag);
-            let mut outputs = vec![Output { path: format!("dags/{}.py", given.name), text }];
-            outputs.append(&mut printer.scripts);
-            outputs
-        }
+        false => file::outputs(&mut printers, dags),
     };
-    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
-    let needs = match outputs.is_empty() {
-        true => Needs::default(),
-        false => printer.needs,
+    let made = printers.into_iter().zip(entries);
+    made.map(|(printer, entries)| {
+        let given = printer.given;
+        let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
+        let (path, name, outputs) = (path.to_owned(), given.name.to_owned(), outputs.clone());
+        let needs = if outputs.is_empty() { Needs::default() } else { printer.needs };
+        Conversion { path, name, outputs, entries, needs }
+    })
+    .collect()
+}
+
+/// The group of tasks of a coordinator, where a DAG has several.
+#[derive(Clone, Debug)]
+struct Group {
+    /// Its name in Airflow, which stands before those of its tasks.
+    id: String,
+    /// What its names of Python begin with.
+    prefix: String,
+}
+
+impl Group {
+    /// Its own name in Python.
+    fn variable(&self) -> &str {
+        self.prefix.trim_end_matches('_')
+    }
+}
+
+/// The groups of coordinators that share a DAG; one alone has none.
+fn groups(all: &[Given<'_>]) -> Vec<Group> {
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let ids: Vec<String> = all.iter().map(|given| python::identifier(given.name)).collect();
+    let is_clear = |id: &String| {
+        let begins = format!("{}_", id.to_lowercase());
+        !ids.iter().any(|other| other.to_lowercase().starts_with(&begins))
     };
-    let (path, name) = (path.to_owned(), given.name.to_owned());
-    Conversion { path, name, outputs, entries, needs }
+    // Where one name begins like another one with a task behind it, numbers tell them apart.
+    let are_clear = ids.iter().all(is_clear);
+    let prefix = |at: usize, id: &str| match are_clear {
+        true => format!("{id}_"),
+        false => format!("g{}_", at + 1),
+    };
+    ids.iter()
+        .enumerate()
+        .map(|(at, id)| Group { id: id.clone(), prefix: prefix(at, id) })
+        .collect()
 }
 
 /// A DAG in parts.
@@ -304,6 +323,81 @@ impl<'a> Says<'a> for Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
+    /// For an application with nothing carried over yet; `empty` is the text of one without a file.
+    fn new(given: Given<'a>, empty: &'a Tree) -> Printer<'a> {
+        let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
+        let tree = first.map_or(empty, |analysis| analysis.tree());
+        Printer {
+            version: given.version,
+            given,
+            ledger: Ledger::new(tree),
+            written: WrittenSecrets::beside(given.properties, given.secrets),
+            scripts: Vec::new(),
+            lengths: BTreeMap::new(),
+            tree,
+            phase: Phase::Workflow,
+            texts: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            data: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            transitions: BTreeMap::new(),
+            imports: BTreeSet::new(),
+            folder: None,
+            uses_path: false,
+            uses_params: false,
+            needs: Needs::default(),
+            place: actions::LAUNCHER,
+            group: None,
+            variables: BTreeMap::new(),
+            is_forked: false,
+            starts_jobs: false,
+            notices: BTreeMap::new(),
+            remedy: actions::CLIENT,
+        }
+    }
+
+    /// The parts of a DAG, and what became of each element and attribute.
+    fn carry(&mut self, dag: &mut Dag) -> Vec<(String, Entry)> {
+        let given = self.given;
+        let mut entries = Vec::new();
+        if let Some(coordinator) = given.coordinator {
+            self.coordinator(coordinator, dag);
+            let listed = self.ledger.entries(coordinator.analysis.source());
+            entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+        }
+        if let Some(analysis) = given.analysis {
+            self.ledger = Ledger::new(analysis.tree());
+            self.written = std::mem::take(&mut self.written).with(analysis, given.secrets);
+            self.tree = analysis.tree();
+            self.phase = Phase::Workflow;
+            self.workflow(analysis, dag);
+            let listed = self.ledger.entries(analysis.source());
+            entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+        }
+        entries
+    }
+
+    /// The id of a task by its name.
+    fn id(&self, name: &str) -> String {
+        match &self.group {
+            Some(group) => format!("{}.{}", group.id, dag_id(name)),
+            None => dag_id(name),
+        }
+    }
+
+    /// A name of Python for what is called so.
+    fn variable(&self, name: &str) -> String {
+        match &self.group {
+            Some(group) => python::identifier(&format!("{}{name}", group.prefix)),
+            None => python::identifier(name),
+        }
+    }
+
+    /// The column at which tasks begin.
+    fn indent(&self) -> usize {
+        if self.group.is_some() { 8 } else { 4 }
+    }
+
     /// What a text says, claimed as it came out.
     fn say(&mut self, scalar: &Scalar) -> Text {
         said::say(self, scalar)
@@ -333,6 +427,7 @@ impl<'a> Printer<'a> {
             tasks: &self.tasks,
             transitions: &self.transitions,
             is_forked: self.is_forked,
+            group: self.group.as_ref().map(|group| &*group.id),
             place: expression::Place::Template,
         };
         names.read(source, self.given.dialect)
@@ -384,211 +479,19 @@ impl<'a> Printer<'a> {
             return;
         }
         self.name_tasks(&tasks);
-        self.transitions = transitions(workflow, &tasks, "oozie");
+        self.transitions = transitions(workflow, &tasks, "oozie", &|name| self.id(name));
         self.claim_flow(analysis, &tasks);
         self.claim_rest(workflow);
         self.print_tasks(workflow, &tasks, dag);
-        self.claim_unused(workflow);
     }
 
     /// Names of Python by those of the tasks.
     fn name_tasks(&mut self, tasks: &Tasks) {
         for task in &tasks.list {
-            self.tasks.insert(task.name.clone(), dag_id(&task.name));
+            let id = self.id(&task.name);
+            self.tasks.insert(task.name.clone(), id);
         }
     }
-
-    /// An action with what all actions share.
-    fn shared(&mut self, workflow: &Workflow, body: &Body) -> Body {
-        let mut body = body.clone();
-        let Some(global) = &workflow.global else { return body };
-        body.name_node = body.name_node.or_else(|| global.name_node.clone());
-        body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
-        if body.job_xml.is_empty() {
-            body.job_xml.clone_from(&global.job_xml);
-        }
-        for property in &global.configuration {
-            let name = property.name.as_str();
-            if body.configuration.iter().all(|own| own.name.as_str() != name) {
-                body.configuration.push(property.clone());
-            }
-        }
-        body
-    }
-
-    fn print(&mut self, dag: Dag) -> String {
-        let mut body = String::new();
-        dag.tasks.iter().for_each(|task| body.push_str(task));
-        if !dag.edges.is_empty() {
-            body.push('\n');
-            dag.edges.iter().for_each(|edge| body.push_str(edge));
-        }
-        let mut before: String = dag.before.iter().map(|text| format!("{text}\n")).collect();
-        let mut arguments = vec![("dag_id".to_owned(), Value::text(self.given.name))];
-        if self.given.coordinator.is_none() {
-            // Left out, 2.10 takes it for a day.
-            arguments.push(("schedule".to_owned(), Value::code("None")));
-        }
-        arguments.extend(dag.arguments);
-        if !dag.task_arguments.is_empty() {
-            arguments.push(("default_args".to_owned(), Value::Dict(dag.task_arguments)));
-        }
-        // What stands in files beside the DAG needs the same.
-        let scripts: String = self.scripts.iter().map(|script| script.text.as_str()).collect();
-        let params = self.params(&format!("{before}{body}{scripts}"));
-        if !params.is_empty() || self.uses_params {
-            before.push_str(&format!("PARAMS = {}\n", Value::Dict(params).print(0)));
-            arguments.push(("params".to_owned(), Value::code("PARAMS")));
-        }
-        let rendered = format!("{body}{scripts}");
-        for (at, found) in rendered.match_indices("var.value.") {
-            let rest = &rendered[at + found.len()..];
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            self.needs.variables.insert(rest[..end.unwrap_or(rest.len())].to_owned());
-        }
-        let strict = Value::code("jinja2.StrictUndefined");
-        arguments.push(("template_undefined".to_owned(), strict));
-        let all = format!("{before}{rendered}");
-        let uses = |name: &str| all.contains(name);
-        let el = names_helper(&all, "el", include_str!("../python/oozie_el.py"));
-        let own =
-            concat!(include_str!("oozie_airflow.py"), include_str!("../python/oozie_data.py"));
-        let oozie = names_helper(&all, "oozie", own);
-        let mut macros = Vec::new();
-        if el {
-            macros.push(("el".to_owned(), Value::code("el")));
-        }
-        if oozie {
-            macros.push(("oozie".to_owned(), Value::code("oozie")));
-        }
-        let of_files = ["exists", "is_dir", "file_size", "dir_size", "block_size"];
-        if of_files.iter().any(|name| all.contains(&format!("oozie.{name}("))) {
-            self.connection("webhdfs");
-        }
-        let connection = self.given.migration.connection("webhdfs");
-        if oozie && connection != "webhdfs_default" {
-            macros.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
-        }
-        macros.extend(dag.macros.into_iter().map(|(name, code)| (name, Value::Code(code))));
-        let filters: Vec<(String, Value)> = [("q", "el.quote"), ("words", "el.words")]
-            .into_iter()
-            .filter(|(filter, _)| uses(&format!("| {filter} }}}}")))
-            .map(|(filter, code)| (filter.to_owned(), Value::code(code)))
-            .collect();
-        if !macros.is_empty() {
-            arguments.push(("user_defined_macros".to_owned(), Value::Dict(macros)));
-        }
-        let has_filters = !filters.is_empty();
-        if has_filters {
-            arguments.push(("user_defined_filters".to_owned(), Value::Dict(filters)));
-        }
-        let mut tags = vec![Value::text("oozie")];
-        tags.extend(self.given.tags.iter().map(Value::text));
-        arguments.push(("tags".to_owned(), Value::List(tags)));
-        let arguments = Value::Call("DAG".to_owned(), arguments).print(0);
-        let code = format!("{before}{arguments}");
-        let uses = |name: &str| format!("{code}{body}").contains(name);
-        let mut head = format!("\"\"\"{}\"\"\"\n\n", self.docstring());
-        if uses("dt.") {
-            head.push_str("import datetime as dt\n\n");
-        }
-        head.push_str("import jinja2\n");
-        if uses("pendulum.") {
-            head.push_str("import pendulum\n");
-        }
-        head.push_str(&self.import_lines());
-        let helpers: String = [("oozie.", "oozie_airflow as oozie"), ("el.", "oozie_el as el")]
-            .iter()
-            .filter(|(name, _)| match *name {
-                "el." => el || has_filters,
-                _ => oozie,
-            })
-            .map(|(_, module)| format!("import {module}\n"))
-            .collect();
-        if !helpers.is_empty() {
-            head.push_str(&format!("\n{helpers}"));
-        }
-        let gap = if before.is_empty() { "" } else { "\n" };
-        let with = if body.is_empty() { "    pass\n".to_owned() } else { body };
-        format!("{head}\n{before}{gap}with {arguments}:\n{with}")
-    }
-
-    fn import_lines(&mut self) -> String {
-        match self.version {
-            Version::Two => self.import("airflow", "DAG"),
-            Version::Three => self.import("airflow.sdk", "DAG"),
-        };
-        let mut modules: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (module, class) in &self.imports {
-            modules.entry(module).or_default().push(class);
-        }
-        let lines = modules.into_iter().map(|(module, classes)| {
-            let line = format!("from {module} import {}\n", classes.join(", "));
-            if line.len() <= 89 {
-                return line;
-            }
-            let parts: String = classes.iter().map(|class| format!("    {class},\n")).collect();
-            format!("from {module} import (\n{parts})\n")
-        });
-        lines.collect()
-    }
-
-    fn docstring(&self) -> String {
-        let from = match self.given.coordinator {
-            Some(coordinator) => coordinator.path,
-            None => self.given.path,
-        };
-        let plain = |text: &str| text.replace('\\', "/").replace('"', "'");
-        let mut lines = format!("{}, carried over from {}.\n", plain(self.given.name), plain(from));
-        if !self.needs.variables.is_empty() {
-            let names: Vec<&str> = self.needs.variables.iter().map(String::as_str).collect();
-            lines.push_str(&format!("\nVariables of Airflow to set: {}.\n", names.join(", ")));
-        }
-        if lines.lines().count() == 1 { lines.trim_end().to_owned() } else { lines }
-    }
-
-    /// Parameters of the DAG: properties that its texts name, with the values that they are submitted with.
-    fn params(&mut self, code: &str) -> Vec<(String, Value)> {
-        let secrets = self.given.secrets;
-        let resolved = |value: &str| resolve(value, self.given.properties);
-        let mut params: Vec<(String, Value)> = Vec::new();
-        for (name, value) in self.given.properties {
-            let asked = contains_word(code, &format!("params.{name}"));
-            let named = asked || code.contains(&quoted(name, '\'')) || self.uses_params;
-            // A name that a coordinator gives its workflow may come from the property of that name.
-            if !named || secrets.covers(name) || (!asked && self.texts.contains_key(name)) {
-                continue;
-            }
-            // A server takes the blanks off what becomes a variable.
-            let value = secrets.text(resolved(value).trim_matches(|c| c <= ' '));
-            params.push((name.clone(), Value::Text(value)));
-        }
-        params
-    }
-}
-
-/// Whether a text names something of a helper: `el.add`, `oozie.kill`.
-fn names_helper(text: &str, module: &str, source: &str) -> bool {
-    let call = format!("{module}.");
-    text.match_indices(&call).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let inside = |c: char| c.is_alphanumeric() || "_./-".contains(c);
-        let rest = &text[at + call.len()..];
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let name = &rest[..end.unwrap_or(rest.len())];
-        let defined = ["def ", "class "].iter().any(|word| {
-            [":", "("].iter().any(|end| source.contains(&format!("{word}{name}{end}")))
-        });
-        let constant = matches!(name, "KB" | "MB" | "GB" | "TB" | "PB");
-        !before.is_some_and(inside) && !name.is_empty() && (defined || constant)
-    })
-}
-
-fn contains_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let next = text[at + word.len()..].chars().next();
-        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
 }
 
 /// The rule that Airflow has for when a task runs. What others before it came to decides only when all of them are done where the

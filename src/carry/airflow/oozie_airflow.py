@@ -29,6 +29,7 @@ try:
     from airflow.providers.standard.operators.trigger_dagrun import (
         TriggerDagRunOperator,
     )
+    from airflow.sdk import BaseOperator
     from airflow.sdk.bases.sensor import BaseSensorOperator
     from airflow.sdk.exceptions import (
         AirflowException,
@@ -41,6 +42,7 @@ except ImportError:
         AirflowFailException,
         AirflowSkipException,
     )
+    from airflow.models.baseoperator import BaseOperator
     from airflow.operators.trigger_dagrun import TriggerDagRunOperator
     from airflow.sensors.base import BaseSensorOperator
 
@@ -212,6 +214,26 @@ class SubWorkflow(TriggerDagRunOperator):
         return super().execute(context)
 
 
+class AfterCoordinator(BaseOperator):
+    """Comes behind the tasks of another coordinator in the same DAG, and fails where these did not do their work.
+
+    Where one of them marks it as done, that one has to succeed; otherwise none of the last may fail.
+    """
+
+    def __init__(self, *, marked_by: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.marked_by = marked_by
+
+    def execute(self, context: Any) -> None:
+        found = states(context, sorted(self.upstream_task_ids))
+        if self.marked_by:
+            done = found[self.marked_by] == "success"
+        else:
+            done = not {"failed", "upstream_failed"} & set(found.values())
+        if not done:
+            raise AirflowFailException("what this coordinator reads was not written")
+
+
 def kill(message: str) -> None:
     """Ends the run as a kill node does."""
     raise AirflowFailException(message)
@@ -239,6 +261,7 @@ def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
 
 
 UNHANDLED = {
+    "AfterCoordinator",
     "BranchPythonOperator",
     "DataSensor",
     "ExternalTaskSensor",
@@ -250,6 +273,18 @@ def is_unhandled(task: Any) -> bool:
     """Whether nothing comes after a task where it fails: it waits for data, or chooses."""
     names = {kind.__name__ for kind in type(task).__mro__}
     return bool(names & UNHANDLED)
+
+
+def all_before(context: Any) -> list[str]:
+    """The tasks before this one, however far, but those of other coordinators in the same DAG."""
+    tasks, own = context["dag"].task_dict, group_of(context["task"])
+    before = context["task"].get_flat_relative_ids(upstream=True)
+    return sorted(task for task in before if group_of(tasks[task]) == own)
+
+
+def group_of(task: Any) -> str | None:
+    """The group of a task: its coordinator, where a DAG has several."""
+    return task.task_group.group_id if task.task_group else None
 
 
 def begin(context: Any) -> None:
@@ -269,7 +304,7 @@ def never_began(context: Any, task_ids: list[str]) -> bool:
 def is_broken(context: Any) -> bool:
     """Whether the run ended before a task: its data did not come, or an expression failed."""
     tasks = context["dag"].task_dict
-    before = sorted(context["task"].get_flat_relative_ids(upstream=True))
+    before = all_before(context)
     found = states(context, before) if before else {}
     failed = [task for task in before if found[task] == "failed"]
     return any(is_unhandled(tasks[task]) for task in failed) or never_began(
@@ -287,7 +322,7 @@ def not_entered(context: Any, reason: str) -> Exception:
 def has_ended(context: Any) -> bool:
     """Whether an action before a task failed whose failure only leads to a kill node: nothing chooses behind it."""
     tasks = context["dag"].task_dict
-    before = sorted(context["task"].get_flat_relative_ids(upstream=True))
+    before = all_before(context)
     found = states(context, before) if before else {}
 
     def is_handled(task: str) -> bool:
@@ -338,16 +373,17 @@ def is_latest(schedule: Timetable, **context: Any) -> bool:
     return following is None or dt.datetime.now(UTC) <= following
 
 
-def job_id(dag_run: Any) -> str:
+def job_id(dag_run: Any, group: str | None = None) -> str:
     """`wf:id()`: unique, and fit for the name of a file, which an id of Airflow is not."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{dag_run.dag_id}-{dag_run.run_id}")
+    owner = f"{dag_run.dag_id}-{group}" if group else dag_run.dag_id
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{owner}-{dag_run.run_id}")
 
 
 @jinja2.pass_context
 def last_error_node(context: Any) -> str | None:
     """`wf:lastErrorNode()`: the action before this task, however far, that failed last."""
-    before = sorted(context["task"].get_flat_relative_ids(upstream=True))
-    states_before = states(context, before)
+    before = all_before(context)
+    states_before = states(context, before) if before else {}
     failed = [task for task in before if states_before[task] == "failed"]
     tasks = context["dag"].task_dict
     earlier = {
@@ -355,7 +391,9 @@ def last_error_node(context: Any) -> str | None:
         for other in failed
         for task in tasks[other].get_flat_relative_ids(upstream=True)
     }
-    return next((task for task in failed if task not in earlier), None)
+    found = next((task for task in failed if task not in earlier), None)
+    # The group of a coordinator stands before the name of the node.
+    return found.rpartition(".")[2] if found else None
 
 
 @jinja2.pass_context

@@ -1,6 +1,5 @@
 //! Python in the layout of `ruff format`.
 
-use super::dag_id;
 use crate::carry::model::{Does, Task, Tasks};
 use crate::ir::workflow::{NodeId, Way, Workflow};
 use std::collections::BTreeMap;
@@ -31,29 +30,34 @@ pub fn quoted(text: &str, wanted: char) -> String {
     out
 }
 
-/// Calls of `module` that tell where a node of a workflow went, by the name of the node.
-pub fn transitions(workflow: &Workflow, tasks: &Tasks, module: &str) -> BTreeMap<String, String> {
-    let name = |id: NodeId| workflow.node(id).name.text.to_string();
+/// Calls of `module` that tell where a node of a workflow went, by the name of the node; `id` is that of a task by its name.
+pub fn transitions(
+    workflow: &Workflow,
+    tasks: &Tasks,
+    module: &str,
+    id: &dyn Fn(&str) -> String,
+) -> BTreeMap<String, String> {
+    let name = |node: NodeId| workflow.node(node).name.text.to_string();
     let call = |task: &Task| {
         let (node, code) = match &task.does {
-            Does::Action(id) => {
-                let to = |way: Way| workflow.exits(*id).iter().find(|exit| exit.way == way);
+            Does::Action(node) => {
+                let to = |way: Way| workflow.exits(*node).iter().find(|exit| exit.way == way);
                 let [ok, error] = [to(Way::Ok)?, to(Way::Error)?].map(|exit| &*exit.target.text);
                 let [ok, error] = [ok, error].map(|node| quoted(node, '\''));
-                (*id, format!("transition({{}}, ok={ok}, error={error})"))
+                (*node, format!("transition({{}}, ok={ok}, error={error})"))
             }
-            Does::Decide(id, targets) => {
-                let exits = workflow.exits(*id).iter().filter(|exit| exit.target.given);
+            Does::Decide(node, targets) => {
+                let exits = workflow.exits(*node).iter().filter(|exit| exit.target.given);
                 let named: BTreeMap<String, String> = exits
                     .zip(targets)
-                    .map(|(exit, task)| (&*exit.target.text, dag_id(&tasks.list[*task].name)))
-                    .filter(|(node, task)| node != task)
-                    .map(|(node, task)| (quoted(&task, '\''), quoted(node, '\'')))
+                    .map(|(exit, task)| (&*exit.target.text, id(&tasks.list[*task].name)))
+                    .filter(|(target, task)| target != task)
+                    .map(|(target, task)| (quoted(&task, '\''), quoted(target, '\'')))
                     .collect();
                 let named: Vec<String> =
                     named.iter().map(|(task, node)| format!("{task}: {node}")).collect();
                 (
-                    *id,
+                    *node,
                     match named.is_empty() {
                         true => "chosen_by({})".to_owned(),
                         false => format!("chosen_by({{}}, {{{}}})", named.join(", ")),
@@ -62,7 +66,7 @@ pub fn transitions(workflow: &Workflow, tasks: &Tasks, module: &str) -> BTreeMap
             }
             _ => return None,
         };
-        let task = quoted(&dag_id(&task.name), '\'');
+        let task = quoted(&id(&task.name), '\'');
         Some((name(node), format!("{module}.{}", code.replacen("{}", &task, 1))))
     };
     tasks.list.iter().filter_map(call).collect()

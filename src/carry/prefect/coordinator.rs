@@ -137,22 +137,23 @@ impl<'a> Printer<'a> {
             }
         }
         missing::claim(&mut self.ledger, coordinator, definition, files);
-        let logic = root.child("input-logic").and_then(|element| match logic(definition) {
-            Ok(found) => {
-                if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
-                    let reason = "`wait` counts from when the run begins";
-                    self.ledger.whole(element.span(), Outcome::Approximate, reason, "");
-                } else {
-                    self.ledger.whole(element.span(), Outcome::Exact, "", "");
+        let logic =
+            root.child("input-logic").and_then(|element| match logic(definition, &identifier) {
+                Ok(found) => {
+                    if definition.logic.iter().flatten().any(|part| part.wait.is_some()) {
+                        let reason = "`wait` counts from when the run begins";
+                        self.ledger.whole(element.span(), Outcome::Approximate, reason, "");
+                    } else {
+                        self.ledger.whole(element.span(), Outcome::Exact, "", "");
+                    }
+                    Some(found)
                 }
-                Some(found)
-            }
-            Err(why) => {
-                let remedy = "all inputs are waited for; write the logic by hand";
-                self.ledger.whole(element.span(), Outcome::None, &why, remedy);
-                None
-            }
-        });
+                Err(why) => {
+                    let remedy = "all inputs are waited for; write the logic by hand";
+                    self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                    None
+                }
+            });
         for dataset in &coordinator.datasets {
             if let Some(template) = &dataset.uri_template
                 && template.as_str().starts_with("hcat:")

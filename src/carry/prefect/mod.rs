@@ -227,6 +227,7 @@ impl<'a> Printer<'a> {
             tasks: &BTreeMap::new(),
             transitions: &self.transitions,
             is_forked: false,
+            group: None,
             place: Place::Flow,
         };
         names.read(source, self.given.dialect)
@@ -255,7 +256,7 @@ impl<'a> Printer<'a> {
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
         }
-        self.transitions = transitions(workflow, &tasks, "run");
+        self.transitions = transitions(workflow, &tasks, "run", &crate::carry::airflow::dag_id);
         self.nodes(workflow, &tasks);
         true
     }

@@ -1,0 +1,137 @@
+//! Units as an engine has them: one by one, or several coordinators in one graph.
+
+use super::{Unit, started};
+use ankus::analysis::Analysis;
+use ankus::carry::airflow::{self, Coordinated};
+use ankus::carry::joined::Joined;
+use ankus::carry::{self, Conversion, Target, Version, argo, databricks, prefect, step_functions};
+use ankus::settings::Settings;
+use ankus::settings::secrets::Secrets;
+use ankus::source::Span;
+use ankus_lang::el::Dialect;
+use ankus_lang::time::Instant;
+use ankus_project::Loaded;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All units carried over; those that share a graph together.
+pub(super) fn all(
+    units: &[Unit],
+    joined: &[Joined],
+    (target, cut_over): (Target, Option<Instant>),
+    by_path: &BTreeMap<PathBuf, String>,
+) -> Vec<Conversion> {
+    let mut conversions = Vec::new();
+    for (at, unit) in units.iter().enumerate() {
+        let Target::Airflow(version) = target else {
+            conversions.push(one(&Read::of(unit, by_path), target));
+            continue;
+        };
+        let members = match &joined[at].graph {
+            None => vec![at],
+            Some(place) if place.order == 0 => members_of(&place.graph, joined),
+            // The first one brings it along.
+            Some(_) => continue,
+        };
+        let read: Vec<Read<'_>> = members.iter().map(|at| Read::of(&units[*at], by_path)).collect();
+        let given: Vec<airflow::Given<'_>> = read
+            .iter()
+            .zip(&members)
+            .map(|(read, at)| read.for_airflow(version, cut_over, &joined[*at]))
+            .collect();
+        conversions.extend(airflow::convert_together(&given));
+    }
+    conversions
+}
+
+/// The units that share a graph, in its order.
+pub(super) fn members_of(graph: &str, joined: &[Joined]) -> Vec<usize> {
+    let mut members: Vec<(usize, usize)> = Vec::new();
+    for (at, one) in joined.iter().enumerate() {
+        let place = one.graph.as_ref().filter(|place| place.graph == graph);
+        members.extend(place.map(|place| (place.order, at)));
+    }
+    members.sort_unstable();
+    members.into_iter().map(|(_, at)| at).collect()
+}
+
+fn one(read: &Read<'_>, target: Target) -> Conversion {
+    let given = read.given();
+    match target {
+        Target::StepFunctions => step_functions::convert(given),
+        Target::Argo => argo::convert(given),
+        Target::Databricks => databricks::convert(given),
+        Target::Prefect | Target::Airflow(_) => prefect::convert(given),
+    }
+}
+
+/// A unit with its analyses.
+struct Read<'a> {
+    unit: &'a Unit,
+    workflow: Option<Analysis>,
+    coordinator: Option<Analysis>,
+    settings: Arc<Settings>,
+    secrets: Secrets,
+    started: BTreeMap<Span, String>,
+}
+
+impl<'a> Read<'a> {
+    fn of(unit: &'a Unit, by_path: &BTreeMap<PathBuf, String>) -> Read<'a> {
+        let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
+        let workflow = unit.workflow.as_ref().map(analysis);
+        let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
+        let first = unit.coordinator.as_ref().map(|(loaded, _)| loaded).or(unit.workflow.as_ref());
+        let settings = first.map(|loaded| Arc::clone(&loaded.settings.settings));
+        let settings = settings.unwrap_or_default();
+        let secrets = settings.secrets.with_references(&unit.properties);
+        let started = started(unit, workflow.as_ref(), by_path);
+        Read { unit, workflow, coordinator, settings, secrets, started }
+    }
+
+    fn given(&self) -> carry::Given<'_> {
+        let unit = self.unit;
+        let coordinator = unit.coordinator.as_ref().zip(self.coordinator.as_ref());
+        let coordinator = coordinator.map(|((loaded, definition), analysis)| Coordinated {
+            path: &loaded.found.shown,
+            analysis,
+            definition: definition.as_ref(),
+            missing: &unit.missing,
+        });
+        carry::Given {
+            path: unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown),
+            analysis: self.workflow.as_ref(),
+            coordinator,
+            name: &unit.name,
+            properties: &unit.properties,
+            secrets: &self.secrets,
+            migration: &self.settings.migration,
+            dialect: Dialect::of_target(self.settings.target.name()),
+            started: &self.started,
+        }
+    }
+
+    fn for_airflow<'g>(
+        &'g self,
+        version: Version,
+        cut_over: Option<Instant>,
+        joined: &'g Joined,
+    ) -> airflow::Given<'g> {
+        let given = self.given();
+        airflow::Given {
+            version,
+            path: given.path,
+            analysis: given.analysis,
+            coordinator: given.coordinator,
+            name: given.name,
+            tags: &self.unit.tags,
+            properties: given.properties,
+            secrets: given.secrets,
+            dialect: given.dialect,
+            started: given.started,
+            migration: given.migration,
+            cut_over,
+            joined,
+        }
+    }
+}

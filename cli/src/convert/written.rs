@@ -1,0 +1,197 @@
+//! The files of a conversion on the disk: what is new is written, what somebody edited is left alone.
+//!
+//! A manifest beside them has the hash of each file as it was written. What differs from that was edited.
+
+use crate::check::count_of;
+use crate::{Failure, Shell};
+use ankus::carry::Output;
+use ankus::carry::airflow::site::Form;
+use ankus::edit;
+use ankus::source::SIZE_LIMIT;
+use ankus_project::{Tree, write};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Where the hashes of what was written are kept.
+const MANIFEST: &str = ".ankus-convert.json";
+
+/// What becomes of files that differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// They are written.
+    Write,
+    /// What would be changed is printed.
+    Diff,
+    /// They are counted.
+    Check,
+}
+
+/// Hashes of files by their paths.
+type Manifest = BTreeMap<String, String>;
+
+/// What is written.
+pub(super) struct Files<'a> {
+    pub(super) outputs: &'a [Output],
+    /// Those of them that somebody fills in.
+    pub(super) forms: &'a [Form],
+    /// Files that an earlier run may have left, by what holds now what was in them.
+    pub(super) replaced: &'a [(String, String)],
+}
+
+/// How a file on the disk stands to what would be written.
+enum Standing {
+    Same,
+    /// It is not there, or is as it was written.
+    Ours(String),
+    /// Somebody edited it.
+    Edited(String),
+}
+
+/// Writes what is new; how many files are not up to date afterwards.
+pub(super) fn write_all(
+    folder: &Path,
+    files: &Files<'_>,
+    mode: Mode,
+    shell: &mut Shell,
+) -> miette::Result<usize> {
+    let disk = Disk::of(folder)?;
+    let before = disk.manifest()?;
+    let mut after = before.clone();
+    let (mut written, mut same, mut edited) = (0, 0, 0);
+    for output in files.outputs {
+        let path = folder.join(&output.path);
+        let hash_now = || hash(output.text.as_bytes());
+        // A form that was filled in holds secrets, and is shown to nobody.
+        let form = files.forms.iter().find(|form| form.output.path == output.path);
+        match (disk.standing(output, &before)?, form) {
+            (Standing::Same, _) => {
+                same += 1;
+                after.insert(output.path.clone(), hash_now());
+            }
+            (Standing::Edited(old), Some(form)) => {
+                let is_stale = lacks(form, &old, &path, shell);
+                edited += usize::from(is_stale);
+                same += usize::from(!is_stale);
+            }
+            (Standing::Edited(old), None) => {
+                if mode != Mode::Check {
+                    shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
+                }
+                edited += 1;
+                shell.say(format!("{}: it was edited, and is left alone", path.display()));
+            }
+            (Standing::Ours(old), _) => {
+                written += 1;
+                match mode {
+                    Mode::Diff => {
+                        shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
+                    }
+                    Mode::Write => {
+                        disk.write(&path, &output.text)?;
+                        after.insert(output.path.clone(), hash_now());
+                    }
+                    Mode::Check => {}
+                }
+            }
+        }
+    }
+    for (old, new) in files.replaced {
+        if disk.read(&folder.join(old))?.is_some() {
+            edited += 1;
+            let path = folder.join(old);
+            shell.say(format!("{}: remove it, what it does is in {new} now", path.display()));
+        }
+    }
+    let number = count_of(written, "file");
+    if mode != Mode::Write {
+        shell.say(format!("{number} would be written, {same} up to date, {edited} edited"));
+        return Ok(written + edited);
+    }
+    if after != before {
+        disk.keep(&after)?;
+    }
+    shell.say(format!("{number} written, {same} up to date, {edited} edited"));
+    Ok(edited)
+}
+
+/// The folder that is written to.
+struct Disk<'a> {
+    folder: &'a Path,
+    /// Nothing where it is not there yet.
+    tree: Option<Tree>,
+}
+
+impl Disk<'_> {
+    fn of(folder: &Path) -> miette::Result<Disk<'_>> {
+        let tree = match Tree::below(folder) {
+            Ok(tree) => Some(tree),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(ankus_project::unreadable(folder, error)),
+        };
+        Ok(Disk { folder, tree })
+    }
+
+    fn read(&self, path: &Path) -> miette::Result<Option<Vec<u8>>> {
+        match self.tree.as_ref().map(|tree| tree.read(path, SIZE_LIMIT)) {
+            None => Ok(None),
+            Some(Ok(bytes)) => Ok(Some(bytes)),
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Some(Err(error)) => Err(ankus_project::unreadable(path, error)),
+        }
+    }
+
+    fn manifest(&self) -> miette::Result<Manifest> {
+        let path = self.folder.join(MANIFEST);
+        let Some(bytes) = self.read(&path)? else { return Ok(Manifest::new()) };
+        let read = serde_json::from_slice(&bytes).map_err(|error| {
+            let failure = Failure::new(format!("`{}` is damaged: {error}", path.display()));
+            failure.help("delete it; files that differ then count as edited")
+        })?;
+        Ok(read)
+    }
+
+    fn standing(&self, output: &Output, before: &Manifest) -> miette::Result<Standing> {
+        let Some(bytes) = self.read(&self.folder.join(&output.path))? else {
+            return Ok(Standing::Ours(String::new()));
+        };
+        if bytes == output.text.as_bytes() {
+            return Ok(Standing::Same);
+        }
+        let is_ours = before.get(&output.path) == Some(&hash(&bytes));
+        let old = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(if is_ours { Standing::Ours(old) } else { Standing::Edited(old) })
+    }
+
+    fn write(&self, path: &Path, text: &str) -> miette::Result<()> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Failure::new(format!("cannot make `{}`", folder.display())).because(error)
+            })?;
+        }
+        write::file(path, text.as_bytes())?;
+        Ok(())
+    }
+
+    fn keep(&self, hashes: &Manifest) -> miette::Result<()> {
+        let text = serde_json::to_string_pretty(hashes)
+            .map_err(|error| Failure::new(error.to_string()))?;
+        write::file(&self.folder.join(MANIFEST), format!("{text}\n").as_bytes())?;
+        Ok(())
+    }
+}
+
+/// Stable over time and machines, and no more than a sign that a file was edited.
+fn hash(text: &[u8]) -> String {
+    let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+/// Whether a form that was filled in lacks something, and says what.
+fn lacks(form: &Form, filled_in: &str, path: &Path, shell: &mut Shell) -> bool {
+    let names = form.lacking(filled_in).join(", ");
+    if !names.is_empty() {
+        shell.say(format!("{}: it was edited, and lacks {names}", path.display()));
+    }
+    !names.is_empty()
+}

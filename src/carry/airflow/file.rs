@@ -1,0 +1,302 @@
+//! The file of a DAG, from its parts.
+//!
+//! In: what the printers of its coordinators made, in their order; nearly always there is one. Out: Python in the layout of
+//! `ruff format`. Of several, each has a group of tasks in the DAG, which has the schedule and the limits of the first.
+
+use super::python::{Value, quoted};
+use super::{Dag, Printer};
+use crate::carry::{Output, resolve};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The file, with the scripts that its tasks run.
+pub(super) fn outputs(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> Vec<Output> {
+    let Some(first) = printers.first() else { return Vec::new() };
+    let path = format!("dags/{}.py", first.given.name);
+    let text = print(printers, dags);
+    let mut outputs = vec![Output { path, text }];
+    printers.iter_mut().for_each(|printer| outputs.append(&mut printer.scripts));
+    outputs
+}
+
+/// What stands in a file.
+#[derive(Default)]
+struct Parts {
+    /// Before the DAG.
+    before: String,
+    /// In it.
+    body: String,
+    /// In files beside it, which need the same.
+    scripts: String,
+    params: Vec<(String, Value)>,
+    uses_params: bool,
+    macros: Vec<(String, String)>,
+    tags: Vec<String>,
+}
+
+fn print(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> String {
+    let mut parts = Parts::default();
+    let mut arguments = Vec::new();
+    for (at, (printer, dag)) in printers.iter_mut().zip(dags).enumerate() {
+        let body = printer.body(&dag);
+        let before: String = dag.before.iter().map(|text| format!("{text}\n")).collect();
+        let scripts: String = printer.scripts.iter().map(|one| one.text.as_str()).collect();
+        for (name, value) in printer.params(&format!("{before}{body}{scripts}")) {
+            if parts.params.iter().all(|(known, _)| *known != name) {
+                parts.params.push((name, value));
+            }
+        }
+        printer.note_variables(&format!("{body}{scripts}"));
+        parts.uses_params |= printer.uses_params;
+        parts.before.push_str(&before);
+        parts.body.push_str(&body);
+        parts.scripts.push_str(&scripts);
+        parts.macros.extend(dag.macros);
+        parts.tags.extend(printer.given.tags.iter().cloned());
+        if at == 0 {
+            arguments = dag.arguments;
+        }
+        if printer.group.is_some() {
+            parts.tags.push(printer.given.name.to_owned());
+        } else if !dag.task_arguments.is_empty() {
+            arguments.push(("default_args".to_owned(), Value::Dict(dag.task_arguments)));
+        }
+    }
+    let mut imports: BTreeSet<(String, String)> = BTreeSet::new();
+    let docstring = docstring(printers);
+    for printer in printers.iter_mut() {
+        imports.append(&mut printer.imports);
+    }
+    let Some(first) = printers.first_mut() else { return String::new() };
+    first.imports = imports;
+    first.file(parts, arguments, &docstring)
+}
+
+impl Printer<'_> {
+    /// The tasks of a coordinator, in their group where there are several.
+    fn body(&mut self, dag: &Dag) -> String {
+        let mut body = String::new();
+        if let Some(group) = self.group.clone() {
+            let module = match self.version.is_two() {
+                true => "airflow.utils.task_group",
+                false => "airflow.sdk",
+            };
+            self.import(module, "TaskGroup");
+            let mut given = vec![(String::new(), Value::text(&group.id))];
+            if !dag.task_arguments.is_empty() {
+                given.push(("default_args".to_owned(), Value::Dict(dag.task_arguments.clone())));
+            }
+            let variable = group.variable();
+            let line = format!("    with TaskGroup(\"{}\") as {variable}:\n", group.id);
+            let is_one_line = given.len() == 1 && line.len() <= 89;
+            let call = Value::Call("TaskGroup".to_owned(), given).print(4);
+            body.push_str(&match is_one_line {
+                true => line,
+                false => format!("    with {call} as {variable}:\n"),
+            });
+        }
+        dag.tasks.iter().for_each(|task| body.push_str(task));
+        if !dag.edges.is_empty() {
+            body.push('\n');
+            dag.edges.iter().for_each(|edge| body.push_str(edge));
+        }
+        if self.group.is_some() && dag.tasks.is_empty() {
+            body.push_str("        pass\n");
+        }
+        body
+    }
+
+    /// Variables of Airflow that rendered texts read.
+    fn note_variables(&mut self, rendered: &str) {
+        for (at, found) in rendered.match_indices("var.value.") {
+            let rest = &rendered[at + found.len()..];
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            self.needs.variables.insert(rest[..end.unwrap_or(rest.len())].to_owned());
+        }
+    }
+
+    /// The whole file.
+    fn file(&mut self, parts: Parts, given: Vec<(String, Value)>, docstring: &str) -> String {
+        let Parts { mut before, body, scripts, params, .. } = parts;
+        let mut arguments = vec![("dag_id".to_owned(), Value::text(self.given.name))];
+        if self.given.coordinator.is_none() {
+            // Left out, 2.10 takes it for a day.
+            arguments.push(("schedule".to_owned(), Value::code("None")));
+        }
+        arguments.extend(given);
+        if !params.is_empty() || parts.uses_params {
+            before.push_str(&format!("PARAMS = {}\n", Value::Dict(params).print(0)));
+            arguments.push(("params".to_owned(), Value::code("PARAMS")));
+        }
+        let strict = Value::code("jinja2.StrictUndefined");
+        arguments.push(("template_undefined".to_owned(), strict));
+        let all = format!("{before}{body}{scripts}");
+        let el = names_helper(&all, "el", include_str!("../python/oozie_el.py"));
+        let own =
+            concat!(include_str!("oozie_airflow.py"), include_str!("../python/oozie_data.py"));
+        let oozie = names_helper(&all, "oozie", own);
+        let macros = self.macros(&all, (el, oozie), parts.macros);
+        let filters: Vec<(String, Value)> = [("q", "el.quote"), ("words", "el.words")]
+            .into_iter()
+            .filter(|(filter, _)| all.contains(&format!("| {filter} }}}}")))
+            .map(|(filter, code)| (filter.to_owned(), Value::code(code)))
+            .collect();
+        if !macros.is_empty() {
+            arguments.push(("user_defined_macros".to_owned(), Value::Dict(macros)));
+        }
+        let has_filters = !filters.is_empty();
+        if has_filters {
+            arguments.push(("user_defined_filters".to_owned(), Value::Dict(filters)));
+        }
+        let mut tags = vec![Value::text("oozie")];
+        for tag in parts.tags.iter().map(Value::text) {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        arguments.push(("tags".to_owned(), Value::List(tags)));
+        let arguments = Value::Call("DAG".to_owned(), arguments).print(0);
+        let code = format!("{before}{arguments}{body}");
+        let head = self.head(docstring, &code, (el || has_filters, oozie));
+        let gap = if before.is_empty() { "" } else { "\n" };
+        let with = if body.is_empty() { "    pass\n".to_owned() } else { body };
+        format!("{head}\n{before}{gap}with {arguments}:\n{with}")
+    }
+
+    /// What templates may name, of the helpers and beside them.
+    fn macros(
+        &mut self,
+        code: &str,
+        (el, oozie): (bool, bool),
+        own: Vec<(String, String)>,
+    ) -> Vec<(String, Value)> {
+        let mut macros = Vec::new();
+        if el {
+            macros.push(("el".to_owned(), Value::code("el")));
+        }
+        if oozie {
+            macros.push(("oozie".to_owned(), Value::code("oozie")));
+        }
+        let of_files = ["exists", "is_dir", "file_size", "dir_size", "block_size"];
+        if of_files.iter().any(|name| code.contains(&format!("oozie.{name}("))) {
+            self.connection("webhdfs");
+        }
+        let connection = self.given.migration.connection("webhdfs");
+        if oozie && connection != "webhdfs_default" {
+            macros.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
+        }
+        macros.extend(own.into_iter().map(|(name, code)| (name, Value::Code(code))));
+        macros
+    }
+
+    /// The description of the file, and what it imports.
+    fn head(&mut self, docstring: &str, code: &str, (el, oozie): (bool, bool)) -> String {
+        let mut head = format!("\"\"\"{docstring}\"\"\"\n\n");
+        if code.contains("dt.") {
+            head.push_str("import datetime as dt\n\n");
+        }
+        head.push_str("import jinja2\n");
+        if code.contains("pendulum.") {
+            head.push_str("import pendulum\n");
+        }
+        head.push_str(&self.import_lines());
+        let helpers: String = [(oozie, "oozie_airflow as oozie"), (el, "oozie_el as el")]
+            .iter()
+            .filter(|(is_used, _)| *is_used)
+            .map(|(_, module)| format!("import {module}\n"))
+            .collect();
+        if !helpers.is_empty() {
+            head.push_str(&format!("\n{helpers}"));
+        }
+        head
+    }
+
+    fn import_lines(&mut self) -> String {
+        match self.version.is_two() {
+            true => self.import("airflow", "DAG"),
+            false => self.import("airflow.sdk", "DAG"),
+        };
+        let mut modules: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (module, class) in &self.imports {
+            modules.entry(module).or_default().push(class);
+        }
+        let lines = modules.into_iter().map(|(module, classes)| {
+            let line = format!("from {module} import {}\n", classes.join(", "));
+            if line.len() <= 89 {
+                return line;
+            }
+            let parts: String = classes.iter().map(|class| format!("    {class},\n")).collect();
+            format!("from {module} import (\n{parts})\n")
+        });
+        lines.collect()
+    }
+
+    /// Parameters of the DAG: properties that its texts name, with the values that they are submitted with.
+    fn params(&mut self, code: &str) -> Vec<(String, Value)> {
+        let secrets = self.given.secrets;
+        let resolved = |value: &str| resolve(value, self.given.properties);
+        let mut params: Vec<(String, Value)> = Vec::new();
+        for (name, value) in self.given.properties {
+            let asked = contains_word(code, &format!("params.{name}"));
+            let named = asked || code.contains(&quoted(name, '\'')) || self.uses_params;
+            // A name that a coordinator gives its workflow may come from the property of that name.
+            if !named || secrets.covers(name) || (!asked && self.texts.contains_key(name)) {
+                continue;
+            }
+            // A server takes the blanks off what becomes a variable.
+            let value = secrets.text(resolved(value).trim_matches(|c| c <= ' '));
+            params.push((name.clone(), Value::Text(value)));
+        }
+        params
+    }
+}
+
+/// What a file says of itself.
+fn docstring(printers: &[Printer<'_>]) -> String {
+    let Some(first) = printers.first() else { return String::new() };
+    let plain = |text: &str| text.replace('\\', "/").replace('"', "'");
+    let paths: Vec<String> = printers
+        .iter()
+        .map(|one| plain(one.given.coordinator.map_or(one.given.path, |given| given.path)))
+        .collect();
+    let name = plain(first.given.name);
+    let mut lines = match &paths[..] {
+        [path] => format!("{name}, carried over from {path}.\n"),
+        paths => {
+            let list: String = paths.iter().map(|path| format!("- {path}\n")).collect();
+            format!(
+                "{name}, carried over from coordinators that read one another's data:\n\n{list}"
+            )
+        }
+    };
+    let names: BTreeSet<&str> =
+        printers.iter().flat_map(|one| &one.needs.variables).map(String::as_str).collect();
+    if !names.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
+        lines.push_str(&format!("\nVariables of Airflow to set: {}.\n", names.join(", ")));
+    }
+    if lines.lines().count() == 1 { lines.trim_end().to_owned() } else { lines }
+}
+
+/// Whether a text names something of a helper: `el.add`, `oozie.kill`.
+fn names_helper(text: &str, module: &str, source: &str) -> bool {
+    let call = format!("{module}.");
+    text.match_indices(&call).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let inside = |c: char| c.is_alphanumeric() || "_./-".contains(c);
+        let rest = &text[at + call.len()..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let defined = ["def ", "class "].iter().any(|word| {
+            [":", "("].iter().any(|end| source.contains(&format!("{word}{name}{end}")))
+        });
+        let constant = matches!(name, "KB" | "MB" | "GB" | "TB" | "PB");
+        !before.is_some_and(inside) && !name.is_empty() && (defined || constant)
+    })
+}
+
+fn contains_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let next = text[at + word.len()..].chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
