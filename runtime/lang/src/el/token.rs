@@ -4,30 +4,17 @@
 //! expression. Two things that the library decides by lookahead are decided here, so that the grammar needs one token:
 //! a name that is called (`wf : conf (`), and the parameters of a lambda (`(a, b) ->`).
 
-use logos::Logos;
-
 use super::Dialect;
 
 /// A token. Its text is where its place says; the grammar never needs it.
-#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
-#[logos(skip r"[ \t\r\n]+")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    #[token("null")]
     Null,
-    #[token("true")]
     True,
-    #[token("false")]
     False,
-    #[regex(r"[0-9]+")]
     Integer,
-    #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?")]
-    #[regex(r"\.[0-9]+([eE][+-]?[0-9]+)?")]
-    #[regex(r"[0-9]+[eE][+-]?[0-9]+")]
     Float,
-    #[regex(r#"'([^'\\]|\\[\\'"])*'"#)]
-    #[regex(r#""([^"\\]|\\[\\'"])*""#)]
     Text,
-    #[regex(r"[$A-Z_a-z\u{c0}-\u{d6}\u{d8}-\u{f6}\u{f8}-\u{1fff}\u{3040}-\u{318f}\u{3300}-\u{337f}\u{3400}-\u{3d2d}\u{4e00}-\u{9fff}\u{f900}-\u{faff}][$0-9A-Z_a-z\u{c0}-\u{d6}\u{d8}-\u{f6}\u{f8}-\u{1fff}\u{3040}-\u{318f}\u{3300}-\u{337f}\u{3400}-\u{3d2d}\u{4e00}-\u{9fff}\u{f900}-\u{faff}]*")]
     Identifier,
     /// A name, with a prefix or without, that an opening parenthesis follows.
     Function,
@@ -35,77 +22,36 @@ pub(crate) enum Token {
     Parameter,
     /// The parenthesis that opens the parameters of a lambda.
     Parameters,
-    #[token("(")]
     Open,
-    #[token(")")]
     Close,
-    #[token("[")]
     OpenBracket,
-    #[token("]")]
     CloseBracket,
-    #[token("{")]
     OpenBrace,
-    #[token("}")]
     CloseBrace,
-    #[token(".")]
     Dot,
-    #[token(",")]
     Comma,
-    #[token(":")]
     Colon,
-    #[token("?")]
     Question,
-    #[token(";")]
     Semicolon,
-    #[token("=")]
     Assign,
-    #[token("->")]
     Arrow,
-    #[token("+=")]
     Concatenate,
-    #[token("+")]
     Plus,
-    #[token("-")]
     Minus,
-    #[token("*")]
     Times,
-    #[token("/")]
-    #[token("div")]
     Divide,
-    #[token("%")]
-    #[token("mod")]
     Modulo,
-    #[token("==")]
-    #[token("eq")]
     Equal,
-    #[token("!=")]
-    #[token("ne")]
     NotEqual,
-    #[token("<")]
-    #[token("lt")]
     Less,
-    #[token(">")]
-    #[token("gt")]
     Greater,
-    #[token("<=")]
-    #[token("le")]
     LessEqual,
-    #[token(">=")]
-    #[token("ge")]
     GreaterEqual,
-    #[token("&&")]
-    #[token("and")]
     And,
-    #[token("||")]
-    #[token("or")]
     Or,
-    #[token("!")]
-    #[token("not")]
     Not,
-    #[token("empty")]
     Empty,
     /// Reserved and without a grammar.
-    #[token("instanceof")]
     Instanceof,
     /// A character no token begins with, or a text that is not closed.
     Strange,
@@ -118,27 +64,9 @@ pub(crate) fn is_letter(character: char) -> bool {
         | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Words that are no names for any dialect.
-pub(crate) fn is_reserved(word: &str) -> bool {
-    matches!(
-        word,
-        "and"
-            | "or"
-            | "not"
-            | "eq"
-            | "ne"
-            | "lt"
-            | "gt"
-            | "le"
-            | "ge"
-            | "div"
-            | "mod"
-            | "empty"
-            | "true"
-            | "false"
-            | "null"
-            | "instanceof"
-    )
+/// Whether a word is a name in no dialect.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    word(name) != Token::Identifier
 }
 
 /// Words that [`Dialect::Tomcat`] takes from Java and refuses as names.
@@ -197,15 +125,148 @@ pub(crate) fn is_java_keyword(word: &str) -> bool {
     )
 }
 
+/// The token that begins at `start`, which no blank does, and its end. A character that begins none is [`Token::Strange`],
+/// and so is the quote of a text that is not closed or has a backslash where none may be.
+fn scan(text: &str, start: usize) -> (Token, usize) {
+    let bytes = text.as_bytes();
+    match bytes[start] {
+        b'0'..=b'9' => number(bytes, start),
+        b'.' if bytes.get(start + 1).is_some_and(u8::is_ascii_digit) => number(bytes, start),
+        b'\'' | b'"' => match string(bytes, start) {
+            Some(end) => (Token::Text, end),
+            None => (Token::Strange, start + 1),
+        },
+        first => {
+            if let Some((token, length)) = sign(first, bytes.get(start + 1).copied().unwrap_or(0)) {
+                return (token, start + length);
+            }
+            let end = name(text, start);
+            if end > start {
+                return (word(&text[start..end]), end);
+            }
+            let strange = text[start..].chars().next().map_or(1, char::len_utf8);
+            (Token::Strange, start + strange)
+        }
+    }
+}
+
+/// The sign that begins with `first`, and its length in bytes.
+fn sign(first: u8, second: u8) -> Option<(Token, usize)> {
+    let two = match (first, second) {
+        (b'-', b'>') => Token::Arrow,
+        (b'+', b'=') => Token::Concatenate,
+        (b'=', b'=') => Token::Equal,
+        (b'!', b'=') => Token::NotEqual,
+        (b'<', b'=') => Token::LessEqual,
+        (b'>', b'=') => Token::GreaterEqual,
+        (b'&', b'&') => Token::And,
+        (b'|', b'|') => Token::Or,
+        _ => {
+            let one = match first {
+                b'(' => Token::Open,
+                b')' => Token::Close,
+                b'[' => Token::OpenBracket,
+                b']' => Token::CloseBracket,
+                b'{' => Token::OpenBrace,
+                b'}' => Token::CloseBrace,
+                b'.' => Token::Dot,
+                b',' => Token::Comma,
+                b':' => Token::Colon,
+                b'?' => Token::Question,
+                b';' => Token::Semicolon,
+                b'=' => Token::Assign,
+                b'+' => Token::Plus,
+                b'-' => Token::Minus,
+                b'*' => Token::Times,
+                b'/' => Token::Divide,
+                b'%' => Token::Modulo,
+                b'<' => Token::Less,
+                b'>' => Token::Greater,
+                b'!' => Token::Not,
+                _ => return None,
+            };
+            return Some((one, 1));
+        }
+    };
+    Some((two, 2))
+}
+
+/// What a name stands for: itself, or one of the words of the language.
+fn word(name: &str) -> Token {
+    match name {
+        "null" => Token::Null,
+        "true" => Token::True,
+        "false" => Token::False,
+        "div" => Token::Divide,
+        "mod" => Token::Modulo,
+        "eq" => Token::Equal,
+        "ne" => Token::NotEqual,
+        "lt" => Token::Less,
+        "gt" => Token::Greater,
+        "le" => Token::LessEqual,
+        "ge" => Token::GreaterEqual,
+        "and" => Token::And,
+        "or" => Token::Or,
+        "not" => Token::Not,
+        "empty" => Token::Empty,
+        "instanceof" => Token::Instanceof,
+        _ => Token::Identifier,
+    }
+}
+
+/// The end of the name at `start`; `start` itself where none begins.
+fn name(text: &str, start: usize) -> usize {
+    let rest = &text[start..];
+    if !rest.starts_with(is_letter) {
+        return start;
+    }
+    let length = rest.find(|c: char| !is_letter(c) && !c.is_ascii_digit());
+    start + length.unwrap_or(rest.len())
+}
+
+/// The number at `start`: digits, then a fraction and an exponent as far as they are complete.
+fn number(bytes: &[u8], start: usize) -> (Token, usize) {
+    let digits = |from: usize| {
+        let count = bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        from + count
+    };
+    let mut end = digits(start);
+    let mut token = Token::Integer;
+    if bytes.get(end) == Some(&b'.') {
+        token = Token::Float;
+        end = digits(end + 1);
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let first = end + 1 + sign;
+        if bytes.get(first).is_some_and(u8::is_ascii_digit) {
+            token = Token::Float;
+            end = digits(first);
+        }
+    }
+    (token, end)
+}
+
+/// The end of the text whose quote is at `start`, if it is closed and a backslash stands before quotes and backslashes alone.
+fn string(bytes: &[u8], start: usize) -> Option<usize> {
+    let quote = bytes[start];
+    let mut at = start + 1;
+    loop {
+        match *bytes.get(at)? {
+            b'\\' if matches!(bytes.get(at + 1), Some(b'\\' | b'\'' | b'"')) => at += 2,
+            b'\\' => return None,
+            byte if byte == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
 /// Tokens of one expression.
 pub(crate) struct Lexer<'s> {
     text: &'s str,
     dialect: Dialect,
     /// Where the next token may begin.
     at: usize,
-    inner: logos::Lexer<'s, Token>,
-    /// Where `inner` began.
-    base: usize,
     depth: u32,
     after_dot: bool,
     /// Offset of the closing brace.
@@ -225,8 +286,6 @@ impl<'s> Lexer<'s> {
             text,
             dialect,
             at: start,
-            inner: Token::lexer(&text[start..]),
-            base: start,
             depth: 0,
             after_dot: false,
             close: None,
@@ -235,13 +294,6 @@ impl<'s> Lexer<'s> {
             limit,
             too_long: false,
         }
-    }
-
-    /// Goes on behind `offset`.
-    fn restart(&mut self, offset: usize) {
-        self.base = offset;
-        self.at = offset;
-        self.inner = Token::lexer(&self.text[offset..]);
     }
 
     /// Offset of the first byte at or behind `offset` that is no blank.
@@ -257,12 +309,13 @@ impl<'s> Lexer<'s> {
         self.text.as_bytes().get(offset).copied().unwrap_or(0)
     }
 
-    /// The token at `offset`, with its end.
+    /// The first token at or behind `offset`, where it begins and where it ends.
     fn peek(&self, offset: usize) -> Option<(Token, usize, usize)> {
-        let mut inner = Token::lexer(&self.text[offset..]);
-        let token = inner.next()?.ok()?;
-        let span = inner.span();
-        Some((token, offset + span.start, offset + span.end))
+        let start = self.skip(offset);
+        (start < self.text.len()).then(|| {
+            let (token, end) = scan(self.text, start);
+            (token, start, end)
+        })
     }
 
     /// What an identifier that ends at `end` stands for, and where the token ends.
@@ -294,21 +347,26 @@ impl<'s> Lexer<'s> {
         if self.byte(first) != b')' && !self.text[first..].starts_with(is_letter) {
             return false;
         }
-        let mut inner = Token::lexer(&self.text[first..]);
+        let mut at = first;
+        let mut next = || {
+            let (token, _, end) = self.peek(at)?;
+            at = end;
+            Some(token)
+        };
         let mut wants_name = true;
         let mut any = false;
         loop {
-            match inner.next() {
-                Some(Ok(Token::Identifier)) if wants_name => {
+            match next() {
+                Some(Token::Identifier) if wants_name => {
                     wants_name = false;
                     any = true;
                 }
-                Some(Ok(Token::Comma)) if !wants_name => wants_name = true,
-                Some(Ok(Token::Close)) if !wants_name || !any => break,
+                Some(Token::Comma) if !wants_name => wants_name = true,
+                Some(Token::Close) if !wants_name || !any => break,
                 _ => return false,
             }
         }
-        matches!(inner.next(), Some(Ok(Token::Arrow)))
+        next() == Some(Token::Arrow)
     }
 
     /// The end of an expression whose tokens nobody wants any more, as far as one can be made out.
@@ -329,43 +387,43 @@ impl Iterator for Lexer<'_> {
         if self.close.is_some() || self.open_text.is_some() || self.too_long {
             return None;
         }
-        let token = self.inner.next()?;
-        let span = self.inner.span();
-        let (start, mut end) = (self.base + span.start, self.base + span.end);
+        let (mut token, start, mut end) = self.peek(self.at)?;
         self.at = end;
         self.tokens += 1;
         if self.tokens > self.limit {
             self.too_long = true;
             return None;
         }
-        let mut token = match token {
-            Ok(token) => token,
-            Err(()) if matches!(self.byte(start), b'\'' | b'"') => {
-                // Of a text that is not closed, or has a backslash where none may be, only the quote is sure.
-                let quote = self.byte(start);
-                match string_end(&self.text[start..], quote) {
-                    Some(length) => {
-                        end = start + length;
-                        self.restart(end);
+        if token == Token::Strange {
+            match self.byte(start) {
+                quote @ (b'\'' | b'"') => {
+                    // Of a text that is not closed, or has a backslash where none may be, only the quote is sure.
+                    match string_end(&self.text[start..], quote) {
+                        Some(length) => {
+                            end = start + length;
+                            self.at = end;
+                        }
+                        None => {
+                            end = self.text.len();
+                            self.open_text = Some(start);
+                        }
                     }
-                    None => self.open_text = Some(start),
+                    self.after_dot = false;
+                    return Some((start as u32, Token::Strange, end as u32));
                 }
-                self.after_dot = false;
-                return Some((start as u32, Token::Strange, end as u32));
-            }
-            Err(()) if self.byte(start) == b'#' && self.dialect == Dialect::Commons => {
                 // The older library counts `#` as a letter.
-                match self.peek(start + 1) {
-                    Some((Token::Identifier, at, name_end)) if at == start + 1 => {
+                b'#' if self.dialect == Dialect::Commons => {
+                    if let Some((Token::Identifier, at, name_end)) = self.peek(start + 1)
+                        && at == start + 1
+                    {
                         end = name_end;
-                        self.restart(end);
-                        Token::Identifier
+                        self.at = end;
+                        token = Token::Identifier;
                     }
-                    _ => Token::Strange,
                 }
+                _ => {}
             }
-            Err(()) => Token::Strange,
-        };
+        }
         if token == Token::Instanceof && self.dialect == Dialect::Commons {
             token = Token::Identifier;
         }
@@ -375,7 +433,7 @@ impl Iterator for Lexer<'_> {
                 token = named;
                 if named_end != end {
                     end = named_end;
-                    self.restart(end);
+                    self.at = end;
                 }
             }
             Token::Open if self.dialect == Dialect::Tomcat && self.opens_parameters(end) => {
@@ -406,4 +464,51 @@ fn string_end(text: &str, quote: u8) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dialect, Lexer};
+
+    /// The tokens of an expression, each with its text.
+    fn tokens(text: &str) -> String {
+        let lexer = Lexer::new(text, 0, Dialect::Commons, u32::MAX);
+        let shown = lexer.map(|(start, token, end)| {
+            format!("{token:?} {}", &text[start as usize..end as usize])
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn a_number_ends_where_its_fraction_or_exponent_is_incomplete() {
+        assert_eq!(
+            tokens("12 1.5 .5 1. 1e5 1.5E-3"),
+            "Integer 12, Float 1.5, Float .5, Float 1., Float 1e5, Float 1.5E-3"
+        );
+        assert_eq!(
+            tokens("1e 1e+ 1.e"),
+            "Integer 1, Identifier e, Integer 1, Identifier e, Plus +, Float 1., Identifier e"
+        );
+        assert_eq!(tokens("1.2.3"), "Float 1.2, Float .3");
+    }
+
+    #[test]
+    fn a_text_ends_at_its_own_quote_and_only_quotes_and_backslashes_are_escaped() {
+        assert_eq!(tokens(r#"'a"b' "it\'s" '\\'"#), r#"Text 'a"b', Text "it\'s", Text '\\'"#);
+        assert_eq!(tokens(r"'a\q' + 1"), r"Strange 'a\q', Plus +, Integer 1");
+        assert_eq!(tokens("1 + 'open"), "Integer 1, Plus +, Strange 'open");
+    }
+
+    #[test]
+    fn the_longest_sign_and_the_whole_word_count() {
+        assert_eq!(
+            tokens("a<=b==c&&d"),
+            "Identifier a, LessEqual <=, Identifier b, Equal ==, Identifier c, And &&, Identifier d"
+        );
+        assert_eq!(
+            tokens("a & order or _$1é"),
+            "Identifier a, Strange &, Identifier order, Or or, Identifier _$1é"
+        );
+        assert_eq!(tokens("wf : conf ('x') }"), "Function wf : conf, Open (, Text 'x', Close )");
+    }
 }
