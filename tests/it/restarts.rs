@@ -8,8 +8,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
+/// How long something may take on a busy machine; more than the minute that a pause may be away.
+const LONG: Duration = Duration::from_secs(120);
 
 /// A workflow whose program notes its process and its nominal time, and waits until a file of that name is there.
 fn waiting() -> String {
