@@ -56,7 +56,7 @@ const WORKFLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'>
     <exec>sh</exec><argument>-c</argument><argument>echo $A $B; ls</argument><capture-output/></shell>
     <ok to='m'/><error to='k'/></action>
   <action name='m'><map-reduce><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>
-    <job-xml>site/more.xml</job-xml><config-class>a.B</config-class></map-reduce><ok to='e'/><error to='k'/></action>
+    <streaming><mapper>cat</mapper></streaming><job-xml>site/more.xml</job-xml><config-class>a.B</config-class></map-reduce><ok to='e'/><error to='k'/></action>
   <kill name='k'><message>bad</message></kill><end name='e'/>
 </workflow-app>";
 

@@ -121,6 +121,104 @@ fn what_the_element_says_goes_with_the_job() {
     assert!(log.starts_with(note), "{log}");
 }
 
+/// What of Hadoop and Oozie a class needs that changes configurations.
+const STUBS: [(&str, &str); 4] = [
+    (
+        "org/apache/hadoop/fs/Path.java",
+        "package org.apache.hadoop.fs;\npublic class Path { public final java.net.URI uri; public Path(java.net.URI uri) { this.uri = uri; } }",
+    ),
+    (
+        "org/apache/hadoop/mapred/JobConf.java",
+        r#"package org.apache.hadoop.mapred;
+           import java.nio.file.*; import java.util.*; import java.util.regex.*;
+           public class JobConf {
+               private final Map<String, String> values = new TreeMap<>();
+               public void addResource(org.apache.hadoop.fs.Path path) throws Exception {
+                   String text = new String(Files.readAllBytes(Paths.get(path.uri)), "UTF-8");
+                   Matcher found = Pattern.compile("<name>([^<]*)</name>\\s*<value>([^<]*)</value>").matcher(text);
+                   while (found.find()) values.put(found.group(1), found.group(2));
+               }
+               public String get(String name) { return values.get(name); }
+               public void set(String name, String value) { values.put(name, value); }
+               public void writeXml(java.io.OutputStream out) throws Exception {
+                   StringBuilder text = new StringBuilder("<configuration>");
+                   values.forEach((name, value) -> text.append("<property><name>" + name + "</name><value>" + value + "</value></property>"));
+                   out.write(text.append("</configuration>").toString().getBytes("UTF-8"));
+               }
+           }"#,
+    ),
+    (
+        "org/apache/oozie/action/hadoop/OozieActionConfigurator.java",
+        "package org.apache.oozie.action.hadoop;\npublic interface OozieActionConfigurator { void configure(org.apache.hadoop.mapred.JobConf conf); }",
+    ),
+    (
+        "own/Configure.java",
+        r#"package own;
+           public class Configure implements org.apache.oozie.action.hadoop.OozieActionConfigurator {
+               public void configure(org.apache.hadoop.mapred.JobConf conf) {
+                   if (conf.get("mapred.mapper.class").equals("none")) throw new IllegalStateException("no mapper");
+                   conf.set("mapred.output.dir", conf.get("mapred.input.dir") + "/counted");
+               }
+           }"#,
+    ),
+];
+
+#[test]
+fn a_class_changes_the_configuration_before_the_job_is_submitted() {
+    let found = Command::new("sh").args(["-c", "dirname \"$(command -v javac)\""]).output();
+    let found = text(&found.expect("a shell")).trim().to_owned();
+    if found.is_empty()
+        || !Command::new("jar").arg("--version").output().is_ok_and(|it| it.status.success())
+    {
+        println!("skipped: there is no javac");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    write(folder.path());
+    hadoop(
+        folder.path(),
+        "SUCCEEDED",
+        "Counters: 1\\n\\tMap-Reduce Framework\\n\\t\\tMap input records=1\\n",
+    );
+    let workflow = WORKFLOW
+        .replace("</configuration>", "</configuration><config-class>own.Configure</config-class>");
+    let program = fs::read_to_string(at("bin/hadoop")).expect("a program");
+    let stubs = at("stubs");
+    let calls = format!(
+        "classpath*) echo {stubs};;\nAnkus*) exec java -cp \"$HADOOP_CLASSPATH:{stubs}\" \"$@\";;\nesac"
+    );
+    fs::write(at("bin/hadoop"), program.replace("esac", &calls)).expect("a program");
+    application(folder.path(), &[("app/workflow.xml", &workflow)]);
+    let sources = STUBS.map(|(name, source)| (format!("stubs/{name}"), source));
+    application(folder.path(), &sources.each_ref().map(|(name, source)| (name.as_str(), *source)));
+    let sources = sources.map(|(name, _)| at(&name));
+    for (program, words) in [
+        ("javac", [&["-d", &stubs][..], &sources.each_ref().map(String::as_str)].concat()),
+        ("jar", vec!["cf", &at("app/lib/own.jar"), "-C", &stubs, "own"]),
+    ] {
+        let done = Command::new(program).args(words).output().expect("it runs");
+        assert!(done.status.success(), "{}", text(&done));
+    }
+    // The action brings its own class, and not Oozie's.
+    for gone in ["own", "org/apache/oozie"] {
+        fs::remove_dir_all(Path::new(&stubs).join(gone)).expect("it is there");
+    }
+    let path = format!("{}:{found}:/usr/bin:/bin", at("bin"));
+    let keep = ["-D", "oozie.action.keep.action.dir=true"];
+    let output = command(folder.path(), "127.0.0.1:1", &keep).env("PATH", &path).output();
+    let said = text(&output.expect("it runs"));
+    assert!(said.contains("SUCCEEDED count"), "{said}");
+    let sent = fs::read_to_string(at("store/jobs/w/count-0-1/work/submitted.xml"))
+        .expect("what was submitted");
+    assert!(sent.contains("<name>mapred.output.dir</name><value>/w/in/counted</value>"), "{sent}");
+    fs::remove_dir_all(at("store")).expect("it is there");
+    let broken = ["-D", "mapper=none"];
+    let output = command(folder.path(), "127.0.0.1:1", &broken).env("PATH", &path).output();
+    let said = text(&output.expect("it runs"));
+    assert!(said.contains("JA018") && said.contains("IllegalStateException: no mapper"), "{said}");
+}
+
 /// A resource manager with one application, which runs until it is killed. What it is asked is kept.
 fn manager(listener: TcpListener) -> Arc<Mutex<Vec<String>>> {
     let asked = Arc::new(Mutex::new(Vec::new()));

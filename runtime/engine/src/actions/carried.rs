@@ -118,6 +118,8 @@ const CONTAINER_QUEUE: &str =
 const CONTAINER_PRIORITY: &str = "the priority of the application";
 const POD_MEMORY: &str = "the limit of the pod's memory";
 const POD_CORES: &str = "the limit of the pod's processors";
+/// The row for a `<config-class>` beside one of these.
+const CLASS_OF_CLIENTS: &str = "config-class, with streaming or pipes";
 const OVERRIDE: &str = "`false` leaves the older names of map-reduce out";
 const NO_ACL: &str = "there is no launcher's job that others could see or change";
 
@@ -220,8 +222,14 @@ pub const ELEMENTS: &[Row] = &[
     of(
         &["map-reduce"],
         "config-class",
+        Carried("called before the job is submitted, which needs a JDK (`javac`)"),
+    ),
+    of(
+        &["map-reduce"],
+        CLASS_OF_CLIENTS,
         Refused(
-            "only Oozie's own launcher can call such a class; set in the configuration what it sets",
+            "the clients of streaming and pipes take their options before such a class could be called; set in the configuration what \
+             it sets",
         ),
     ),
     of(&["pig"], "script", Carried("copied to the working folder, `-file`")),
@@ -551,9 +559,12 @@ pub fn unheeded<'a>(
         }
     };
     let mut said = Vec::new();
+    let has_client =
+        action.children().any(|it| matches!(it.tag_name().name(), "streaming" | "pipes"));
     for child in action.children().filter(Node::is_element) {
         let name = child.tag_name().name();
-        add(format!("<{name}>"), element(kind, name, at));
+        let path = if name == "config-class" && has_client { CLASS_OF_CLIENTS } else { name };
+        add(format!("<{name}>"), element(kind, path, at));
         for below in child.children().filter(Node::is_element) {
             let below = below.tag_name().name();
             add(format!("<{name}>: {below}"), element(kind, &format!("{name}/{below}"), at));

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use super::cluster::Shipped;
+use super::submission;
 use ankus_lang::machine::Class;
 
 /// Where options of the launcher's Java machine stand, the first that is there counts: the server's own name, then those of
@@ -248,6 +249,13 @@ impl Parts<'_, '_, '_> {
                 .map(|child| (child.tag_name().name().to_owned(), text_of(child).trim().to_owned()))
                 .collect::<Vec<_>>()
         };
+        if (group("streaming").is_some() || group("pipes").is_some())
+            && self.config_class().is_some()
+        {
+            let message = "<config-class> cannot be called: the clients of <streaming> and <pipes> take their options before; set in the \
+                           configuration what the class sets";
+            return Err(Refusal::new(Class::Error, "JA018", message));
+        }
         if let Some(streaming) = group("streaming") {
             let jar = (self.request.streaming_jar)()
                 .map_err(|message| Refusal::new(Class::Error, "JA018", message))?;
@@ -296,23 +304,25 @@ impl Parts<'_, '_, '_> {
             }
             return Ok(self.client("hadoop", HADOOP_OPTIONS, arguments));
         }
-        if let Some(class) = self.text("config-class").filter(|class| !class.is_empty()) {
-            let message = format!(
-                "<config-class> `{class}` cannot be run: the class is called by Oozie's own launcher, which is not here; \
-                 set what it sets in the configuration of the action"
-            );
-            return Err(Refusal::new(Class::Error, "JA018", message));
-        }
-        let submit = vec![
-            "job".to_owned(),
-            "-submit".to_owned(),
-            self.request.configuration_file.to_owned(),
-        ];
+        let class = self.config_class();
+        let configuration = match class {
+            Some(_) => submission::CONFIGURED.to_owned(),
+            None => self.request.configuration_file.to_owned(),
+        };
+        let submit = vec!["job".to_owned(), "-submit".to_owned(), configuration];
         let mut command = self.client("hadoop", HADOOP_OPTIONS, submit);
+        if let Some(class) = class {
+            command.environment.push((submission::CONFIG_CLASS.to_owned(), class));
+        }
         if !self.request.jars.is_empty() {
             command.environment.push(("HADOOP_CLASSPATH".to_owned(), self.request.jars.join(":")));
         }
         Ok(command)
+    }
+
+    /// The class that changes the configuration of a job before it is submitted.
+    fn config_class(&self) -> Option<String> {
+        self.text("config-class").filter(|class| !class.is_empty())
     }
 
     fn pig(&self) -> Result<CommandLine, Refusal> {
@@ -814,7 +824,11 @@ mod tests {
     fn what_the_launchers_refuse_is_refused() {
         check("<shell><exec>x</exec><env-var>A</env-var></shell>", "Failed JA010");
         check("<pig><script>s</script><argument>-dryrun</argument></pig>", "Error JA018");
-        check("<map-reduce><config-class>C</config-class></map-reduce>", "Error JA018");
+        check(
+            "<map-reduce><streaming><mapper>m</mapper></streaming><config-class>C</config-class></map-reduce>",
+            "Error JA018",
+        );
+        check("<map-reduce><pipes/><config-class>C</config-class></map-reduce>", "Error JA018");
         check("<hive><script>s</script><param>x</param></hive>", "Error JA018");
         let splitter = [("oozie.action.sqoop.shellsplitter", "true")];
         check_with(

@@ -1,5 +1,6 @@
 # Where this binary is not: submits a job of map-reduce, asks for it until it has ended, and ends as the job did.
 # What the client says goes on to our own streams, and is kept to find the id of the job in it.
+[ -z "$ANKUS_CONFIG_CLASS" ] || configure "$1" "$OOZIE_ACTION_CONF_XML" "$4" || exit 1
 said=$ANKUS_ATTEMPT/said
 : > "$said" || exit 127
 { { "$@"; echo $? > "$said.code"; } 2>&1 >&3 3>&- | tee -a "$said" >&2 3>&-; } 3>&1 | tee -a "$said"

@@ -25,7 +25,13 @@ use serde_json::{Map, Value, json};
 /// The hidden argument with which this binary submits a job and waits for it: the client and its arguments follow.
 pub const WAIT: &str = "__wait";
 /// The same for a shell elsewhere, where this binary is not: the client and its arguments follow.
-pub const FOLLOW: &str = include_str!("follow.sh");
+pub const FOLLOW: &str = concat!(include_str!("configure.sh"), include_str!("follow.sh"));
+/// Shell functions that call the class of [`CONFIG_CLASS`].
+const CONFIGURE: &str = include_str!("configure.sh");
+/// The variable that names the `<config-class>` of a job.
+pub const CONFIG_CLASS: &str = "ANKUS_CONFIG_CLASS";
+/// The configuration as such a class leaves it, in the folder of the action's files.
+pub const CONFIGURED: &str = "ankus-configured.xml";
 /// The variable that names the file for the counters.
 pub const COUNTERS: &str = "ANKUS_COUNTERS";
 /// The folder of a cluster where jobs leave their history, unless their configuration says otherwise.
@@ -52,6 +58,9 @@ struct Status {
 /// for a job that succeeded; 1 for one that did not; that of the client where it failed; 2 where nobody knows.
 pub fn wait(words: &[String]) -> ExitCode {
     let Some((client, arguments)) = words.split_first() else { return ExitCode::from(2) };
+    if std::env::var_os(CONFIG_CLASS).is_some() && !is_configured(client) {
+        return ExitCode::from(1);
+    }
     let (code, said) = match run(client, arguments) {
         Ok(done) => done,
         Err(error) => {
@@ -101,6 +110,21 @@ pub fn wait(words: &[String]) -> ExitCode {
 /// The merged configuration of the action, which every program of one is told of.
 fn configuration_file() -> Option<PathBuf> {
     std::env::var_os("OOZIE_ACTION_CONF_XML").map(PathBuf::from)
+}
+
+/// Has the job's class change its configuration. What it prints goes to our own streams, its complaints last.
+fn is_configured(client: &str) -> bool {
+    let Some(file) = configuration_file() else { return false };
+    let script = format!("{CONFIGURE}configure \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "configure", client]).arg(file).arg(CONFIGURED);
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("sh: {error}");
+            false
+        }
+    }
 }
 
 /// Runs the client; what it prints goes on to our own streams.
