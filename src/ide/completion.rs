@@ -67,7 +67,7 @@ pub struct Completion {
 }
 
 /// How many are offered at once; more than that nobody reads. Where there are so many, the next letter may bring others.
-pub const MOST_OFFERED: usize = 200;
+pub const MOST_OFFERED: usize = 100;
 
 struct Offers<'s> {
     snapshot: &'s Snapshot,
