@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 73] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 76] = [
     ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", "", "misspelt-path", Whole),
     ("missing-application-file", "", "misspelt-path", Within("archive")),
@@ -76,6 +76,14 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 73] = [
     ("coordinator-not-found", "", "misspelt-path", Within("app-path")),
     ("subworkflow-not-found", "", "misspelt-path", Within("app-path")),
     ("workflow-not-found", "", "misspelt-path", Within("app-path")),
+    (
+        "misspelt-spark-option",
+        "its settings begin",
+        "misspelt-hadoop-property",
+        Within("spark-opts"),
+    ),
+    ("variable-without-braces", "", "uri-template-constant", Within("dataset")),
+    ("xml-not-well-formed", "is never closed", "required-element-empty", Within("action")),
     ("missing-element", "`configuration` needs", "coordinator-parameters-missing", Whole),
     ("missing-element", "`configuration` needs", "subworkflow-parameters-missing", Whole),
     ("missing-element", "`configuration` needs", "workflow-parameters-missing", Whole),

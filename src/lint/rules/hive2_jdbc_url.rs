@@ -47,7 +47,11 @@ fn judge(facts: &Facts<'_>, text: &Decoded<'_>, said: &Said<'_>, out: &mut Vec<D
     let hosts = said.value.strip_prefix("jdbc:hive2://");
     let hosts = hosts.map(|rest| rest.split(['/', ';', '?']).next().unwrap_or_default());
     let port = hosts.into_iter().flat_map(|hosts| hosts.split(',')).find_map(|host| {
-        let (_, port) = host.rsplit_once(':')?;
+        // Of two ports, the first belongs to no host.
+        let (_, port) = match host.matches(':').count() == 2 && !host.contains('[') {
+            true => host.split_once(':')?,
+            false => host.rsplit_once(':')?,
+        };
         (!is_port(port) && !host.ends_with(']')).then_some(port)
     });
     if hosts.is_some() && port.is_none() {
