@@ -375,7 +375,7 @@ fn init(folder: &Path, shell: &mut Shell) -> miette::Result<Exit> {
             Ok(Exit::Success)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let failure = Failure::new(format!("`{}` is there already", file.display()));
+            let failure = Failure::new(format!("`{}` exists already", file.display()));
             Err(failure.help("`ankus config show` prints what it says").into())
         }
         Err(error) => {

@@ -123,7 +123,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if arguments.prove && matches!(arguments.to, Target::Argo | Target::Databricks) {
         let failure =
             Failure::new("--prove is for a conversion to Airflow, Prefect or Step Functions");
-        return Err(failure.help("there is no engine here that could play the others").into());
+        return Err(failure.help("no engine is installed here that could play the others").into());
     }
     let carried = convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
     let Carried { conversions, units, joined } = &carried;

@@ -210,7 +210,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     shell.flush()?;
     if settings.is_ok() && tools.is_empty() {
-        shell.say("an action whose tool is not here fails; `[tools]` in ankus.toml names programs");
+        shell.say("an action fails if its tool is missing; `[tools]` in ankus.toml names programs");
     }
     Ok(Exit::fault_if(!well))
 }
@@ -266,7 +266,7 @@ fn functions(settings: &Settings, shell: &mut Shell) -> miette::Result<bool> {
                 well &= is_there;
                 match is_there {
                     true => format!("{program}, started by each call of a job that runs"),
-                    false => format!("{program}, which is no program: a call fails"),
+                    false => format!("{program}, which is not a program: a call fails"),
                 }
             }
             (None, Some(value)) => format!("always `{value}`"),

@@ -176,7 +176,7 @@ fn world(arguments: &Arguments, phase: Phase, project: &Project) -> miette::Resu
     };
     let mut state = State::new(&json, phase).map_err(|message| {
         Failure::new(message)
-            .help("its fields are told by `ankus eval --help` and docs/functions.md")
+            .help("its fields are described in `ankus eval --help` and docs/functions.md")
     })?;
     for path in &arguments.properties {
         let text = read(path)?;

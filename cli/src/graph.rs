@@ -190,7 +190,7 @@ pub(super) fn dots(svg: &str) -> Result<Vec<u8>, String> {
 
 #[cfg(not(feature = "png"))]
 pub(super) fn dots(_: &str) -> Result<Vec<u8>, String> {
-    Err("this build draws no PNG (its feature `png` is off); it draws SVG".to_owned())
+    Err("this build cannot draw PNG (its feature `png` is off); it draws SVG".to_owned())
 }
 
 /// What of a picture is not drawn as it is written in PNG, in a sentence.

@@ -75,7 +75,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         && end == End::Closed
         && why.kind() != std::io::ErrorKind::BrokenPipe
     {
-        return Err(Failure::new("the connection broke").because(why).into());
+        return Err(Failure::new("the connection was lost").because(why).into());
     }
     // The protocol wants a failure where nobody has asked for the end.
     Ok(Exit::fault_if(!asked_to_stop))

@@ -53,10 +53,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if arguments.format == Format::Human {
         shell.say(match (list.len(), missing) {
             (0, _) => format!("`{path}` reads no properties"),
-            (1, 0) => format!("`{path}` reads 1 property, and has it"),
-            (number, 0) => format!("`{path}` reads {number} properties, and has what it needs"),
+            (1, 0) => format!("`{path}` reads 1 property, which is set"),
+            (1, _) => format!("`{path}` reads 1 property, which is not set"),
+            (number, 0) => format!("`{path}` reads {number} properties; all that it needs are set"),
+            (number, 1) => format!("`{path}` reads {number} properties; 1 of them is not set"),
             (number, missing) => {
-                format!("`{path}` reads {number} properties; nobody gives {missing} of them")
+                format!("`{path}` reads {number} properties; {missing} of them are not set")
             }
         });
     }

@@ -72,7 +72,7 @@ pub(super) fn run(url: &str, command: JobCommand, shell: &mut Shell) -> miette::
             server.list(&filter, len, offset.max(1), format, shell)
         }
         JobCommand::Show { environment: true, .. } => {
-            Err(Failure::new("a server does not tell what a job runs with").into())
+            Err(Failure::new("a server does not report what a job runs with").into())
         }
         JobCommand::Show { id, format, .. } => server.show(&server.resolve(&id)?, format, shell),
         JobCommand::Log(arguments) => server.log(&arguments, shell),
@@ -135,8 +135,9 @@ fn pair(scope: &Scope) -> Option<(&'static str, &str)> {
 }
 
 fn read(text: &str) -> miette::Result<Value> {
-    serde_json::from_str(text)
-        .map_err(|error| Failure::new(format!("the server answered no JSON: {error}")).into())
+    serde_json::from_str(text).map_err(|error| {
+        Failure::new(format!("the answer of the server is not valid JSON: {error}")).into()
+    })
 }
 
 /// A part of a URL with everything escaped that means something there.
@@ -488,7 +489,7 @@ impl Server {
         // As servers do that cannot draw a form.
         let begins = |start: &[u8]| picture.trim_ascii_start().starts_with(start);
         if form == "png" && !begins(b"\x89PNG") {
-            return Err(Failure::new("the server answered with something that is no PNG").into());
+            return Err(Failure::new("the answer of the server is not a PNG").into());
         }
         match output {
             Some(path) => write::file(path, &picture)?,

@@ -343,7 +343,7 @@ fn of_application(
         return Ok(None);
     }
     if arguments.strict && !errors.findings.is_empty() {
-        shell.say("not run, for it has errors (--strict)");
+        shell.say("not run, because it has errors (--strict)");
         return Ok(None);
     }
     let properties = application.properties();

@@ -161,7 +161,7 @@ impl Archive {
 
 /// The names in the directory of an archive, as often as they are there.
 fn listed(file: &mut File, length: u64) -> Result<Vec<String>> {
-    let no_archive = || refused("it is no zip archive, or has more than 4 GiB");
+    let no_archive = || refused("it is not a zip archive, or is larger than 4 GiB");
     let mut read = |back: u64, count: u64| -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(length.checked_sub(back).ok_or_else(no_archive)?))?;

@@ -187,7 +187,7 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
                 "send failures to a kill node, or give each path a handler of its own"
             }
             Fault::Double => "lead the paths together in their join, and go on from there",
-            Fault::Orphan => "lead to what stands behind the join",
+            Fault::Orphan => "go to the node after the join",
             Fault::CutOff => "lead to the join of the fork, or to a kill node if all shall stop",
             Fault::Race => "lead all paths of the fork to one join",
             Fault::Hang => "name each node once: a path is known by the node it begins with",

@@ -241,7 +241,7 @@ impl Reader<'_> {
             let is_table = table.split_once('.').is_some_and(|(a, b)| is_name(a) && is_name(b));
             let message = match (folder.starts_with('/') && folder.len() > 1, is_table) {
                 (true, true) => return true,
-                (false, _) => format!("`{folder}` is no path of a folder"),
+                (false, _) => format!("`{folder}` is not the path of a folder"),
                 (_, false) => format!("`{table}` is no `database.table`"),
             };
             self.problem(span_of(value), message, None);

@@ -135,8 +135,8 @@ fn hostile_archives_are_refused() {
     refused(&[(&"n".repeat(300), ok, false)], "is too long");
     refused(&[(&"a/".repeat(400), b"", false)], "is too long");
     std::fs::write(at.join("x.zip"), "no archive").expect("a file");
-    look(at, &["check", "x.zip"]).said(2, "it is no zip archive");
-    look(at, &["graph", "x.zip"]).said(2, "it is no zip archive");
+    look(at, &["check", "x.zip"]).said(2, "it is not a zip archive");
+    look(at, &["graph", "x.zip"]).said(2, "it is not a zip archive");
     // What is packed well beyond all proportion.
     let mut bomb = zip::ZipWriter::new(std::fs::File::create(at.join("b.zip")).expect("a file"));
     let options = zip::write::SimpleFileOptions::default();

@@ -411,7 +411,7 @@ fn settings_are_begun_and_shown() {
         |arguments: &[&str]| ankus(&[&["config"], arguments].concat()).folder(apps.path()).run();
     config(&["show"]).said(0, "no ankus.toml").said(0, "target = \"5.2.1\"  # default");
     config(&["init"]).said(0, "wrote `./ankus.toml`");
-    config(&["init"]).said(2, "is there already");
+    config(&["init"]).said(2, "exists already");
     config(&["show"]).said(0, "ankus.toml\n");
     ankus(&["check"]).folder(apps.path()).run().said(0, "nothing to report");
 }
@@ -425,7 +425,7 @@ fn what_an_application_reads_is_listed() {
         |arguments: &[&str]| ankus(&[&["params"], arguments].concat()).folder(apps.path()).run();
     let run = params(&[]);
     run.said(0, "nameNode  = hdfs://nn:8020  (job.properties)").said(0, "day       missing");
-    run.said(0, "limit     = 400  (default, workflow.xml)").said(0, "nobody gives 1 of them");
+    run.said(0, "limit     = 400  (default, workflow.xml)").said(0, "1 of them is not set");
     params(&["--format", "properties"]).said(0, "\nday=\n").said(0, "\n#limit=400\n");
     let json: serde_json::Value =
         serde_json::from_str(&params(&["--format", "json"]).stdout).expect("JSON");

@@ -128,7 +128,7 @@ fn partitions_stand_for_folders_where_a_site_names_their_table() {
     estate(folder.path(), wrong, TOUCH, "current(0)", "01");
     let report = shown(&folder.path().join("r.md"));
     let (code, _, said) = convert(&[&shown(folder.path()), "--report", &report]);
-    assert!(code != 0 && said.contains("`lake` is no path of a folder"), "{code} {said}");
+    assert!(code != 0 && said.contains("`lake` is not the path of a folder"), "{code} {said}");
 }
 
 const GRAPH: &str = "[migration]\njoined = \"graph\"\ndone-flag = \"completion\"\n";

@@ -74,7 +74,7 @@ fn a_program_answers_in_a_job_that_runs() {
     ankus(&["doctor"]).folder(folder.path()).run().said(0, "quarter.sh, started by each call");
     std::fs::remove_file(folder.path().join("quarter.sh")).expect("our own file");
     run("good").said(1, "cannot be started");
-    ankus(&["doctor"]).folder(folder.path()).run().said(1, "quarter.sh, which is no program");
+    ankus(&["doctor"]).folder(folder.path()).run().said(1, "quarter.sh, which is not a program");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn whoever_looks_starts_nothing() {
     let wrong = scenario.replace("site:zone", "site:zon");
     std::fs::write(folder.path().join("app/x.scenario.toml"), wrong).expect("a file");
     look(&["test", "app"])
-        .said(1, "`[functions]` names `site:zon`, which is no function of the site");
+        .said(1, "`[functions]` names `site:zon`, which is not a function of the site");
     std::fs::write(folder.path().join("app/x.scenario.toml"), scenario.replace("'4'", "'four'"))
         .expect("a file");
     look(&["test", "app"]).said(1, "expected SUCCEEDED, seen FAILED");

@@ -223,7 +223,7 @@ impl AccessArguments {
             [chain, key] => Some(
                 read(chain)
                     .and_then(|chain| Certificates::read(&chain, &read(key)?))
-                    .map_err(|why| Failure::new(format!("TLS cannot be spoken: {why}")))?,
+                    .map_err(|why| Failure::new(format!("TLS cannot be used: {why}")))?,
             ),
             _ => None,
         };

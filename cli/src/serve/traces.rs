@@ -195,7 +195,7 @@ impl Sending {
                 Err(why) => {
                     if !std::mem::replace(&mut failed, true) {
                         let url = &self.collector.url;
-                        self.say(format!("traces: {url} does not take them: {why}"));
+                        self.say(format!("traces: {url} does not accept them: {why}"));
                     }
                     pause = (pause * 2).min(LONGEST);
                 }

@@ -189,7 +189,7 @@ fn write_one(
     let target = folder.join(format!("{name}{ENDING}"));
     if target.symlink_metadata().is_ok() {
         let shown = ankus_project::shown(&target);
-        shell.say(format!("{shown} is there already and stays as it is"));
+        shell.say(format!("{shown} exists already and is left unchanged"));
         return Ok(());
     }
     let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));

@@ -339,7 +339,7 @@ pub(super) fn init(
         let target = folder.join(format!("{}{ENDING}", draft.name));
         if target.symlink_metadata().is_ok() {
             shell.say(format!(
-                "{} is there already and stays as it is",
+                "{} exists already and is left unchanged",
                 ankus_project::shown(&target)
             ));
             continue;

@@ -69,7 +69,7 @@ pub fn bundle(
         name.is_expr() && faults.any(|found| found.file.is_none() && inside(found.span))
     });
     if let Some(name) = broken.filter(|_| ["E1310", "E1004"].contains(&code)) {
-        let message = format!("nobody can compute the name `{}`", name.as_str());
+        let message = format!("the name `{}` cannot be computed", name.as_str());
         out.push(
             finding(&k::COORDINATOR_NAME_UNRESOLVED, name.span(), message)
                 .help("a bundle knows only the properties it is submitted with"),

@@ -237,7 +237,7 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
         let span = template.span();
         out.push(
             finding(&k::URI_TEMPLATE_TOO_COARSE, span, message)
-                .help(format!("add `{missing}` behind `{}`", CONSTANTS[gap - 1])),
+                .help(format!("add `{missing}` after `{}`", CONSTANTS[gap - 1])),
         );
     }
     // What is only written here may be a date in a path and nothing more.

@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         format!("this action has two files called `{link}`"),
                     )
                     .note(*first, "this is the first")
-                    .help("give one of them another name behind `#`"),
+                    .help("give one of them another name after `#`"),
                 ),
                 Some(_) => {}
                 None => {

@@ -55,6 +55,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 fn broken(path: &str, text: &str) -> Option<Diagnostic> {
     let (_, faults) = Tree::parse_tolerantly(text);
     let fault = faults.into_iter().find(|fault| fault.kind.name == xml::NOT_WELL_FORMED.name)?;
-    let message = format!("this is no XML, and nothing is read of it: {}", fault.message);
+    let message = format!("this is not XML, so nothing is read from it: {}", fault.message);
     Some(Diagnostic::new(&RULE.kind, fault.span, message).in_file(path))
 }

@@ -192,7 +192,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     (number && (!is_number || whole && has_unit)).then_some("not a number")
 }
 
-pub(super) const NO_SIZE: &str = "no size: it is a number with `m` or `g` behind it";
+pub(super) const NO_SIZE: &str = "not a size: write a number followed by `m` or `g`";
 
 /// Whether Spark reads a value as a size of memory. What a build fills in is not known.
 pub(super) fn is_size(value: &str) -> bool {
@@ -226,7 +226,7 @@ fn memory_option(value: &str) -> Option<&'static str> {
         }
         let end = option.trim_start_matches(|c: char| c.is_ascii_digit());
         let right = end.len() < option.len() && ["", "k", "m", "g", "t"].contains(&end);
-        (!right).then_some("no size for Java: it is a number with `k`, `m` or `g` behind it")
+        (!right).then_some("not a size for Java: write a number followed by `k`, `m` or `g`")
     })
 }
 

@@ -169,7 +169,7 @@ fn joined<'v>(
     (plain.ends_with("namenode") && !given()).then_some(range)
 }
 
-const NO_SLASH: &str = "the path behind the name node does not begin with `/`";
+const NO_SLASH: &str = "the path after the name node does not begin with `/`";
 
 /// A scheme in front of a variable whose value begins with one, and the name of that variable.
 fn repeated<'v, 't>(

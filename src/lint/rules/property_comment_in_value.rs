@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-comment-in-value",
         group: Group::Parameters,
-        summary: "a comment behind a value in a properties file, which belongs to the value",
+        summary: "a comment after a value in a properties file, which becomes part of the value",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     out.push(
                         Diagnostic::new(&RULE.kind, span, message)
                             .likely()
-                            .help("write `}` behind the name")
+                            .help("write `}` after the name")
                             .in_file(source.path.clone()),
                     );
                     continue;

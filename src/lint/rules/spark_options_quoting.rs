@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some((at, _)) = open else { continue };
         let message = "this quote is never closed";
         out.push(Diagnostic::new(&RULE.kind, text.source(at..at + 1), message).help(
-            "close it behind the value; a value is unquoted only where quotes enclose all of it",
+            "close it after the value; quotes are removed only if they enclose the whole value",
         ));
     }
 }

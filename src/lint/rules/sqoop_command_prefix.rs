@@ -26,7 +26,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let end = text.text.len() - rest.len();
-        let message = format!("`{first}` is dropped: the command begins behind it");
+        let message = format!("`{first}` is dropped: the command starts after it");
         out.push(
             Diagnostic::new(&RULE.kind, text.source(0..first.len()), message).fix(Fix::guess(
                 format!("Remove `{first}`"),

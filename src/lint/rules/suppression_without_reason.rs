@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = "this does not say why the finding is allowed";
             out.push(
                 Diagnostic::new(&RULE.kind, comment.span(), message)
-                    .help("write the reason behind the parenthesis"),
+                    .help("write the reason after the parenthesis"),
             );
         }
     }

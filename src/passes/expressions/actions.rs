@@ -205,7 +205,7 @@ fn order(
         out.push(
             Diagnostic::new(&ACTION_NOT_YET_RUN, question.span, message)
                 .note(asked.name.span, "the action is here")
-                .help("what it asks for is always empty: ask behind the action"),
+                .help("it is always empty here: use it after the action"),
         );
     } else if matches!(runs.without(action.0, here.0), Chance::Exact(_) | Chance::Over(_)) {
         let message =

@@ -219,7 +219,7 @@ pub fn play<'a>(
     let mut simulation = Simulation::new(Stubs::new(scenario, compile), begin);
     simulation.server.clone_from(&scenario.server);
     if let Some(name) = unknown_function(scenario, &plan.functions) {
-        return Err(format!("`[functions]` names `{name}`, which is no function of the site"));
+        return Err(format!("`[functions]` names `{name}`, which is not a function of the site"));
     }
     simulation.functions.clone_from(&scenario.functions);
     let write = |simulation: &Simulation<Stubs<'_>>, uri: &str, content: &[u8]| {

@@ -274,7 +274,7 @@ pub fn play<'a>(
     let mut workflows = simulation::Simulation::new(Stubs::new(scenario, compile), from.millis());
     workflows.server.clone_from(&scenario.server);
     if let Some(name) = run::unknown_function(scenario, &application.functions) {
-        return Err(format!("`[functions]` names `{name}`, which is no function of the site"));
+        return Err(format!("`[functions]` names `{name}`, which is not a function of the site"));
     }
     workflows.functions.clone_from(&scenario.functions);
     let said = Said { functions: &application.functions, said: &scenario.functions };

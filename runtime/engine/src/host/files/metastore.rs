@@ -194,7 +194,8 @@ impl Metastore {
             .map(|pair| pair.split_once('='))
             .collect();
         let Some(values) = values else {
-            let what = format!("is asked for `{spec}`, which is no partition: KEY=VALUE;KEY=VALUE");
+            let what =
+                format!("is asked for `{spec}`, which is not a partition: KEY=VALUE;KEY=VALUE");
             return Err(self.fault(io::ErrorKind::InvalidInput, what));
         };
         Ok(Some(Named { database, table, values }))
@@ -591,7 +592,7 @@ mod tests {
         let why = there("/sales/orders/year=1").expect_err("no such key");
         assert!(why.contains("has no partition key `year` in the table sales.orders"), "{why}");
         let why = there("/sales/orders/day").expect_err("no partition");
-        assert!(why.contains("`day`, which is no partition"), "{why}");
+        assert!(why.contains("`day`, which is not a partition"), "{why}");
         let why = there("/sales/broken").expect_err("an exception");
         assert!(why.contains("refuses get_table: the database is down"), "{why}");
         let asked = asked.lock().expect("nobody panics");
