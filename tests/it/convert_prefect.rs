@@ -207,6 +207,8 @@ fn a_kill_node_stops_what_runs() {
         .arg(folder.path().join("flows/stopped.py"))
         .env("PREFECT_HOME", folder.path().join("home"))
         .env("DO_NOT_TRACK", "1")
+        // On a busy machine its server takes longer than the usual 20 seconds to start.
+        .env("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")
         .output()
         .expect("Python starts");
     let text = format!(
