@@ -138,9 +138,13 @@ fn pages_of_the_pass_show_what_it_finds() {
             let found: Vec<(usize, usize, String)> = findings
                 .iter()
                 .map(|finding| {
-                    let length = finding.span.end - finding.span.start;
+                    let (end, place) = (finding.span.end as usize, finding.belongs);
+                    // What is missing is shown in the line where it belongs.
+                    let place = place.filter(|at| text[end..at.start as usize].contains('\n'));
+                    let span = place.unwrap_or(finding.span);
+                    let length = span.end - span.start;
                     let words = format!("{}: {}", finding.kind.level.name(), finding.message);
-                    (finding.span.start as usize, length as usize, words)
+                    (span.start as usize, length as usize, words)
                 })
                 .collect();
             if found != marks {
