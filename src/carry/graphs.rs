@@ -1,6 +1,6 @@
 //! Coordinators that become one graph: a run of the first is followed by one of each that reads what it writes.
 //!
-//! In: coordinators, and the [`Link`]s between those that write and those that read for the same nominal time. Out: which
+//! In: coordinators, and the links between those that write and those that read for the same nominal time. Out: which
 //! coordinators share a graph, in which order. A link for which one graph would do something else than two coordinators is
 //! taken back, with the reason.
 
