@@ -22,12 +22,24 @@ pub(super) fn all(
     (target, cut_over): (Target, Option<Instant>),
     by_path: &BTreeMap<PathBuf, String>,
 ) -> Vec<Conversion> {
+    let alone: fn(carry::Given<'_>) -> Conversion = match target {
+        Target::Airflow(version) => return in_graphs(units, joined, (version, cut_over), by_path),
+        Target::StepFunctions => step_functions::convert,
+        Target::Argo => argo::convert,
+        Target::Databricks => databricks::convert,
+        Target::Prefect => prefect::convert,
+    };
+    units.iter().map(|unit| alone(Read::of(unit, by_path).given())).collect()
+}
+
+fn in_graphs(
+    units: &[Unit],
+    joined: &[Joined],
+    (version, cut_over): (Version, Option<Instant>),
+    by_path: &BTreeMap<PathBuf, String>,
+) -> Vec<Conversion> {
     let mut conversions = Vec::new();
-    for (at, unit) in units.iter().enumerate() {
-        let Target::Airflow(version) = target else {
-            conversions.push(one(&Read::of(unit, by_path), target));
-            continue;
-        };
+    for at in 0..units.len() {
         let members = match &joined[at].graph {
             None => vec![at],
             Some(place) if place.order == 0 => members_of(&place.graph, joined),
@@ -54,16 +66,6 @@ pub(super) fn members_of(graph: &str, joined: &[Joined]) -> Vec<usize> {
     }
     members.sort_unstable();
     members.into_iter().map(|(_, at)| at).collect()
-}
-
-fn one(read: &Read<'_>, target: Target) -> Conversion {
-    let given = read.given();
-    match target {
-        Target::StepFunctions => step_functions::convert(given),
-        Target::Argo => argo::convert(given),
-        Target::Databricks => databricks::convert(given),
-        Target::Prefect | Target::Airflow(_) => prefect::convert(given),
-    }
 }
 
 /// A unit with its analyses.
