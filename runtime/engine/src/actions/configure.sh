@@ -8,7 +8,8 @@ configure() {
     echo "<config-class> needs a JDK: there is no $javac; set JAVA_HOME to one" >&2
     return 1
   fi
-  classes=$(mktemp -d) || return 1
+  # With the files of the attempt, so that a kill leaves nothing behind.
+  classes=$(mktemp -d "${ANKUS_ATTEMPT:-${TMPDIR:-/tmp}}/classes.XXXXXX") || return 1
   mkdir -p "$classes/org/apache/oozie/action/hadoop"
   cat > "$classes/org/apache/oozie/action/hadoop/OozieActionConfiguratorException.java" << 'JAVA'
 package org.apache.oozie.action.hadoop;
