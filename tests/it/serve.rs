@@ -487,7 +487,7 @@ fn what_says_nothing_of_who_asks_is_refused_at_the_start() {
         (&["--accounts", "open.toml"], "counts only with --auth"),
         (&["--auth", "token", "--accounts", "open.toml"], "chmod 600"),
         (&["--auth", "token", "--accounts", "absent.toml"], "cannot be read"),
-        (&["--tls", "absent.pem", "absent.pem"], "TLS cannot be spoken"),
+        (&["--tls", "absent.pem", "absent.pem"], "TLS cannot be used"),
         (&["--auth", "kerberos"], "needs --keytab"),
         (&["--auth", "simple", "--keytab", "open.toml"], "counts only with --auth kerberos"),
         (&["--auth", "kerberos", "--keytab", "open.toml"], "can be read"),
