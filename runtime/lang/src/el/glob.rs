@@ -4,8 +4,12 @@
 #[derive(Clone, Debug)]
 pub struct Glob {
     /// Alternatives of the braces, each as its segments.
-    alternatives: Vec<Vec<Vec<Part>>>,
+    alternatives: Vec<Vec<Segment>>,
 }
+
+/// What one segment of a path may be called.
+#[derive(Clone, Debug)]
+pub struct Segment(Vec<Part>);
 
 #[derive(Clone, Debug)]
 enum Part {
@@ -21,27 +25,98 @@ const MOST_ALTERNATIVES: usize = 1000;
 impl Glob {
     /// Reads a pattern; the error says what is wrong with it.
     pub fn new(pattern: &str) -> Result<Glob, String> {
-        let alternatives = expand(pattern)?
-            .iter()
-            .map(|alternative| {
-                alternative.split('/').filter(|part| !part.is_empty()).map(parts).collect()
-            })
-            .collect::<Result<Vec<_>, String>>()?;
+        let segments = |alternative: &String| {
+            alternative.split('/').filter(|part| !part.is_empty()).map(Segment::new).collect()
+        };
+        let alternatives = expand(pattern).and_then(|all| all.iter().map(segments).collect());
+        let alternatives = alternatives.map_err(|why| format!("Illegal file pattern: {why}"))?;
         Ok(Glob { alternatives })
+    }
+
+    /// One list of segments for each way through the braces.
+    pub fn alternatives(&self) -> &[Vec<Segment>] {
+        &self.alternatives
     }
 
     /// Whether a path is one of those.
     pub fn matches(&self, path: &str) -> bool {
-        let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let names: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         self.alternatives.iter().any(|alternative| {
-            alternative.len() == segments.len()
-                && alternative.iter().zip(&segments).all(|(parts, segment)| matches(parts, segment))
+            alternative.len() == names.len()
+                && alternative.iter().zip(&names).all(|(segment, name)| segment.matches(name))
         })
     }
 
     /// Whether a text has wildcards at all.
     pub fn is_pattern(text: &str) -> bool {
         text.contains(['*', '?', '[', '{', '\\'])
+    }
+}
+
+impl Segment {
+    fn new(text: &str) -> Result<Segment, String> {
+        let mut parts = Vec::new();
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            parts.push(match character {
+                '*' => Part::Many,
+                '?' => Part::Any,
+                '\\' => Part::One(escaped(text, &mut characters)?),
+                '[' => class(text, &mut characters)?,
+                other => Part::One(other),
+            });
+        }
+        Ok(Segment(parts))
+    }
+
+    /// The only name that it allows; none if it has wildcards.
+    pub fn name(&self) -> Option<String> {
+        let one = |part: &Part| match part {
+            Part::One(character) => Some(*character),
+            _ => None,
+        };
+        self.0.iter().map(one).collect()
+    }
+
+    /// Whether a name is one of those.
+    pub fn matches(&self, name: &str) -> bool {
+        matches(&self.0, name)
+    }
+}
+
+type Characters<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+
+/// The character behind a backslash.
+fn escaped(text: &str, characters: &mut Characters<'_>) -> Result<char, String> {
+    characters.next().ok_or_else(|| format!("`{text}` ends with a `\\` that escapes nothing"))
+}
+
+/// What stands behind a `[`, up to its `]`. A `]` that comes first is one of the characters, as in regular expressions.
+fn class(text: &str, characters: &mut Characters<'_>) -> Result<Part, String> {
+    let negated = characters.next_if(|next| matches!(next, '^' | '!')).is_some();
+    let mut ranges = Vec::new();
+    loop {
+        let from = match characters.next() {
+            None | Some('[') => return Err(format!("`{text}` has a `[` without its `]`")),
+            Some(']') if !ranges.is_empty() => return Ok(Part::Class(negated, ranges)),
+            Some('\\') => escaped(text, characters)?,
+            Some(from) => from,
+        };
+        let mut to = from;
+        if characters.peek() == Some(&'-') {
+            characters.next();
+            match characters.peek() {
+                Some(']') | None => ranges.push(('-', '-')),
+                Some(_) => match characters.next() {
+                    Some('\\') => to = escaped(text, characters)?,
+                    other => to = other.unwrap_or(from),
+                },
+            }
+        }
+        if to < from {
+            return Err(format!("in `{text}`, the range `{from}-{to}` is the wrong way round"));
+        }
+        ranges.push((from, to));
     }
 }
 
@@ -90,42 +165,6 @@ fn expand(pattern: &str) -> Result<Vec<String>, String> {
         }
     }
     Ok(done)
-}
-
-fn parts(segment: &str) -> Result<Vec<Part>, String> {
-    let mut parts = Vec::new();
-    let mut characters = segment.chars().peekable();
-    while let Some(character) = characters.next() {
-        parts.push(match character {
-            '*' => Part::Many,
-            '?' => Part::Any,
-            '\\' => Part::One(characters.next().unwrap_or('\\')),
-            '[' => {
-                let negated = characters.next_if(|next| matches!(next, '^' | '!')).is_some();
-                let mut ranges = Vec::new();
-                loop {
-                    let from = match characters.next() {
-                        None => return Err(format!("`{segment}` has a `[` without its `]`")),
-                        Some(']') => break,
-                        Some('\\') => characters.next().unwrap_or('\\'),
-                        Some(from) => from,
-                    };
-                    let mut to = from;
-                    if characters.peek() == Some(&'-') {
-                        characters.next();
-                        match characters.peek() {
-                            Some(']') | None => ranges.push(('-', '-')),
-                            Some(_) => to = characters.next().unwrap_or(from),
-                        }
-                    }
-                    ranges.push((from, to));
-                }
-                Part::Class(negated, ranges)
-            }
-            other => Part::One(other),
-        });
-    }
-    Ok(parts)
 }
 
 /// Goes back to the last `*` where the rest does not fit: linear in the product at worst.
@@ -183,7 +222,34 @@ mod tests {
         assert!(matches("/a[0-9]?", "/a5x"));
         assert!(!matches("/a[^0-9]", "/a5"));
         assert!(matches("/*a*b*", "/xxaxxbxx"));
-        assert!(Glob::new("/[").is_err());
-        assert!(Glob::new("/{a").is_err());
+        assert!(matches("/a*b*c", "/axxbyyc"));
+        assert!(!matches("/a*b*c", "/axxbyy"));
+        assert!(matches("/\\*", "/*") && !matches("/\\*", "/a"));
+        assert!(matches("/*.txt", "/.txt"));
+    }
+
+    /// As Hadoop 3.4.1 answers.
+    #[test]
+    fn a_bracket_in_front_is_one_of_the_characters() {
+        let matches =
+            |pattern: &str, path: &str| Glob::new(pattern).is_ok_and(|glob| glob.matches(path));
+        assert!(matches("/[]a]", "/a") && matches("/[]a]", "/]"));
+        assert!(!matches("/[^]a]", "/]"));
+        assert!(matches("/a]", "/a]") && matches("/a}", "/a}"));
+        assert!(matches("/[a^]", "/^") && matches("/[\\^a]", "/^"));
+        assert!(matches("/{a,{b,c}}", "/c") && matches("/{a/x,b}", "/a/x"));
+        assert!(matches("/\\{a,b", "/{a,b") && matches("/\\[ab", "/[ab"));
+    }
+
+    /// As Hadoop 3.4.1 does.
+    #[test]
+    fn broken_patterns_are_refused() {
+        for pattern in
+            ["/[", "/[ab", "/[a-", "/[]", "/[b-a]", "/[[ab]", "/{a", "/{", "/a\\", "/[a\\"]
+        {
+            let said = Glob::new(pattern).expect_err(pattern);
+            assert!(said.starts_with("Illegal file pattern: `") || said.contains("in `"), "{said}");
+        }
+        assert!(Glob::new(&format!("/{}", "{a,b}".repeat(40))).is_err());
     }
 }
