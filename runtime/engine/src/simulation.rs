@@ -494,8 +494,14 @@ impl<E: Executors> Simulation<E> {
         let schemes = self.schemes();
         let recovery = call.run.rows.get(&call.node).is_some_and(|row| row.starts > 1);
         let glob_limit = glob_limit(&self.server);
-        let operations =
-            Operations { files: &*self.files, schemes: &schemes, name_node, glob_limit, recovery };
+        let operations = Operations {
+            files: &*self.files,
+            schemes: &schemes,
+            name_node,
+            user: &call.run.job.user,
+            glob_limit,
+            recovery,
+        };
         if let Err(fault) = operations.name_node() {
             return Answer::Error(Class::Error, fault.code, fault.message);
         }

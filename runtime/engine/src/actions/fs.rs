@@ -104,6 +104,8 @@ pub struct Operations<'a> {
     pub schemes: &'a [String],
     /// The evaluated `<name-node>`, if there is one.
     pub name_node: Option<&'a str>,
+    /// Whose home folder a relative path lies in, where one is allowed.
+    pub user: &'a str,
     /// How many files one pattern may match.
     pub glob_limit: usize,
     /// Whether an earlier start of this action was cut short, so that what is gone may have been moved already.
@@ -130,10 +132,13 @@ impl Operations<'_> {
         let attribute = |name: &str| operation.attribute(name).unwrap_or_default().trim();
         let is_in_prepare =
             operation.parent_element().is_some_and(|parent| parent.tag_name().name() == "prepare");
+        if is_in_prepare {
+            return self.prepare(operation.tag_name().name(), attribute("path"));
+        }
         match operation.tag_name().name() {
             "mkdir" => self.make_folder(attribute("path")),
-            // Only this very word keeps it, though `0` is a valid one; in `prepare` it says nothing.
-            "delete" if attribute("skip-trash") == "false" && !is_in_prepare => {
+            // Only this very word keeps it, though `0` is a valid one.
+            "delete" if attribute("skip-trash") == "false" => {
                 self.delete(attribute("path"), &|uri| self.files.trash(uri))
             }
             "delete" => self.delete(attribute("path"), &|uri| self.files.delete(uri)),
@@ -178,6 +183,24 @@ impl Operations<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// An operation of `<prepare>`, which a launcher carries out: to it, a relative path is one of the user's home folder, and
+    /// `skip-trash` says nothing.
+    fn prepare(&self, operation: &str, path: &str) -> Result<(), Fault> {
+        let named = FileUri::parse(path);
+        let is_relative = named.scheme.is_empty() && !path.starts_with('/') && !path.is_empty();
+        let path = if is_relative { self.at_home(&named.path) } else { path.to_owned() };
+        match operation {
+            "mkdir" => self.make_folder(&path),
+            "delete" => self.delete(&path, &|uri| self.files.delete(uri)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a relative path means to a client of HDFS.
+    fn at_home(&self, path: &str) -> String {
+        FileUri::parse(&format!("/user/{}", self.user)).join(path).path
     }
 
     /// The full URI of a path, as far as the engine accepts it.
@@ -302,7 +325,8 @@ impl Operations<'_> {
         let mut to = FileUri::parse(target);
         let (scheme, authority) = (&from.scheme, &from.authority);
         if to.scheme.is_empty() && to.authority.is_empty() {
-            to = from.with_path(to.path);
+            let is_relative = !to.path.starts_with('/');
+            to = from.with_path(if is_relative { self.at_home(&to.path) } else { to.path });
         } else if to.scheme != *scheme || to.authority != *authority {
             let text = format!(
                 "move, target NN URI different from that of source, source [{source}] target [{target}]"
@@ -521,6 +545,7 @@ mod tests {
             files: &files,
             schemes: &schemes,
             name_node,
+            user: "ann",
             glob_limit: GLOB_LIMIT,
             recovery: false,
         };
@@ -578,6 +603,7 @@ mod tests {
                 files: &files,
                 schemes: &["hdfs".to_owned()],
                 name_node: Some("hdfs://nn"),
+                user: "ann",
                 glob_limit: GLOB_LIMIT,
                 recovery: false,
             };
@@ -622,6 +648,7 @@ mod tests {
                 files: &files,
                 schemes: &["*".to_owned()],
                 name_node: None,
+                user: "ann",
                 glob_limit: GLOB_LIMIT,
                 recovery: false,
             };
@@ -633,7 +660,41 @@ mod tests {
     }
 
     #[test]
+    fn relative_paths_are_those_of_the_users_home_where_they_are_allowed() {
+        check(
+            "<mkdir path='~/user/ann'/><move source='~/in/f.txt' target='z'/><move source='~/in/g.txt' target='../g'/>",
+            "/in/sub/h.txt /user/ann/z /user/g",
+        );
+        check(
+            "<name-node/><mkdir path='x'/>",
+            "FS011: Path [x] cannot be relative when a name-node is given",
+        );
+        let files = MemoryFiles::default();
+        for name in ["/user/ann/out/f", "/out/f"] {
+            files.write(&FileUri::parse(&format!("hdfs://nn{name}")), b"x").expect("a file");
+        }
+        let text = "<prepare><delete path='o*'/><mkdir path='new/one'/></prepare>";
+        let document = roxmltree::Document::parse(text).expect("well-formed");
+        let run = Operations {
+            files: &files,
+            schemes: &["*".to_owned()],
+            name_node: Some("hdfs://nn"),
+            user: "ann",
+            glob_limit: GLOB_LIMIT,
+            recovery: false,
+        };
+        run.run(document.root_element()).expect("it is done");
+        assert_eq!(files.texts().keys().collect::<Vec<_>>(), ["hdfs://nn/out/f"]);
+        let made = files.status(&FileUri::parse("hdfs://nn/user/ann/new/one")).expect("a status");
+        assert!(made.is_some_and(|made| made.directory));
+    }
+
+    #[test]
     fn faults_have_the_codes_of_the_engine() {
+        for operation in ["<delete path='~/in/[ab'/>", "<chmod path='~/in/[ab' permissions='700'/>"]
+        {
+            check(operation, "IOException: Illegal file pattern: `[ab` has a `[` without its `]`");
+        }
         check("<mkdir path='/a'/>", "FS001: Missing scheme in path [/a]");
         check(
             "<mkdir path='zzz://h/a'/>",

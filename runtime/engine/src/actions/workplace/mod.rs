@@ -605,6 +605,7 @@ impl Workplace<'_, '_> {
             files: self.files,
             schemes: self.needs.schemes,
             name_node: name_node.as_deref(),
+            user: &self.run.job.user,
             glob_limit: glob_limit(self.needs.server),
             recovery: false,
         };

@@ -747,6 +747,7 @@ fn file_system(
         files: &equipped.files,
         schemes: &equipped.needs.schemes,
         name_node: name_node.as_deref(),
+        user: &run.job.user,
         glob_limit: glob_limit(&equipped.needs.server),
         recovery,
     };
