@@ -267,6 +267,12 @@ impl Parts<'_, '_, '_> {
                     "mapper" | "reducer" => specific.extend([format!("-{name}"), text]),
                     "record-reader" => generic
                         .extend(["-D".to_owned(), format!("stream.recordreader.class={text}")]),
+                    "record-reader-mapping" if !text.contains('=') => {
+                        let message = format!(
+                            "the record-reader-mapping `{text}` is not of the form NAME=VALUE"
+                        );
+                        return Err(Refusal::new(Class::Error, "JA018", message));
+                    }
                     "record-reader-mapping" => {
                         generic.extend(["-D".to_owned(), format!("stream.recordreader.{text}")])
                     }
@@ -561,6 +567,14 @@ impl Parts<'_, '_, '_> {
         };
         let uri = self.text("git-uri").ok_or_else(|| missing("git-uri"))?;
         let destination = self.text("destination-uri").ok_or_else(|| missing("destination-uri"))?;
+        for (name, text) in [("git-uri", &uri), ("destination-uri", &destination)] {
+            if !has_scheme(text) {
+                let message = format!(
+                    "<{name}> is no URI with a scheme: `{text}` (ssh://git@HOST/PATH is the long form of git@HOST:PATH)"
+                );
+                return Err(Refusal::new(Class::Error, "JA018", message));
+            }
+        }
         let mut arguments = vec!["clone".to_owned()];
         if let Some(branch) = self.text("branch").filter(|branch| !branch.is_empty()) {
             arguments.extend(["--branch".to_owned(), branch]);
@@ -703,6 +717,13 @@ fn unquoted(value: &str) -> String {
     value.to_owned()
 }
 
+/// Whether a text begins with the scheme of a URI.
+fn has_scheme(text: &str) -> bool {
+    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -784,8 +805,8 @@ mod tests {
         );
         check("<distcp><arg>a</arg><arg>b</arg></distcp>", "hadoop distcp -conf action.xml a b");
         check(
-            "<git><git-uri>https://h/r</git-uri><destination-uri>d</destination-uri></git>",
-            "git clone -- https://h/r d",
+            "<git><git-uri>https://h/r</git-uri><destination-uri>hdfs://n/d</destination-uri></git>",
+            "git clone -- https://h/r hdfs://n/d",
         );
         check(
             "<ssh><host>h</host><command>c</command><arg>a b</arg></ssh>",
@@ -830,6 +851,18 @@ mod tests {
         );
         check("<map-reduce><pipes/><config-class>C</config-class></map-reduce>", "Error JA018");
         check("<hive><script>s</script><param>x</param></hive>", "Error JA018");
+        check(
+            "<map-reduce><streaming><record-reader-mapping>x</record-reader-mapping></streaming></map-reduce>",
+            "Error JA018",
+        );
+        for (from, to) in [("/r", "hdfs://n/d"), ("git@h:r", "hdfs://n/d"), ("ssh://h/r", "/d")] {
+            check(
+                &format!(
+                    "<git><git-uri>{from}</git-uri><destination-uri>{to}</destination-uri></git>"
+                ),
+                "Error JA018",
+            );
+        }
         let splitter = [("oozie.action.sqoop.shellsplitter", "true")];
         check_with(
             "<sqoop><command>import --q 'a b'</command></sqoop>",

@@ -132,16 +132,35 @@ pub(super) fn variables(
     pairs.collect()
 }
 
-/// Refuses sizes of the launcher that no server takes.
+/// Refuses sizes and priorities of the launcher that no server takes.
 pub(super) fn sizes(configuration: &BTreeMap<String, String>) -> Result<(), Refusal> {
-    for name in ["oozie.launcher.memory.mb", "oozie.launcher.vcores"] {
-        let value = configuration.get(name).and_then(|value| value.trim().parse::<i64>().ok());
-        if value.is_some_and(|value| value <= 0) {
-            let message = format!("{name} must be greater than zero");
-            return Err(refusal(Class::Error, "IllegalArgumentException", message));
+    for name in ["oozie.launcher.memory.mb", "oozie.launcher.vcores", "oozie.launcher.priority"] {
+        let Some(text) = configuration.get(name).map(|text| text.trim()) else { continue };
+        match number(text) {
+            None => {
+                let message = format!("{name} is not a number: `{text}`");
+                return Err(refusal(Class::Error, "NumberFormatException", message));
+            }
+            Some(..=0) if !name.ends_with("priority") => {
+                let message = format!("{name} must be greater than zero");
+                return Err(refusal(Class::Error, "IllegalArgumentException", message));
+            }
+            Some(_) => {}
         }
     }
     Ok(())
+}
+
+/// An `int` as Hadoop's configurations write it, in hexadecimal digits as well.
+fn number(text: &str) -> Option<i32> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text),
+    };
+    match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => i32::from_str_radix(&format!("{sign}{digits}"), 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// What an action may not set, for the launcher neither.
