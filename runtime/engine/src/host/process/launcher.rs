@@ -195,11 +195,34 @@ fn become_program(
         let error = command.exec();
         let is_busy = error.raw_os_error() == Some(rustix::io::Errno::TXTBSY.raw_os_error());
         if !is_busy || tries == BUSY.0 {
-            return failed(error, first);
+            return match absent_interpreter(&error, first) {
+                Some(why) => refuse(&Exit { error: Some(why), ..Exit::default() }),
+                None => failed(error, first),
+            };
         }
         tries += 1;
         std::thread::sleep(BUSY.1);
     }
+}
+
+/// What is wrong where a script is there and what it names as its interpreter is not: the system says of both that there is no
+/// such file.
+fn absent_interpreter(error: &io::Error, program: &str) -> Option<String> {
+    let mut head = Vec::new();
+    if error.kind() == io::ErrorKind::NotFound {
+        let file = fs::File::open(program).ok()?;
+        file.take(256).read_to_end(&mut head).ok()?;
+    }
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let hint = match line.ends_with('\r') {
+        true => ", and its lines end with a carriage return",
+        false => "",
+    };
+    let interpreter = line.split_whitespace().next()?;
+    Some(format!(
+        "`{program}`: its first line names the interpreter `{interpreter}`{hint}: {error}"
+    ))
 }
 
 /// A process of our own that becomes the program, with the other ends of its streams.
