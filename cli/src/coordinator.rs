@@ -3,10 +3,11 @@
 use super::run::Arguments;
 use super::runner::Runner;
 use super::store::{self, RunFormat, StoreArguments};
-use super::{Exit, Failure, Shell, fetched, needs, operate, timeline};
+use super::{Exit, Failure, Shell, fetched, needs, operate, properties, timeline};
 use ankus::check::FileKind;
 use ankus::emit::timeline::Track;
 use ankus::reference::coordinator::{self as reference, Paths};
+use ankus::syntax::properties::{Bound, Origin};
 use ankus_engine::driver::bundle::{self, SubmitBundle};
 use ankus_engine::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
 use ankus_engine::driver::{self, object, view};
@@ -35,6 +36,9 @@ pub(super) fn run(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let loaded = project.load(found, &arguments.properties.given(), None)?;
+    let of_defaults = |bound: &Bound| matches!(bound.origin, Origin::Default(_));
+    let submitted = loaded.submission.values.iter().filter(|(_, bound)| !of_defaults(bound));
+    properties::say_empty(submitted.map(|(name, bound)| (&**name, &*bound.value)), shell);
     let root = arguments.root.as_deref();
     let far = |uri: &FileUri| match arguments.is_look() {
         true => fetched::lying(uri, &loaded, root),

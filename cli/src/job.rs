@@ -6,7 +6,7 @@ use super::run::take_up;
 use super::runner::Runner;
 use super::store::{self, Following, Masked, RunFormat, StoreArguments};
 use super::up;
-use super::{Exit, Failure, Shell, action, graph, listing, log, needs, remote};
+use super::{Exit, Failure, Shell, action, graph, listing, log, needs, properties, remote};
 use ankus::settings::Settings;
 use ankus::text::hanging;
 use ankus_engine::driver::object::{self, Mask};
@@ -209,6 +209,10 @@ pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result
         for id in ids {
             *id = store::resolve(&*reader, id)?;
         }
+    }
+    if let JobCommand::Rerun { define, .. } = &arguments.command {
+        let given = define.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        properties::say_empty(given, shell);
     }
     match arguments.command {
         JobCommand::List { filter, len, offset, format } => {

@@ -1,5 +1,6 @@
 //! `-P`, `-D` and `--no-properties`: what an application is submitted with.
 
+use super::Shell;
 use ankus_project::{Given, name_and_value};
 use std::path::PathBuf;
 
@@ -25,5 +26,25 @@ impl PropertyArguments {
             define: self.define.clone(),
             no_properties: self.no_properties,
         }
+    }
+}
+
+/// Says which properties are left out: those without a value, as on a server.
+pub(crate) fn say_empty<'p>(
+    properties: impl IntoIterator<Item = (&'p str, &'p str)>,
+    shell: &mut Shell,
+) {
+    let empty = properties.into_iter().filter(|(_, value)| value.is_empty());
+    let names: Vec<String> =
+        empty.map(|(name, _)| format!("`{}`", ankus::text::line(name))).collect();
+    match names.as_slice() {
+        [] => {}
+        [name] => {
+            shell.say(format!("the property {name} has no value and is left out, as on a server"));
+        }
+        names => shell.say(format!(
+            "the properties {} have no value and are left out, as on a server",
+            names.join(", ")
+        )),
     }
 }

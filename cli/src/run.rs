@@ -3,7 +3,8 @@
 use super::runner::Runner;
 use super::store::{self, Following, RunFormat, StoreArguments};
 use super::{
-    Exit, Failure, Shell, coordinator, fetched, needs, plan, simulate, timeline, unheeded,
+    Exit, Failure, Shell, coordinator, fetched, needs, plan, properties, simulate, timeline,
+    unheeded,
 };
 use crate::properties::PropertyArguments;
 use ankus::files::Files;
@@ -155,6 +156,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Ok(Exit::Fault);
     };
     submit.plan = part(submit.plan, &arguments)?;
+    let given_here = submit.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    properties::say_empty(given_here, shell);
+    submit.properties.retain(|_, value| !value.is_empty());
     // A rerun reads the definition again, and runs the same part of it.
     for (name, node) in [(driver::FROM, &arguments.begin), (driver::ONLY, &arguments.only)] {
         if let Some(node) = node {

@@ -197,6 +197,38 @@ fn a_rerun_goes_on_in_the_child_it_had() {
 }
 
 #[test]
+fn properties_without_a_value_are_left_out_and_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><parameters><property><name>b</name>\
+        <value>usual</value></property></parameters><start to='d'/><decision name='d'><switch>\
+        <case to='end'>${b eq 'usual' and empty wf:conf('a')}</case><default to='bad'/></switch></decision>\
+        <kill name='bad'><message>${b}</message></kill><end name='end'/></workflow-app>";
+    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='c' frequency='${coord:days(1)}' \
+        start='2024-01-01T00:00Z' end='2024-01-02T00:00Z' timezone='UTC'><action><workflow><app-path>hdfs://nn/w</app-path>\
+        </workflow></action></coordinator-app>";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", workflow),
+            ("app/job.properties", "a=\nb =\nc=1\n"),
+            ("coord/coordinator.xml", coordinator),
+        ],
+    );
+    let run =
+        |arguments: &[&str]| text(&ankus(folder.path(), arguments).output().expect("it runs"));
+    let said = "the properties `a`, `b` have no value and are left out, as on a server";
+    let ran = run(&["run", "app", "--id", "x"]);
+    assert!(ran.contains(said) && ran.contains("SUCCEEDED"), "{ran}");
+    let dry = run(&["run", "app", "--dry-run"]);
+    assert!(dry.contains(said) && dry.contains("c=1") && !dry.contains("a=\n"), "{dry}");
+    let one = "the property `c` has no value and is left out, as on a server";
+    let again = run(&["job", "rerun", "x", "-D", "c="]);
+    assert!(again.contains(one), "{again}");
+    let coordinator = run(&["run", "coord", "--dry-run", "-D", "c="]);
+    assert!(coordinator.contains(one), "{coordinator}");
+}
+
+#[test]
 fn a_part_of_a_workflow_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     write_steps(&folder.path().join("app"));
