@@ -56,6 +56,64 @@ fn staged_files_go_when_the_action_has_ended_well() {
 }
 
 #[test]
+fn the_first_of_two_files_with_one_name_is_brought_and_the_other_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<hive xmlns='uri:oozie:hive-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\
+        <script>v2/load.q</script><file>a/x#x</file><file>b/x#x</file><file>a/x#x</file></hive>";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", &workflow(action)),
+            ("app/v2/load.q", "new"),
+            ("app/lib/load.q", "old"),
+            ("app/a/x", "a"),
+            ("app/b/x", "b"),
+        ],
+    );
+    script(folder.path(), "bin/hive", "cat load.q x");
+    let output = run(folder.path(), &["--id", "x"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let attempt = folder.path().join(".ankus/jobs/x/a-0-1");
+    let said = |name: &str| fs::read_to_string(attempt.join(name)).expect("what it said");
+    assert_eq!(said("stdout"), "newa");
+    let told = said("stderr");
+    assert_eq!(told.matches("is left out").count(), 2, "{told}");
+    assert!(told.contains("lib/load.q is left out: hdfs://"), "{told}");
+    assert!(told.contains("b/x is left out: hdfs://"), "{told}");
+}
+
+#[test]
+fn a_script_without_its_interpreter_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\
+        <exec>go.sh</exec><file>go.sh</file></shell>";
+    application(
+        folder.path(),
+        &[("app/workflow.xml", &workflow(action)), ("app/go.sh", "#!/bin/sh\r\necho\r\n")],
+    );
+    let output = run(folder.path(), &[]);
+    let said = "names the interpreter `/bin/sh`, and its lines end with a carriage return: No such file or directory";
+    assert!(text(&output).contains(said), "{}", text(&output));
+}
+
+#[test]
+fn sizes_of_the_launcher_that_are_no_numbers_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\
+        <configuration><property><name>oozie.launcher.memory.mb</name><value>${size}</value></property></configuration><exec>true</exec></shell>";
+    application(folder.path(), &[("app/workflow.xml", &workflow(action))]);
+    for (size, said) in [
+        ("2g", "NumberFormatException: oozie.launcher.memory.mb is not a number: `2g`"),
+        ("4294967296", "NumberFormatException: oozie.launcher.memory.mb is not a number"),
+        ("-0x1", "IllegalArgumentException: oozie.launcher.memory.mb must be greater than zero"),
+        ("0x400", "SUCCEEDED"),
+    ] {
+        let output = run(folder.path(), &["-D", &format!("size={size}")]);
+        assert!(text(&output).contains(said), "{}", text(&output));
+    }
+}
+
+#[test]
 fn of_an_action_that_is_retried_only_the_last_failure_keeps_its_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let action = "<java><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node><main-class>M</main-class></java>";

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::host::elsewhere::note;
 use crate::host::elsewhere::tag;
 use ankus_lang::configuration;
+use ankus_lang::uri::FileUri;
 
 /// Files that an action brings, by the names under which its program finds them.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,8 @@ pub struct Shipped {
     pub jars: Vec<(String, PathBuf)>,
     /// Names of the script or jar that the element itself names, where it was brought.
     pub programs: Vec<String>,
+    /// Which file each name in the folder of work is.
+    pub names: BTreeMap<String, FileUri>,
     /// What was not brought, and why.
     pub notes: Vec<String>,
 }
@@ -38,6 +41,16 @@ impl Shipped {
     /// The names of the jars.
     pub fn jar_names(&self) -> Vec<String> {
         self.jars.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether a file may have this name: the first that asks for it has it, as in Hadoop, and any other is noted.
+    pub fn claim(&mut self, name: &str, uri: &FileUri) -> bool {
+        let first = self.names.entry(name.to_owned()).or_insert_with(|| uri.clone());
+        let is_own = first == uri;
+        if !is_own {
+            self.notes.push(format!("{uri} is left out: {first} has the name `{name}` already"));
+        }
+        is_own
     }
 }
 

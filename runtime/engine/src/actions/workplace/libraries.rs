@@ -145,7 +145,9 @@ impl Workplace<'_, '_> {
         shipped: &mut Shipped,
     ) -> Result<(), Refusal> {
         let name = uri.name().to_owned();
-        self.bring(uri, work, &name)?;
+        if !self.bring_as(uri, work, &name, shipped)? {
+            return Ok(());
+        }
         let path = work.join(&name);
         match name.ends_with(".jar") {
             true => shipped.jars.push((name, path)),

@@ -231,7 +231,7 @@ impl Workplace<'_, '_> {
             shipped.notes.extend(found.notes);
         }
         if kind == "map-reduce" {
-            self.uber_jar(&mut configuration, &work)?;
+            self.uber_jar(&mut configuration, &work, &mut shipped)?;
         }
         if is_cluster(kind) {
             self.hand_on(&mut configuration, &shipped)?;
@@ -267,6 +267,7 @@ impl Workplace<'_, '_> {
             }
             _ => self.folder.join(OUTPUT),
         };
+        let places = self.places(kind, &mut shipped)?;
         let (configuration_file, output_file) = (self.text(&written), self.text(&output));
         let request = Request {
             element: self.element,
@@ -277,7 +278,7 @@ impl Workplace<'_, '_> {
             streaming_file: &self.text(&streaming),
             streaming_jar: &|| self.streaming_jar(&work),
             output_file: &output_file,
-            places: &self.places(kind)?,
+            places: &places,
             jars: &jars,
             shipped: &shipped,
         };
@@ -357,6 +358,7 @@ impl Workplace<'_, '_> {
         &self,
         configuration: &mut BTreeMap<String, String>,
         work: &Path,
+        shipped: &mut Shipped,
     ) -> Result<(), Refusal> {
         let named = configuration.get(UBER_JAR).map(|path| path.trim().to_owned());
         let Some(path) = named.filter(|path| !path.is_empty()) else { return Ok(()) };
@@ -372,8 +374,7 @@ impl Workplace<'_, '_> {
             return Err(refusal(Class::Error, "MR003", message));
         }
         let uri = self.resolve(&path);
-        self.bring(&uri, work, uri.name())?;
-        let jar = self.text(&work.join(uri.name()));
+        let jar = self.text(&self.bring_needed(&uri, work, shipped)?);
         configuration.insert("mapreduce.job.jar".to_owned(), jar);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What elements name by URIs and their programs need as paths of this machine, or of the cluster.
 
 use super::{KEY, WORK, Workplace, child, child_text, own, read_up_to, refusal, unreadable};
-use crate::actions::cluster;
+use crate::actions::cluster::{self, Shipped};
 use crate::actions::command::Refusal;
 use crate::host::files::{FileUri, Files};
 use ankus_lang::machine::Class;
@@ -23,7 +23,11 @@ const LARGEST_KEY: u64 = 1 << 20;
 
 impl Workplace<'_, '_> {
     /// The paths that stand for what elements name.
-    pub(super) fn places(&self, kind: &str) -> Result<BTreeMap<&'static str, String>, Refusal> {
+    pub(super) fn places(
+        &self,
+        kind: &str,
+        shipped: &mut Shipped,
+    ) -> Result<BTreeMap<&'static str, String>, Refusal> {
         let mut places = BTreeMap::new();
         match kind {
             "git" => {
@@ -51,8 +55,7 @@ impl Workplace<'_, '_> {
                             true => uri.to_string(),
                             false => {
                                 let work = self.folder.join(WORK);
-                                self.bring(&uri, &work, uri.name())?;
-                                let brought = work.join(uri.name());
+                                let brought = self.bring_needed(&uri, &work, shipped)?;
                                 format!("file://{}", cluster::encoded(&brought))
                             }
                         };

@@ -12,45 +12,96 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 impl Workplace<'_, '_> {
-    /// Brings `lib/`, the libraries of the job, files and archives into the folder of work.
+    /// Brings archives, the script or jar of the element, `lib/`, the libraries of the job and files into the folder of work, in
+    /// this order: where two would have one name, the first has it, as on a server.
     pub(super) fn bring_files(&self, work: &Path) -> Result<Shipped, Refusal> {
         let mut shipped = Shipped::default();
+        for entry in entries(self.element, "archive") {
+            let (uri, link) = self.linked(&entry)?;
+            let name = link.unwrap_or_else(|| uri.name()).to_owned();
+            let is_there = shipped.names.contains_key(&name);
+            if shipped.claim(&name, &uri) && !is_there {
+                let source = self.unpack(&uri, work, &name)?;
+                shipped.archives.push((name, source));
+            }
+        }
+        let programs = ["script", "jar"].into_iter().filter_map(|name| {
+            let path = child_text(self.element, name).filter(|path| !path.is_empty())?;
+            Some((name, self.resolve(&path)))
+        });
+        let mut absent = None;
+        for (name, uri) in programs {
+            match self.files.status(&uri).map_err(|error| unreadable(&uri, &error))? {
+                Some(_) => {
+                    if self.bring_as(&uri, work, uri.name(), &mut shipped)? {
+                        shipped.programs.push(uri.name().to_owned());
+                    }
+                }
+                // A jar may be one of the tool's own machine.
+                None if name == "script" => absent = Some(uri),
+                None => {}
+            }
+        }
         self.bring_libraries(work, &mut shipped)?;
         for entry in entries(self.element, "file") {
-            let (path, link) = split_link(&entry);
-            let uri = self.resolve(&decoded(path)?);
+            let (uri, link) = self.linked(&entry)?;
             let name = link.unwrap_or_else(|| uri.name()).to_owned();
-            self.bring(&uri, work, &name)?;
+            if !self.bring_as(&uri, work, &name, &mut shipped)? {
+                continue;
+            }
             let path = work.join(&name);
             match link.is_none() && name.ends_with(".jar") {
                 true => shipped.jars.push((name, path)),
                 false => shipped.files.push((name, path)),
             }
         }
-        for entry in entries(self.element, "archive") {
-            let (path, link) = split_link(&entry);
-            let uri = self.resolve(&decoded(path)?);
-            let name = link.unwrap_or_else(|| uri.name()).to_owned();
-            let source = self.unpack(&uri, work, &name)?;
-            shipped.archives.push((name, source));
-        }
-        // Scripts and jars that elements name are brought as files are.
-        for name in ["script", "jar"] {
-            if let Some(path) = child_text(self.element, name).filter(|path| !path.is_empty()) {
-                let uri = self.resolve(&path);
-                let is_there = self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?;
-                // A script is one of the cluster's, or was brought by this name; a jar may be one of the tool's own machine.
-                if is_there.is_some() || (name == "script" && !work.join(uri.name()).exists()) {
-                    self.bring(&uri, work, uri.name())?;
-                    shipped.programs.push(uri.name().to_owned());
-                }
-            }
+        // A script that is not where it is named may have been brought by this name.
+        if let Some(uri) = absent.filter(|uri| !work.join(uri.name()).exists()) {
+            self.bring(&uri, work, uri.name())?;
+            shipped.programs.push(uri.name().to_owned());
         }
         for list in [&mut shipped.jars, &mut shipped.files] {
             let mut seen = std::collections::BTreeSet::new();
             list.retain(|(name, _)| seen.insert(name.clone()));
         }
         Ok(shipped)
+    }
+
+    /// What a `<file>` or `<archive>` names, and its link.
+    fn linked<'e>(&self, entry: &'e str) -> Result<(FileUri, Option<&'e str>), Refusal> {
+        let (path, link) = split_link(entry);
+        Ok((self.resolve(&decoded(path)?), link))
+    }
+
+    /// Brings a file, unless another one has its name already. Whether it did.
+    pub(super) fn bring_as(
+        &self,
+        uri: &FileUri,
+        work: &Path,
+        name: &str,
+        shipped: &mut Shipped,
+    ) -> Result<bool, Refusal> {
+        let is_own = shipped.claim(name, uri);
+        if is_own {
+            self.bring(uri, work, name)?;
+        }
+        Ok(is_own)
+    }
+
+    /// Brings a file that the job itself needs, if need be under another name than its own.
+    pub(super) fn bring_needed(
+        &self,
+        uri: &FileUri,
+        work: &Path,
+        shipped: &mut Shipped,
+    ) -> Result<PathBuf, Refusal> {
+        let is_taken = shipped.names.get(uri.name()).is_some_and(|first| first != uri);
+        let name = match is_taken {
+            true => format!("own/{}", uri.name()),
+            false => uri.name().to_owned(),
+        };
+        self.bring_as(uri, work, &name, shipped)?;
+        Ok(work.join(name))
     }
 
     /// The place of a file on this machine; a fault as the engine has it where there is none.
