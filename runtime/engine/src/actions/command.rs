@@ -745,7 +745,7 @@ mod tests {
             files: vec![place("dict.txt"), place("util.py")],
             archives: vec![("env".to_owned(), "/c/env.zip".into())],
             programs: vec!["j.jar".to_owned()],
-            notes: Vec::new(),
+            ..Shipped::default()
         };
         let request = Request {
             element: document.root_element(),
