@@ -31,15 +31,12 @@ impl Workplace<'_, '_> {
         });
         let mut absent = None;
         for (name, uri) in programs {
-            match self.files.status(&uri).map_err(|error| unreadable(&uri, &error))? {
-                Some(_) => {
-                    if self.bring_as(&uri, work, uri.name(), &mut shipped)? {
-                        shipped.programs.push(uri.name().to_owned());
-                    }
-                }
+            let status = self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?;
+            if status.is_none() {
                 // A jar may be one of the tool's own machine.
-                None if name == "script" => absent = Some(uri),
-                None => {}
+                absent = absent.or((name == "script").then_some(uri));
+            } else if self.bring_as(&uri, work, uri.name(), &mut shipped)? {
+                shipped.programs.push(uri.name().to_owned());
             }
         }
         self.bring_libraries(work, &mut shipped)?;
