@@ -83,6 +83,39 @@ fn the_first_of_two_files_with_one_name_is_brought_and_the_other_is_told() {
 }
 
 #[test]
+fn files_of_defaults_are_part_of_the_configuration_of_actions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = |pairs: &[(&str, &str)]| {
+        let property = |(name, value): &(&str, &str)| {
+            format!("<property><name>{name}</name><value>{value}</value></property>")
+        };
+        format!("<configuration>{}</configuration>", pairs.iter().map(property).collect::<String>())
+    };
+    let action = format!(
+        "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>{}\
+         <exec>true</exec></shell>",
+        of(&[("own", "action")])
+    );
+    let site = of(&[("both", "site"), ("site", "${word}"), ("own", "site")]);
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", &workflow(&action)),
+            ("app/config-default.xml", &of(&[("both", "application"), ("application", "1")])),
+            ("app/site.xml", &site),
+        ],
+    );
+    let path = "oozie.default.configuration.path=hdfs://localhost:8020/user/ann/app/site.xml";
+    let output = run(folder.path(), &["--id", "x", "-D", path, "-D", "word=w"]);
+    assert!(output.status.success(), "{}", text(&output));
+    let read = fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1/action.properties"));
+    let read = read.expect("its configuration");
+    for line in ["both=site", "site=w", "own=action", "application=1"] {
+        assert!(read.lines().any(|known| known == line), "{line}: {read}");
+    }
+}
+
+#[test]
 fn a_script_without_its_interpreter_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let action = "<shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager><name-node>hdfs://nn</name-node>\

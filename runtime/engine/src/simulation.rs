@@ -295,6 +295,11 @@ impl<E: Executors> Simulation<E> {
     ) -> Result<usize, Refused> {
         let defaults = crate::host::defaults::default_files(&submission.properties, &*self.files);
         submission.defaults.extend(defaults.map_err(|message| Refused { code: "E0803", message })?);
+        let files = std::mem::take(&mut submission.defaults);
+        let plan = match files.is_empty() {
+            true => plan,
+            false => Arc::new(Plan::clone(&plan).with_defaults(&files)),
+        };
         let schemes = self.schemes();
         let around = Around {
             executors: &self.executors,

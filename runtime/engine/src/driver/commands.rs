@@ -6,6 +6,7 @@ use super::{
     Error, FORCED, STOPPING, Shared, Standing, Submit, Submitted, answer, bundle, call,
     coordinator, job, keep, needs, view,
 };
+use crate::host::defaults;
 use ankus_lang::machine::{
     Change, Command, Event, JobStatus, Refused, RerunBy, Row, Status, Submission, submit,
 };
@@ -98,7 +99,10 @@ impl Shared {
         needs: &Needs,
         before: Option<&Submitted>,
     ) -> Result<Submitted, Error> {
-        let same = before.filter(|before| before.bytes == new.plan);
+        // Files of defaults may be others by now.
+        let same = before.filter(|before| {
+            before.bytes == new.plan && !before.run.conf.contains_key(defaults::PATHS)
+        });
         let (key, new_plan, plan) = match same {
             Some(same) => (same.record.plan.clone(), None, same.plan.clone()),
             None => {
@@ -122,9 +126,18 @@ impl Shared {
         if starts_here(&plan, &equipped.needs) {
             self.surroundings.launchers.stand_by(&self.folder);
         }
-        let defaults = crate::host::defaults::default_files(&new.properties, &equipped.files)
+        let files = defaults::default_files(&new.properties, &equipped.files)
             .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
-        let submission = Submission { id: id.clone(), properties: new.properties, defaults };
+        let (key, new_plan, plan) = match files.is_empty() {
+            true => (key, new_plan, plan),
+            false => {
+                let plan = Plan::clone(&plan).with_defaults(&files);
+                let (key, bytes) = Keep::plan_key(self.reader(), &plan.to_bytes())?;
+                (key, bytes, Arc::new(plan))
+            }
+        };
+        let properties = new.properties;
+        let submission = Submission { id: id.clone(), properties, defaults: Vec::new() };
         let run = submit(&plan, submission, &self.world(&equipped)).map_err(Error::Refused)?;
         // The procedure gets its id last.
         let record = JobRecord::new(&run, ProcedureId(0), key, id, needs.key.clone());

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use super::files::{FileUri, Files};
 use ankus_lang::configuration::read_xml;
 
+/// The property of a job that names the files, separated by commas.
+pub const PATHS: &str = "oozie.default.configuration.path";
+
 /// The properties of the files that `oozie.default.configuration.path` names, the strongest first; a file that is not
 /// there is passed over.
 pub fn default_files(
     properties: &BTreeMap<String, String>,
     files: &dyn Files,
 ) -> Result<Vec<Vec<(String, String)>>, String> {
-    let Some(paths) = properties.get("oozie.default.configuration.path") else {
+    let Some(paths) = properties.get(PATHS) else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();

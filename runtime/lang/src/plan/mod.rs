@@ -271,6 +271,18 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Plan {
+    /// The same plan with the properties of files of defaults, the strongest first, before its own.
+    #[must_use]
+    pub fn with_defaults(mut self, files: &[Vec<(String, String)>]) -> Plan {
+        let own = std::mem::take(&mut self.defaults);
+        for (name, value) in files.iter().flatten().cloned().chain(own) {
+            if self.defaults.iter().all(|(known, _)| *known != name) {
+                self.defaults.push((name, value));
+            }
+        }
+        self
+    }
+
     /// A plan of these nodes and nothing else, which begins with the first of them.
     pub fn of_nodes(name: Template, dialect: Dialect, nodes: Vec<Node>) -> Plan {
         Plan {

@@ -90,11 +90,12 @@ impl Call {
             let external = External { id: id.into(), tracker: "local".into(), console: id.into() };
             return Ok(Some((external, procedure)));
         }
-        let bytes = plan.to_bytes();
         let id = shared.next_id();
         let defaults = crate::host::defaults::default_files(&properties, &equipped.files)
             .map_err(|why| own("OozieClientException", format!("E0803: {why}")))?;
-        let submission = Submission { id: id.clone(), properties, defaults };
+        let plan = if defaults.is_empty() { plan } else { plan.with_defaults(&defaults) };
+        let bytes = plan.to_bytes();
+        let submission = Submission { id: id.clone(), properties, defaults: Vec::new() };
         let refused = |refused: ankus_lang::machine::Refused| {
             own("OozieClientException", format!("E0803: {refused}"))
         };

@@ -155,7 +155,8 @@ fn start(
     let workflow = shared.next_id();
     let defaults = crate::host::defaults::default_files(&properties, &equipped.files)
         .map_err(|message| ("E0803".to_owned(), message))?;
-    let submission = Submission { id: workflow.clone(), properties, defaults };
+    let plan = if defaults.is_empty() { plan } else { plan.with_defaults(&defaults) };
+    let submission = Submission { id: workflow.clone(), properties, defaults: Vec::new() };
     let made = submit(&plan, submission, &shared.world(&equipped));
     let mut made = made.map_err(|refused| (refused.code.to_owned(), refused.message))?;
     made.job.parent_id = Some(format!("{id}@{number}"));
