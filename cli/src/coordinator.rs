@@ -19,7 +19,7 @@ use ankus_procedure::store::Reader;
 use ankus_project::application::PATHS;
 use ankus_project::{Found, Loaded, Looks, Project};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -45,10 +45,14 @@ pub(super) fn run(
         false => fetched::brought_for(uri, &loaded, root, &arguments.store),
     };
     let tracks = timeline::tracks(&loaded, project, Some(&far), shell)?;
-    let assumed: Vec<&str> =
-        tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
+    let of_tracks = tracks.tracks.iter().flat_map(|track| &track.assumed);
+    let assumed: BTreeSet<&str> =
+        tracks.assumed.iter().chain(of_tracks).map(String::as_str).collect();
     if !assumed.is_empty() {
-        let failure = Failure::new(format!("no value is given for {}", assumed.join(", ")));
+        let failure = Failure::new(format!(
+            "no value is given for {}",
+            assumed.into_iter().collect::<Vec<_>>().join(", ")
+        ));
         return Err(failure.help("give them with -P FILE or -D NAME=VALUE").into());
     }
     timeline::admit(&tracks.tracks)?;

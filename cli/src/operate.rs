@@ -78,6 +78,11 @@ pub(super) enum Wish {
     Update(Box<Definition>),
 }
 
+fn options(again: &Again, failed: bool, define: Vec<(String, String)>) -> RerunOptions {
+    let Again { refresh, nocleanup, .. } = *again;
+    RerunOptions { refresh, no_cleanup: nocleanup, failed, configuration: define }
+}
+
 /// What is sent for a wish.
 pub(super) enum Sent {
     Coordinator(Message),
@@ -88,7 +93,7 @@ fn meant(job: &Job, wish: Wish) -> Result<Sent, Failure> {
     let usage = |why: &str, help: &str| Failure::new(why).help(help);
     let scoped = |scope: &Scope| {
         let help = "name actions with --action NUMBERS or --date DATES";
-        scope.kind().ok_or_else(|| usage("nobody said which actions", help))
+        scope.kind().ok_or_else(|| usage("no actions are named", help))
     };
     Ok(match job {
         Job::Coordinator(_) => Sent::Coordinator(match wish {
@@ -99,12 +104,7 @@ fn meant(job: &Job, wish: Wish) -> Result<Sent, Failure> {
             }),
             Wish::Rerun { scope, again, failed, define } => {
                 let (kind, text) = scoped(&scope)?;
-                let options = RerunOptions {
-                    refresh: again.refresh,
-                    no_cleanup: again.nocleanup,
-                    failed,
-                    configuration: define,
-                };
+                let options = options(&again, failed, define);
                 Message::Event(Event::Rerun(kind, text, options))
             }
             Wish::Change(value) => Message::Event(Event::Change(value)),
@@ -114,21 +114,29 @@ fn meant(job: &Job, wish: Wish) -> Result<Sent, Failure> {
             }),
             Wish::Update(definition) => Message::Update(definition),
         }),
-        Job::Bundle(_) => Sent::Bundle(match wish {
+        Job::Bundle(bundle) => Sent::Bundle(match wish {
             Wish::Suspend => BundleEvent::Suspend,
             Wish::Kill(scope) if !scope.is_given() => BundleEvent::Kill,
-            Wish::Rerun { scope, again, .. } => {
+            Wish::Rerun { scope, again, failed, define } => {
                 if scope.action.is_some() {
                     let help = "use --coordinator NAMES and --date DATES";
                     return Err(usage("the actions of a bundle have no numbers", help));
                 }
+                let options = options(&again, failed, define);
                 let names = again.coordinator.unwrap_or_default();
                 let dates = scope.date.unwrap_or_default();
                 if names.is_empty() && dates.is_empty() {
                     let help = "use --coordinator NAMES, --date DATES or both";
-                    return Err(usage("nobody said what runs again", help));
+                    return Err(usage("neither coordinators nor dates are named", help));
                 }
-                BundleEvent::Rerun(names, dates)
+                let known = |name: &&str| bundle.job.members.iter().any(|it| it.name == **name);
+                let mut named = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                if let Some(name) = named.find(|name| !known(name)) {
+                    let id = &bundle.id;
+                    let help = "`ankus job show ID` lists the coordinators of a bundle";
+                    return Err(usage(&format!("`{id}` has no coordinator `{name}`"), help));
+                }
+                BundleEvent::Rerun(names, dates, options)
             }
             Wish::Change(value) => BundleEvent::Change(value),
             Wish::Kill(_) | Wish::Ignore(_) | Wish::Update(_) => {

@@ -73,6 +73,7 @@ pub(super) fn instant(text: &str) -> Result<Instant, String> {
 }
 
 /// Coordinators on an axis, and the bundle they are in.
+#[derive(Default)]
 pub(super) struct Tracks {
     /// The coordinators.
     pub(super) tracks: Vec<Track>,
@@ -82,6 +83,8 @@ pub(super) struct Tracks {
     pub(super) absent: Vec<String>,
     /// Those, and those that are not enabled.
     pub(super) left_out: Vec<String>,
+    /// Properties that the bundle itself needs and nobody gives.
+    pub(super) assumed: Vec<String>,
 }
 
 /// The coordinator of an application, or those of a bundle; those that are left out are told.
@@ -122,7 +125,7 @@ pub(super) fn tracks_with(
     }
     let (definition, assumed) = certain(check::submit_coordinator(&loaded.input()), loaded)?;
     let track = Track { name: definition.name.clone(), definition, assumed };
-    Ok(Tracks { tracks: vec![track], bundle: None, absent: Vec::new(), left_out: Vec::new() })
+    Ok(Tracks { tracks: vec![track], ..Tracks::default() })
 }
 
 /// An action of a run has at most so many instances of a dataset; a server would hold them all as well.
@@ -406,5 +409,6 @@ fn members(
         );
         return Err(Failure::new(message).help(help).into());
     }
-    Ok(Tracks { tracks, bundle: Some(bundle), absent: lost, left_out: absent })
+    let assumed = assumed.to_vec();
+    Ok(Tracks { tracks, bundle: Some(bundle), absent: lost, left_out: absent, assumed })
 }

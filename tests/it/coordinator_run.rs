@@ -869,3 +869,38 @@ fn a_run_says_when_it_is_due() {
         assert!(line.contains(due), "{file}: {line}");
     }
 }
+
+#[test]
+fn a_bundle_is_run_again_as_its_client_asks() {
+    use crate::run::{ankus, application, text};
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='c' frequency='${coord:days(1)}' \
+        start='2024-01-01T00:00Z' end='2024-01-02T00:00Z' timezone='UTC'><datasets><dataset name='d' frequency='${coord:days(1)}' \
+        initial-instance='2024-01-01T00:00Z' timezone='UTC'><uri-template>hdfs://nn/d/${DAY}</uri-template></dataset></datasets>\
+        <output-events><data-out name='o' dataset='d'><instance>${coord:current(0)}</instance></data-out></output-events><action>\
+        <workflow><app-path>hdfs://nn/w</app-path></workflow></action></coordinator-app>";
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='e'/><end name='e'/></workflow-app>";
+    let bundle = "<bundle-app xmlns='uri:oozie:bundle:0.2' name='b'><parameters><property><name>needed</name></property></parameters>\
+        <coordinator name='A'><app-path>hdfs://nn/c</app-path></coordinator></bundle-app>";
+    application(
+        folder.path(),
+        &[("bundle.xml", bundle), ("c/coordinator.xml", coordinator), ("w/workflow.xml", workflow)],
+    );
+    let run = |arguments: &[&str]| {
+        let output = ankus(folder.path(), arguments).output().expect("it runs");
+        (output.status.code(), text(&output))
+    };
+    let (code, said) = run(&["run", "bundle.xml", "--id", "b"]);
+    assert!(code == Some(2) && said.contains("no value is given for needed"), "{said}");
+    let (code, said) = run(&["run", "bundle.xml", "--id", "b", "-D", "needed=1"]);
+    assert_eq!(code, Some(0), "{said}");
+    let data = folder.path().join(".ankus/root/d/01/part");
+    application(folder.path(), &[(".ankus/root/d/01/part", "")]);
+    let (code, said) = run(&["job", "rerun", "b", "--coordinator", "A", "--nocleanup"]);
+    assert!(code == Some(0) && data.exists(), "{said}");
+    let (code, said) = run(&["job", "rerun", "b", "--coordinator", "A, B"]);
+    assert!(code == Some(2) && said.contains("`b` has no coordinator `B`"), "{said}");
+    assert!(data.exists(), "{said}");
+    let (code, said) = run(&["job", "rerun", "b", "--coordinator", "A"]);
+    assert!(code == Some(0) && !data.exists(), "{said}");
+}

@@ -409,14 +409,14 @@ impl Play {
                 bundle::Effect::Change(at, text) => {
                     self.later.push_back(Later::Command(at, Event::Change(text)));
                 }
-                bundle::Effect::Rerun(at, dates) => {
+                bundle::Effect::Rerun(at, dates, options) => {
                     let playing = &self.coordinators[at];
                     let zone = ProcessingZone::UTC;
                     let scope = dates.unwrap_or_else(|| {
                         let start = zone.format(playing.definition.schedule.start);
                         format!("{start}::{}", zone.format(playing.job.end))
                     });
-                    let event = Event::Rerun(ScopeKind::Date, scope, RerunOptions::default());
+                    let event = Event::Rerun(ScopeKind::Date, scope, options);
                     self.later.push_back(Later::Command(at, event));
                 }
             }
@@ -562,7 +562,9 @@ impl Play {
                     "resume" => bundle::Event::Resume,
                     "kill" => bundle::Event::Kill,
                     "change" => bundle::Event::Change(text("value")),
-                    "rerun" => bundle::Event::Rerun(text("coords"), text("dates")),
+                    "rerun" => {
+                        bundle::Event::Rerun(text("coords"), text("dates"), RerunOptions::default())
+                    }
                     other => panic!("unknown event {other}"),
                 };
                 self.bundle_event(&event).map_err(code)

@@ -188,7 +188,12 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
         ("bundle-rerun" | "rerun", Kind::Bundle) => {
             let names = request.parameter("coord-scope").unwrap_or_default().to_owned();
             let dates = request.parameter("date-scope").unwrap_or_default().to_owned();
-            shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates))?;
+            let options = RerunOptions {
+                refresh: request.flag("refresh"),
+                no_cleanup: request.flag("nocleanup"),
+                ..RerunOptions::default()
+            };
+            shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates, options))?;
         }
         ("sla-enable" | "sla-disable", _) => {
             alerts::switch(shared, &*reader, request, id, by, action == "sla-enable")?;

@@ -207,7 +207,7 @@ impl Shared {
             BundleEvent::Resume => ("resume", String::new()),
             BundleEvent::Kill => ("kill", String::new()),
             BundleEvent::Change(value) => ("change", value.clone()),
-            BundleEvent::Rerun(names, dates) => {
+            BundleEvent::Rerun(names, dates, _) => {
                 ("bundle-rerun", format!("coord-scope={names};date-scope={dates}"))
             }
             _ => return self.bundle_event(id, event),

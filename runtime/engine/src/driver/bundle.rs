@@ -301,13 +301,13 @@ impl Members<'_> {
             Effect::Resume(at) => (at, Passed::Resume),
             Effect::Kill(at) => (at, Passed::Kill),
             Effect::Change(at, text) => (at, Passed::Change(text)),
-            Effect::Rerun(at, dates) => {
+            Effect::Rerun(at, dates, options) => {
                 let Some(Some(member)) = record.coordinators.get(at) else { return Ok(None) };
                 let kept = coordinator::record(self.shared.reader(), member).map_err(broken)?;
                 let (Some(kept), Some(of)) = (kept, coordinators.get(at)) else {
                     return Ok(None);
                 };
-                (at, coordinator::rerun_all(&kept, of, dates))
+                (at, coordinator::rerun_all(&kept, of, dates, options))
             }
         };
         if let Some(procedure) = self.begun.get(&at) {

@@ -488,6 +488,12 @@ impl Player<'_> {
             then.value.clone().ok_or_else(missing)
         };
         let names = then.coordinator.clone();
+        let options = || RerunOptions {
+            refresh: then.refresh,
+            no_cleanup: then.nocleanup,
+            failed: then.failed,
+            configuration: then.properties.clone().into_iter().collect(),
+        };
         let is_whole =
             self.application.bundle.is_some() && (names.is_none() || then.command == Does::Rerun);
         if is_whole {
@@ -499,6 +505,7 @@ impl Player<'_> {
                 Does::Rerun => bundle::Event::Rerun(
                     names.unwrap_or_default(),
                     then.dates.clone().unwrap_or_default(),
+                    options(),
                 ),
                 Does::Ignore => {
                     return Err("`do = \"ignore\"` in a bundle needs a `coordinator`".to_owned());
@@ -528,13 +535,7 @@ impl Player<'_> {
             Does::Rerun => {
                 let (kind, text) =
                     scope.ok_or("`do = \"rerun\"` needs `actions` or `dates`".to_owned())?;
-                let options = RerunOptions {
-                    refresh: then.refresh,
-                    no_cleanup: then.nocleanup,
-                    failed: then.failed,
-                    configuration: then.properties.clone().into_iter().collect(),
-                };
-                Event::Rerun(kind, text, options)
+                Event::Rerun(kind, text, options())
             }
         };
         Ok(Command::Coordinator(at, event))

@@ -487,7 +487,11 @@ impl<'a> Storm<'a> {
                 let options = RerunOptions { failed, ..RerunOptions::default() };
                 let of_coordinator =
                     OfCoordinator::Rerun(ScopeKind::Action, number.to_string(), options);
-                top(self, of_coordinator, Some(OfBundle::Rerun("a".to_owned(), String::new())))
+                top(
+                    self,
+                    of_coordinator,
+                    Some(OfBundle::Rerun("a".to_owned(), String::new(), RerunOptions::default())),
+                )
             }
             Act::TopKillAction(number) => {
                 top(self, OfCoordinator::KillActions(ScopeKind::Action, number.to_string()), None)

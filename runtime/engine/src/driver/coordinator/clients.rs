@@ -354,10 +354,11 @@ pub(in crate::driver) fn rerun_all(
     record: &Record,
     definition: &Definition,
     dates: Option<String>,
+    options: RerunOptions,
 ) -> Event {
     let schedule = &definition.schedule;
     let zone = schedule.processing;
     let all = || format!("{}::{}", zone.format(schedule.start), zone.format(record.job.end));
     let scope = dates.unwrap_or_else(all);
-    Event::Rerun(ScopeKind::Date, scope, RerunOptions::default())
+    Event::Rerun(ScopeKind::Date, scope, options)
 }

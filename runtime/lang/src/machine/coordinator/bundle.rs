@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Status;
-use super::commands::Refusal;
+use super::commands::{Refusal, RerunOptions};
 use crate::coordinator::Bundle;
 use crate::time::{Instant, ProcessingZone};
 
@@ -88,8 +88,8 @@ pub enum Event {
     Kill,
     /// The client's `change`.
     Change(String),
-    /// The client's `rerun`: names of coordinators and dates, either of them possibly empty.
-    Rerun(String, String),
+    /// The client's `rerun`: names of coordinators and dates, either of them possibly empty, and how their actions run again.
+    Rerun(String, String, RerunOptions),
 }
 
 /// What others have to do, or to know, in this order.
@@ -110,7 +110,7 @@ pub enum Effect {
     /// A coordinator is to be changed.
     Change(usize, String),
     /// Actions of a coordinator are to run again: those of some dates, or all where there are none.
-    Rerun(usize, Option<String>),
+    Rerun(usize, Option<String>, RerunOptions),
 }
 
 /// Changes the bundle as an event wants it. A refusal reaches the client.
@@ -140,7 +140,7 @@ pub fn apply(
         Event::Resume => turn.resume(),
         Event::Kill => turn.kill(),
         Event::Change(text) => turn.change(text, now, zone)?,
-        Event::Rerun(names, dates) => turn.rerun(names, dates),
+        Event::Rerun(names, dates, options) => turn.rerun(names, dates, options),
     }
     Ok(turn.effects)
 }
@@ -450,7 +450,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn rerun(&mut self, names: &str, dates: &str) {
+    fn rerun(&mut self, names: &str, dates: &str, options: &RerunOptions) {
         use Status as S;
         let refused = [S::Killed, S::Failed, S::Prep, S::PrepPaused, S::PrepSuspended];
         if refused.contains(&self.job.status) || names.is_empty() && dates.is_empty() {
@@ -473,7 +473,8 @@ impl Turn<'_> {
         };
         self.set(status, true);
         let dates = (!dates.is_empty()).then(|| dates.to_owned());
-        self.effects.extend(chosen.into_iter().map(|at| Effect::Rerun(at, dates.clone())));
+        let rerun = |at| Effect::Rerun(at, dates.clone(), options.clone());
+        self.effects.extend(chosen.into_iter().map(rerun));
     }
 }
 

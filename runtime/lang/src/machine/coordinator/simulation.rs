@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::bundle;
-use super::{Effect, Event, Job, Plan, RerunOptions, Run, ScopeKind, WorkflowStatus, World, apply};
+use super::{Effect, Event, Job, Plan, Run, ScopeKind, WorkflowStatus, World, apply};
 use crate::coordinator::{Bundle, DataEvent, Existing, Failure};
 use crate::time::{Instant, ProcessingZone};
 
@@ -587,12 +587,12 @@ impl<'p> Simulation<'p> {
                 bundle::Effect::Resume(at) => self.apply(at, &Event::Resume),
                 bundle::Effect::Kill(at) => self.apply(at, &Event::Kill),
                 bundle::Effect::Change(at, text) => self.apply(at, &Event::Change(text)),
-                bundle::Effect::Rerun(at, dates) => {
+                bundle::Effect::Rerun(at, dates, options) => {
                     let Some(job) = &self.jobs[at] else { continue };
                     let start = self.play.plans[at].definition.schedule.start;
                     let all = || format!("{}::{}", zone.format(start), zone.format(job.end));
                     let scope = dates.unwrap_or_else(all);
-                    let event = Event::Rerun(ScopeKind::Date, scope, RerunOptions::default());
+                    let event = Event::Rerun(ScopeKind::Date, scope, options);
                     self.apply(at, &event);
                 }
             }
