@@ -1,10 +1,9 @@
 //! What a site sets up before DAGs run: forms for connections, variables and pools, secrets that properties name, and files of
 //! properties that tools are told to read.
 
-use crate::convert::{airflow, convert, shown, texts_below, written};
+use crate::convert::{airflow, asked_of, convert, shown, texts_below, written};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 
 const COORDINATOR: &str = "<coordinator-app name='daily' frequency='${coord:days(1)}' start='2026-03-01T00:00Z' end='2026-04-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
   <datasets><dataset name='raw' frequency='${coord:days(1)}' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>hdfs://nn/raw/${YEAR}${MONTH}${DAY}</uri-template></dataset></datasets>
@@ -26,19 +25,6 @@ fn estate(folder: &Path) -> String {
     written(folder, "apps/daily/job.properties", "dbPassword=hush-1\n");
     written(folder, "apps/daily/ankus.toml", SETTINGS);
     shown(&folder.join("apps"))
-}
-
-/// Runs a command of Airflow in a home of its own.
-fn run(python: &Path, home: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(python.with_file_name("airflow"))
-        .args(arguments)
-        .env("AIRFLOW_HOME", home)
-        .env("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
-        .output()
-        .expect("Airflow starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
@@ -68,20 +54,23 @@ fn connections_variables_and_pools_are_forms_that_airflow_imports() {
             assert!(settings.contains(part), "{part} in\n{settings}");
         }
         let Some(python) = airflow(version) else { continue };
-        let home = tempfile::tempdir().expect("a folder");
-        let ask = |arguments: &[&str]| run(&python, home.path(), arguments);
-        ask(&["db", "migrate"]);
-        for (kind, file) in [
+        let mut commands = vec![json!(["db", "migrate"])];
+        let forms = [
             ("connections", "connections.yaml"),
             ("variables", "variables.json"),
             ("pools", "pools.json"),
-        ] {
-            ask(&[kind, "import", &shown(&out.join("settings").join(file))]);
-            let listed = ask(&[kind, "list", "-o", "json"]);
-            assert!(
-                kind != "variables"
-                    || ask(&["variables", "get", "daily__dbPassword"]).contains("FILL IN")
-            );
+        ];
+        for (kind, file) in forms {
+            commands.push(json!([kind, "import", shown(&out.join("settings").join(file))]));
+            commands.push(json!([kind, "list", "-o", "json"]));
+        }
+        commands.push(json!(["variables", "get", "daily__dbPassword"]));
+        let commands = Value::Array(commands).to_string();
+        let printed = asked_of(&python, "airflow_commands.py", &[&commands]);
+        let printed = |at: usize| printed[at].as_str().expect("a text");
+        assert!(printed(7).contains("FILL IN"));
+        for (at, (kind, _)) in forms.into_iter().enumerate() {
+            let listed = printed(2 * at + 2);
             for name in needs[kind].as_array().expect("a list") {
                 assert!(listed.contains(&name.to_string()), "{name} in {listed}");
             }

@@ -271,6 +271,15 @@ fn workflows_of_coordinators_have_the_properties_of_their_jobs() {
     assert!(agree == of && of >= 3, "{agree} of {of}");
 }
 
+/// One action, which ends well or not.
+const ONE: &str = r#"<workflow-app name="one" xmlns="uri:oozie:workflow:1.0">
+  <start to="one"/>
+  <action name="one"><shell xmlns="uri:oozie:shell-action:1.0"><exec>one.sh</exec></shell>
+    <ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>it failed</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
 /// A DAG that Airflow cannot import is a failure of its application alone.
 #[test]
 #[cfg(unix)]
@@ -281,9 +290,8 @@ fn what_cannot_be_imported_stops_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["bad", "good"] {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
-            let text = TRAPS.replace("\"traps\"", &format!("\"{name}\""));
+            let text = ONE.replace("\"one\" xmlns", &format!("\"{name}\" xmlns"));
             written(&folder.path().join(name), "workflow.xml", &text);
-            written(&folder.path().join(name), "job.properties", "mode=part\n");
         }
         // It lacks what one of the DAGs imports.
         let wrapper = folder.path().join("python");
@@ -312,7 +320,7 @@ fn what_cannot_be_imported_stops_nothing_else() {
             .map(|one| &one["replay"])
             .collect();
         assert!(replays[0]["refused"].as_str().is_some_and(|text| text.contains(why)), "{data}");
-        assert!(replays[1]["agree"].as_u64().is_some_and(|agree| agree > 2), "{data}");
+        assert!(replays[1]["agree"].as_u64().is_some_and(|agree| agree >= 2), "{data}");
     }
 }
 

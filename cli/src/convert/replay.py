@@ -18,7 +18,6 @@ import json
 import logging
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -303,6 +302,7 @@ def secrets() -> set[str]:
 def main() -> None:
     """Plays all of them."""
     scenarios = json.loads(Path(sys.argv[2]).read_text())
+    answer = Path(sys.argv[3])
     with tempfile.TemporaryDirectory(prefix="replay-") as home:
         os.environ.update(SETTINGS, AIRFLOW_HOME=home)
         for secret in secrets():
@@ -311,21 +311,20 @@ def main() -> None:
             for secret, value in scenario.get("variables", {}).items():
                 os.environ[f"AIRFLOW_VAR_{secret.upper()}"] = value
         sys.path.insert(0, str(OUT / "plugins"))
-        subprocess.run(
-            [sys.executable, "-m", "airflow", "db", "migrate"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
         logging.disable(logging.CRITICAL)
         # What Airflow says of every task is of no use here.
         quiet = os.open(os.devnull, os.O_WRONLY)
         if not os.environ.get("REPLAY_LOUD"):
             os.dup2(quiet, 1)
+        # As a process of its own it would import all of Airflow a second time.
+        from airflow.__main__ import main as airflow
+
+        sys.argv[:] = ["airflow", "db", "migrate"]
+        airflow()
         stub()
         dags = loaded()
         answers = [played(dags, one, at) for at, one in enumerate(scenarios)]
-        Path(sys.argv[3]).write_text(json.dumps(answers))
+        answer.write_text(json.dumps(answers))
 
 
 main()
