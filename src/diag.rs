@@ -496,6 +496,11 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
     }
+    // What they begin and end with alike costs nothing; names of one family differ in few letters.
+    let alike = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[alike..], &b[alike..]);
+    let alike = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[..a.len() - alike], &b[..b.len() - alike]);
     // Three rows of the table, of which only what lies near the diagonal is filled.
     let far = most + 1;
     let width = b.len() + 1;
@@ -513,9 +518,12 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     last.iter_mut().enumerate().for_each(|(at, cell)| *cell = at.min(far));
     for i in 1..=a.len() {
         let (from, to) = (i.saturating_sub(most).max(1), (i + most).min(b.len()));
-        row.fill(far);
-        row[0] = i.min(far);
-        let mut least = row[0];
+        // No more than one cell beyond the filled ones is read, here and in the next row.
+        row[from - 1] = if from == 1 { i.min(far) } else { far };
+        if let Some(beyond) = row.get_mut(to + 1) {
+            *beyond = far;
+        }
+        let mut least = row[from - 1];
         for j in from..=to {
             let same = a[i - 1] == b[j - 1];
             let mut cost = last[j - 1] + usize::from(!same);
@@ -532,4 +540,59 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
         (before, last, row) = (last, row, before);
     }
     Some(last[b.len()]).filter(|distance| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole table, without bounds.
+    fn measured(a: &[u8], b: &[u8]) -> usize {
+        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                table[i][j] = match (i, j) {
+                    (0, _) => j,
+                    (_, 0) => i,
+                    _ => {
+                        let same = a[i - 1] == b[j - 1];
+                        let cost = table[i - 1][j - 1] + usize::from(!same);
+                        cost.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1)
+                    }
+                };
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    table[i][j] = table[i][j].min(table[i - 2][j - 2] + 1);
+                }
+            }
+        }
+        table[a.len()][b.len()]
+    }
+
+    #[test]
+    fn the_distance_is_that_of_the_whole_table() {
+        let mut state = 1_u64;
+        let mut next = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((state >> 33) % most) as usize
+        };
+        for _ in 0..20_000 {
+            let a: Vec<u8> = (0..next(10)).map(|_| b'a' + next(3) as u8).collect();
+            // Most are made of one another by some slips, as names are.
+            let mut b = a.clone();
+            for _ in 0..next(5) {
+                let at = next(b.len() as u64 + 1);
+                match next(4) {
+                    0 => b.insert(at, b'a' + next(3) as u8),
+                    1 if at < b.len() => drop(b.remove(at)),
+                    2 if at + 1 < b.len() => b.swap(at, at + 1),
+                    _ => b.reverse(),
+                }
+            }
+            let whole = measured(&a, &b);
+            for most in 0..6 {
+                let found = distance(&a, &b, most);
+                assert_eq!(found, Some(whole).filter(|whole| *whole <= most), "{a:?} {b:?}");
+            }
+        }
+    }
 }
