@@ -28,6 +28,15 @@ if (folder === "--evaluate") {
   process.exit(0);
 }
 
+// The validator compiles its schemas for every machine; those of the first serve them all.
+const ajv = createRequire(require.resolve("asl-validator"))("ajv");
+const Ajv = ajv.default;
+let compiled;
+ajv.default = function (options) {
+  // Its keywords are added again each time.
+  if (compiled) compiled.addKeyword = () => compiled;
+  return (compiled ??= new Ajv(options));
+};
 const validate = require("asl-validator");
 const errors = {};
 let machines = 0;
