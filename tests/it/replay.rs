@@ -273,6 +273,7 @@ fn workflows_of_coordinators_have_the_properties_of_their_jobs() {
 
 /// One action, which ends well or not.
 const ONE: &str = r#"<workflow-app name="one" xmlns="uri:oozie:workflow:1.0">
+  <global><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global>
   <start to="one"/>
   <action name="one"><shell xmlns="uri:oozie:shell-action:1.0"><exec>one.sh</exec></shell>
     <ok to="end"/><error to="fail"/></action>

@@ -455,6 +455,10 @@ fn asked(
     outputs: &[Output],
     trials: &[(usize, Trial)],
 ) -> miette::Result<Vec<Value>> {
+    // An engine takes seconds to start.
+    if trials.is_empty() {
+        return Ok(Vec::new());
+    }
     let folder = std::env::temp_dir().join(format!("ankus-prove-{}", std::process::id()));
     let result = in_folder(engine, &folder, python, outputs, trials);
     let _ = std::fs::remove_dir_all(&folder);
