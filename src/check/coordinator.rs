@@ -67,6 +67,31 @@ fn judged(input: &Input<'_>, tree: &Tree, given: &Properties) -> Site {
     Site { processing: zone.unwrap_or(site.processing), ..site }
 }
 
+/// What the site's server has set, and what findings are judged with.
+struct Zones<'s> {
+    set: &'s Site,
+    judged: &'s Site,
+}
+
+impl Zones<'_> {
+    /// What the site's server answers, where `refused` is the answer in the zone of the dates: where that is another one, the
+    /// server is asked, and what it refuses for its own zone is told.
+    fn refused(
+        &self,
+        refused: Option<Refused>,
+        ask: impl FnOnce(&Site) -> Option<Refused>,
+        tree: &Tree,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<Refused> {
+        if self.judged.processing == self.set.processing {
+            return refused;
+        }
+        let refused = ask(self.set);
+        found.extend(refused.as_ref().and_then(|refused| rules::in_another_zone(tree, refused)));
+        refused
+    }
+}
+
 /// The functions that the site adds to its server.
 fn functions(input: &Input<'_>) -> Vec<SiteFunction> {
     input.settings.functions.iter().map(site_function).collect()
@@ -304,6 +329,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
     let rules_of_server = Rules { functions: &functions, ..Rules::new(target, &language) };
     let site = site(input);
     let judged = judged(input, tree, &properties);
+    let zones = Zones { set: &site, judged: &judged };
     let validate = Definition::workflow(&text, rules_of_server).validate();
     let files = Beside::new(input);
     let around = rules::Around {
@@ -314,7 +340,8 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
     let (refused, unknown, submit) = match input.kind {
         FileKind::Bundle => {
             let written = analysis.bundle();
-            let ask = |site| bundle::submit_leniently(&text, &properties, &rules_of_server, site);
+            let ask =
+                |site: &Site| bundle::submit_leniently(&text, &properties, &rules_of_server, site);
             let (outcome, unknown) = ask(&judged);
             if let Ok(kept) = &outcome {
                 let siblings = siblings((written, kept), &unknown, around, &rules_of_server, input);
@@ -322,14 +349,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
             }
             let refused = outcome.err();
             found.extend(rules::bundle(written, refused.as_ref(), found, around));
-            let refused = match judged.processing == site.processing {
-                true => refused,
-                false => {
-                    let refused = ask(&site).0.err();
-                    found.extend(refused.as_ref().and_then(|r| rules::in_another_zone(tree, r)));
-                    refused
-                }
-            };
+            let refused = zones.refused(refused, |site| ask(site).0.err(), tree, found);
             let submit = broken(input, "E1310")
                 .and_then(|()| refused_path(input))
                 .and_then(|()| bundle::submit(&text, &properties, &rules_of_server, &site))
@@ -337,7 +357,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
             (refused, unknown, submit)
         }
         _ => {
-            let ask = |site| {
+            let ask = |site: &Site| {
                 coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, site)
             };
             let (outcome, unknown) = ask(&judged);
@@ -362,14 +382,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
                     coordinator::submit(&text, &properties, &files, &rules_of_server, &site)
                 })
                 .err();
-            let refused = match judged.processing == site.processing {
-                true => outcome.err(),
-                false => {
-                    let refused = ask(&site).0.err();
-                    found.extend(refused.as_ref().and_then(|r| rules::in_another_zone(tree, r)));
-                    refused
-                }
-            };
+            let refused = zones.refused(outcome.err(), |site| ask(site).0.err(), tree, found);
             (refused, needed, submit)
         }
     };
