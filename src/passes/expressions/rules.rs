@@ -277,6 +277,8 @@ impl Examination<'_, '_> {
     /// Functions that are not there, not here, or not so.
     fn calls(&mut self) {
         self.results();
+        // A function and its arguments are out of place together.
+        let mut elsewhere: Vec<(Span, String)> = Vec::new();
         for node in self.template.nodes() {
             let Op::Call { target, name_end, arguments } = node.op else { continue };
             let name = self.template.call_name(node).into_owned();
@@ -287,7 +289,7 @@ impl Examination<'_, '_> {
                     if functions::named(&name).next().is_some()
                         || self.facts.site.iter().any(|function| function.name == name) =>
                 {
-                    self.out_of_place(&name, place, self.place.phase);
+                    elsewhere.push((place, name));
                 }
                 Target::Unknown => {
                     let message = format!("no function is named `{name}`");
@@ -331,6 +333,9 @@ impl Examination<'_, '_> {
                 }
                 _ => {}
             }
+        }
+        if let Some((place, name)) = elsewhere.into_iter().min_by_key(|(place, _)| place.start) {
+            self.out_of_place(&name, place, self.place.phase);
         }
     }
 

@@ -126,7 +126,17 @@ impl<'a> Parser<'a> {
             };
             let opening = at;
             at += 1;
-            match memchr(quote, &bytes[at..content_end]) {
+            let closing = memchr(quote, &bytes[at..content_end]);
+            let torn = closing.and_then(|length| self.torn(at, at + length, content_end));
+            if let Some(cut) = torn {
+                unclosed_quote = true;
+                self.no_closing_quote(name_span, Span::new(opening, cut), quote);
+                let value_span = Span::new(at, cut);
+                self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
+                at = cut;
+                continue;
+            }
+            match closing {
                 Some(length) => {
                     let value_span = Span::new(at, at + length);
                     self.attribute_value(value_span);
@@ -144,17 +154,7 @@ impl<'a> Parser<'a> {
                         None => (run[..line].trim_end().len(), false, line),
                     };
                     let value_span = Span::new(at, at + length);
-                    let message = format!(
-                        "the value of `{}` has no closing quote",
-                        &self.text[name_span.range()]
-                    );
-                    let fix = Fix::guess(
-                        "Close the quote",
-                        Span::at(at + length),
-                        char::from(quote).to_string(),
-                    );
-                    let place = Span::new(opening, at + length);
-                    self.report(Diagnostic::new(&NOT_WELL_FORMED, place, message).fix(fix));
+                    self.no_closing_quote(name_span, Span::new(opening, at + length), quote);
                     self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
                     if run[..line].contains('>') {
                         tag.empty = empty;
@@ -177,6 +177,30 @@ impl<'a> Parser<'a> {
             self.report(Diagnostic::new(&NOT_WELL_FORMED, name, message).fix(fix));
         }
         tag
+    }
+
+    /// Where a value ends whose quote is that of the next attribute: it goes on to that one's `=`, and behind the quote the
+    /// tag does not.
+    fn torn(&self, start: usize, end: usize, content_end: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let behind = bytes.get(end + 1).filter(|_| end + 1 < content_end)?;
+        if behind.is_ascii_whitespace() || matches!(behind, b'/' | b'>' | b'?') {
+            return None;
+        }
+        let before = self.text[start..end].trim_end().strip_suffix('=')?.trim_end();
+        let name = before.bytes().rev().take_while(|byte| is_name_byte(*byte)).count();
+        let value = &before[..before.len() - name];
+        let kept = value.trim_end();
+        let is_next = name > 0 && kept.len() < value.len() && !kept.is_empty();
+        is_next.then_some(start + kept.len())
+    }
+
+    /// Reports a value that has no quote at its end.
+    fn no_closing_quote(&mut self, name: Span, value: Span, quote: u8) {
+        let message = format!("the value of `{}` has no closing quote", &self.text[name.range()]);
+        let end = value.end as usize;
+        let fix = Fix::guess("Close the quote", Span::at(end), char::from(quote).to_string());
+        self.report(Diagnostic::new(&NOT_WELL_FORMED, value, message).fix(fix));
     }
 
     /// Reports what may not stand in an attribute value.
