@@ -1,7 +1,7 @@
 //! Deletes and moves in folders of the system.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::operations;
+use crate::lint::facts::{Action, operations};
 use crate::lint::paths;
 use crate::lint::{Facts, Rule};
 
@@ -32,6 +32,14 @@ const SYSTEM: [&[&str]; 9] = [
     &["apps", "hive"],
 ];
 
+/// Whether a text of an action beside its operations is a path: what a job writes is named there.
+fn writes(action: &Action<'_>, path: &str) -> bool {
+    let plain = |path: &str| path.trim().trim_end_matches('/').to_owned();
+    let path = plain(path);
+    let all = action.body.descendants().filter(|element| element.elements().next().is_none());
+    all.map(|element| element.text()).any(|text| plain(&text.text) == path)
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         for (command, attribute) in operations(action) {
@@ -41,7 +49,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let value = attribute.value();
             let Some(path) = paths::absolute(&value.text) else { continue };
             let parts = paths::parts(path);
-            if let Some(system) = SYSTEM.iter().find(|system| parts.starts_with(system)) {
+            let system = SYSTEM.iter().find(|system| parts.starts_with(system));
+            // What the action itself writes anew is its own.
+            let is_written = || writes(action, &value.text);
+            if let Some(system) = system.filter(|_| action.kind() == "fs" || !is_written()) {
                 let message =
                     format!("`/{}` belongs to a service of the cluster", system.join("/"));
                 out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
