@@ -76,6 +76,8 @@ pub struct Index {
     launched: BTreeMap<String, BTreeSet<String>>,
     /// What lies near definitions that nobody is known to start, by the same folders.
     near: BTreeMap<String, Near>,
+    /// Files of properties that may start something, by the names of their folders.
+    beside: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Paths of files by their names.
@@ -486,7 +488,9 @@ pub(crate) fn resolved(text: &str, values: &BTreeMap<String, String>) -> String 
         while let Some(at) = text[from..].find("${").map(|at| from + at) {
             let Some(end) = text[at..].find('}').map(|end| at + end) else { break };
             let name = text[at + 2..end].trim();
-            match values.get(name).filter(|_| text.len() < 4_096) {
+            // A value that is its own name is given, and nobody knows which it is.
+            let is_known = |value: &&String| text.len() < 4_096 && value.trim() != &text[at..=end];
+            match values.get(name).filter(is_known) {
                 Some(value) => {
                     text.replace_range(at..=end, value.trim());
                     from = at;

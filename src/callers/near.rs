@@ -1,7 +1,7 @@
 //! What lies near a definition that nobody is known to start: it tells how names are written there.
 
 use super::{Gathering, Index, Kind, top};
-use crate::files::folder_of;
+use crate::files::{folder_of, name_of};
 use crate::syntax::properties::Near;
 use memchr::memmem;
 use std::collections::BTreeSet;
@@ -66,6 +66,12 @@ impl Gathering {
         for path in &self.shared {
             of_top(path, &mut |near| near.properties.push(path.clone()));
         }
+        for near in index.near.values() {
+            for path in &near.properties {
+                let folder = name_of(folder_of(path));
+                index.beside.entry(folder.to_owned()).or_default().insert(path.clone());
+            }
+        }
         for near in index.near.values_mut() {
             near.properties.sort();
             let often = near.read.iter().filter(|(_, count)| **count >= Near::OFTEN);
@@ -95,6 +101,11 @@ impl Index {
             properties.extend(near.properties[around].iter().cloned());
         }
         let folder = folder_of(path);
+        // Where properties are kept apart from definitions, their folders are called alike.
+        if properties.is_empty() {
+            let called = folder.rsplit('/').find_map(|part| self.beside.get(part));
+            properties.extend(called.into_iter().flatten().take(MOST_FILES).cloned());
+        }
         let parts_shared = |other: &String| {
             let parts = folder_of(other).split('/').zip(folder.split('/'));
             parts.take_while(|(one, other)| one == other).count()

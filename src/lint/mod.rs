@@ -26,6 +26,7 @@ mod scripts;
 mod secrets;
 pub(crate) mod seen;
 mod shared;
+mod torn;
 mod words;
 
 /// One opinion.

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
 use crate::lint::reads;
+use crate::lint::torn::torn;
 use crate::lint::{Facts, Rule};
 use crate::slips::is_slip;
 use crate::source::Span;
@@ -31,6 +32,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let submitted = is_submitted(facts);
     let patience = Patience::default();
     for (source, entries) in facts.property_files() {
+        // What a script gives beside the file.
+        let callers = facts.submission.callers.iter().filter(|caller| caller.path == source.path);
+        let launched = |name: &str| callers.clone().any(|caller| caller.values.contains_key(name));
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let is_template = entries.iter().any(|entry| is_filled_in(&entry.name, &entry.value));
         for entry in entries {
@@ -74,7 +78,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 let start = entry.value_span.start as usize + at + 2;
                 let span = Span::new(start, start + name.len());
-                if is_given(facts, name) || given.contains(name) || OF_CLUSTERS.contains(&name) {
+                let is_known = is_given(facts, name) || given.contains(name) || launched(name);
+                if is_known || OF_CLUSTERS.contains(&name) {
+                    continue;
+                }
+                if let Some(found) = torn(&RULE.kind, source, entries, name) {
+                    out.push(found.note_in(source.path.clone(), span, "it is read here"));
                     continue;
                 }
                 let message = format!("nothing defines `{name}`, so the text stays as it is");

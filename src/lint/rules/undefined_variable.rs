@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, block, has_default, is_given, starts};
 use crate::lint::reads::{self, How, Read};
+use crate::lint::torn::torn;
 use crate::lint::{Facts, Rule};
 use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::source::Span;
@@ -209,7 +210,7 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let common = read.iter().filter(|name| given.contains(*name)).count();
-        if common < 2 {
+        if common == 0 {
             continue;
         }
         let lacking: Vec<&str> = read
@@ -230,6 +231,8 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 within(near, name, if name.len() < 8 { 1 } else { 2 }).is_some()
                     && letters(near) != letters(name)
                     && !is_plural(near, name)
+                    // One common name says little of what they start.
+                    && (common > 1 || name.eq_ignore_ascii_case(near))
             });
             let Some(entry) = near.and_then(|near| entries.iter().find(|e| e.name == near)) else {
                 continue;
@@ -254,12 +257,12 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             // Of two that are as likely, each is where the other is lacking.
-            let is_tie = !elsewhere
-                && within(near, name, 1).is_some()
-                && name.len() > 7
+            let is_tie = within(near, name, 1).is_some()
+                && name.len() > if elsewhere { 5 } else { 7 }
                 && differ_in_a_word(name, near)
                 && begin_alike(name, near)
-                && name.chars().next_back() == near.chars().next_back();
+                && name.chars().next_back() == near.chars().next_back()
+                || name.eq_ignore_ascii_case(near);
             if !is_slip(name, near, [&source.text, facts.tree.text()]) && !is_tie {
                 continue;
             }
@@ -339,7 +342,7 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     });
     let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
     // Of several clusters each has a number.
-    let numbered = |name: &str| name.ends_with(|c: char| c.is_ascii_digit() || c == 's');
+    let numbered = |name: &str| name.ends_with(|c: char| c.is_ascii_digit());
     let meant = |name: &str| {
         let near = CUSTOMARY.into_iter().find(|known| within(name, known, 1).is_some());
         // Other capitals are a custom, too.
@@ -357,8 +360,9 @@ fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let at = addresses.partition_point(|span| span.start <= place.span.start);
             at > 0 && addresses[at - 1].end >= place.span.end
         };
-        // With a letter behind it, it may be that of another cluster; with a slip in it, it is the one.
-        let is_slip = |near: &str| !name.starts_with(near) && !near.starts_with(name);
+        // With a letter behind it, it may be that of another cluster, or several; with a slip in it, it is the one.
+        let is_slip =
+            |near: &str| !name.starts_with(near) && !near.starts_with(name) && !name.ends_with('s');
         let near = near.filter(|near| is_slip(near) || is_inside());
         if let Some(near) = near.filter(|_| !is_given(facts, name)) {
             out.push(slip(place, near, format!("`{name}` looks like a misspelling of `{near}`")));
@@ -517,6 +521,11 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
         let own = facts.reads.iter().filter(|read| read.name == name).count();
         own < 2 && read.get(name).copied().unwrap_or_default() <= own && !is_given(facts, name)
     };
+    // One that stands nowhere else in the text, where the other one is read again and again.
+    let is_strange = |name: &str, held: &str| {
+        let times = facts.reads.iter().filter(|read| read.name == held).count();
+        times > 1 && text.matches(name).count() == 1
+    };
     // What is called as a property of Hadoop with other signs between its words.
     let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
     let credentials: Vec<Vec<_>> = match of_values {
@@ -563,7 +572,9 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
                     .help(format!("did you mean `{name}`?"))
                     .fix(Fix::guess(format!("Read `{name}`"), span, name)),
             );
-        } else if is_slip(name, held, [text, ""]) && !read.contains_key(name) {
+        } else if !read.contains_key(name)
+            && (is_slip(name, held, [text, ""]) || is_strange(name, held))
+        {
             let message = format!(
                 "`{name}`, which gets the value of `{held}`, looks like a misspelling of it"
             );
@@ -574,6 +585,7 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
             );
         }
     };
+    let mut forms: Vec<Diagnostic> = Vec::new();
     for configuration in facts.configurations() {
         let starters = ["workflow", "coordinator", "sub-workflow"];
         let starter = configuration.parent().filter(|parent| starters.contains(&parent.name()));
@@ -588,7 +600,20 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
             // What reads one of the two tells which.
             let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
             let name = &property.name.text;
-            if is_near(name, held) && !is_read(name) && !is_read(held) {
+            let is_variable = value.text.trim().starts_with("${");
+            if of_values && is_variable && is_lone(held) && other_form(facts, name, held) {
+                let start = value.text.find(held).unwrap_or_default();
+                let span = value.source(start..start + held.len());
+                let message = format!(
+                    "`{name}` gets the value of `{held}`, which nothing else reads or sets"
+                );
+                let found = Diagnostic::new(&RULE.kind, span, message).about(held).likely();
+                forms.push(found.help(format!("did you mean `{name}`?")).fix(Fix::guess(
+                    format!("Read `{name}`"),
+                    span,
+                    &**name,
+                )));
+            } else if is_near(name, held) && !is_read(name) && !is_read(held) {
                 compare(&property.name.text, property.name.span(), value, 0);
             }
         }
@@ -601,6 +626,23 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
                 compare(name.trim(), place, &text, name.len() + 1);
             }
         }
+    }
+    out.extend(forms);
+}
+
+/// Whether a variable is another form of the name of the property that gets its value, in capitals or in number, and all
+/// others have that name alone.
+fn other_form(facts: &Facts<'_>, name: &str, held: &str) -> bool {
+    let plain = |name: &str| name.to_ascii_lowercase().trim_end_matches('s').to_owned();
+    let files = facts.property_files().iter().chain(facts.near_files());
+    let is_set = |name: &str| {
+        files.clone().any(|(_, entries)| entries.iter().any(|entry| entry.name == name))
+    };
+    name != held && name.len() > 4 && plain(name) == plain(held) && !is_set(held) && {
+        let others = || facts.files.texts().filter(|source| source.path != facts.path);
+        let is_read = facts.reads.iter().any(|read| read.name == name);
+        let has = |name: &str| others().any(|source| has_name(&source.text, name));
+        (is_read || has(name)) && !has(held)
     }
 }
 
@@ -630,7 +672,9 @@ fn functions(
         let names = all.iter().flat_map(Start::names).chain(own.iter().copied());
         let near = nearest(name, names.take(patience).inspect(|_| patience -= 1));
         // Numbered names and those with one word more are often optional.
-        let Some(near) = near.filter(|near| within(near, name, 2).is_some()) else {
+        let near = near.filter(|near| within(near, name, 2).is_some());
+        let Some(near) = near else {
+            out.extend(asked_elsewhere(facts, place, &mut patience));
             continue;
         };
         let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
@@ -640,6 +684,19 @@ fn functions(
         let message = format!("nothing gives `{name}`, so this is always empty");
         out.push(slip(place, near, message));
     }
+}
+
+/// A name that a function asks for, with a slip of one that is asked for as well: whoever starts the definition may give
+/// that one, and not this one.
+fn asked_elsewhere(facts: &Facts<'_>, place: &Read, patience: &mut usize) -> Option<Diagnostic> {
+    let name = place.name.as_str();
+    *patience = patience.checked_sub(facts.reads.len())?;
+    let is_once = facts.reads.iter().filter(|read| read.name == name).count() == 1;
+    let names = facts.reads.iter().map(|read| read.name.as_str()).filter(|other| *other != name);
+    let near = nearest(name, names).filter(|near| within(near, name, 2).is_some())?;
+    let is_slip = is_once && differ_in_a_word(name, near) && is_slip(name, near, ["", ""]);
+    let message = format!("`{name}` looks like a misspelling of `{near}`, which is read as well");
+    is_slip.then(|| slip(place, near, message))
 }
 
 /// Names with a dot, which the server cannot read, that are a given one but for that.
@@ -764,6 +821,15 @@ fn misnamed<'f>(
             }
             let names = entries.iter().map(|entry| entry.name.as_str()).take(patience);
             let names = names.inspect(|_| patience -= 1);
+            if place.how == How::Variable
+                && !(facts.submission.callers.is_empty() && is_given(facts, name))
+                && let Some(found) = torn(&RULE.kind, source, &entries, name)
+            {
+                told.insert((source.path.clone(), name.to_owned()));
+                names_told.insert(name);
+                out.push(found.note_in(facts.path, place.span, "read here"));
+                continue;
+            }
             let near = nearest(name, names.filter(|other| !read.contains(other)));
             // What a function asks for may be missing; only what is nearly there is a slip.
             let near = near.filter(|near| match place.how {

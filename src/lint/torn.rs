@@ -1,0 +1,92 @@
+//! Properties that nothing sets because of their line.
+//!
+//! In: a file of properties, and a name that it does not give. Out: the place where it was meant to: a line without its
+//! `=`, or the value of the line before, which goes on with it.
+
+use crate::diag::{Diagnostic, Kind};
+use crate::source::{Source, Span};
+use crate::syntax::properties::Entry;
+
+/// The finding about the line that was meant to give a name.
+pub(super) fn torn(
+    kind: &'static Kind,
+    source: &Source,
+    entries: &[Entry],
+    name: &str,
+) -> Option<Diagnostic> {
+    let (entry, (span, message, help)) = entries.iter().find_map(|entry| {
+        let found = without_sign(source, entry, name);
+        Some((entry, found.or_else(|| behind_another(source, entry, name))?))
+    })?;
+    let finding = Diagnostic::new(kind, span, message).about(name).help(help).likely();
+    let mut finding = finding.in_file(source.path.clone());
+    // What else is wrong with a value that holds another property is of that.
+    finding.explains = Some(entry.value_span);
+    Some(finding)
+}
+
+type Found = (Span, String, &'static str);
+
+/// `nameNodehdfs://nn`, `path-${root}/a`: what stands behind the name is no part of it.
+fn without_sign(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
+    let rest = entry.name.strip_prefix(name).filter(|rest| !rest.is_empty())?;
+    let between = source.text.get(entry.name_span.end as usize..entry.value_span.start as usize)?;
+    // A colon ends a key as well; that of a URI was not meant to.
+    let is_uri = between.trim() == ":" && entry.value.starts_with("//");
+    let is_value = !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    let is_lost = is_uri || is_value && entry.value.is_empty() && !between.contains(['=', ':']);
+    let start = entry.name_span.start as usize;
+    let span = Span::new(start, start + name.len());
+    let message = format!("`{name}` has no `=`, so nothing sets it");
+    is_lost.then_some((span, message, "write `=` behind the name"))
+}
+
+/// `a=1 b=2`: the value of `a` is `1 b=2`.
+fn behind_another(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
+    let raw = source.slice(entry.value_span);
+    let begins = |(at, _): &(usize, &str)| {
+        let (before, behind) = (&raw[..*at], &raw[at + name.len()..]);
+        before.ends_with([' ', '\t']) && behind.trim_start_matches([' ', '\t']).starts_with('=')
+    };
+    let (at, _) = raw.match_indices(name).find(begins)?;
+    let start = entry.value_span.start as usize + at;
+    let span = Span::new(start, start + name.len());
+    let message =
+        format!("`{name}` is a part of the value of `{}`, so nothing sets it", entry.name);
+    Some((span, message, "begin a new line before it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::properties;
+
+    static KIND: &Kind = &super::super::rules::ALL[0].kind;
+
+    fn found(text: &str, name: &str) -> Option<String> {
+        let source = Source::new("job.properties", text);
+        let entries = properties::parse(text).entries;
+        torn(KIND, &source, &entries, name).map(|finding| finding.message)
+    }
+
+    #[test]
+    fn a_line_without_its_sign() {
+        let told = Some("`nameNode` has no `=`, so nothing sets it".to_owned());
+        assert_eq!(found("nameNodehdfs://nn:8020\n", "nameNode"), told);
+        assert_eq!(found("nameNode-${root}/a\n", "nameNode"), told);
+        for text in ["nameNode2=hdfs://nn\n", "nameNode.old=a\n", "nameNode-old=a\n", "nameNodes\n"]
+        {
+            assert_eq!(found(text, "nameNode"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_goes_on_with_another_name() {
+        let told = Some("`b` is a part of the value of `a`, so nothing sets it".to_owned());
+        assert_eq!(found("a=1 b=2\n", "b"), told);
+        assert_eq!(found("a=1 b = 2\n", "b"), told);
+        for text in ["a=1 ab=2\n", "a=--b=2\n", "a=1 b\n"] {
+            assert_eq!(found(text, "b"), None, "{text}");
+        }
+    }
+}
