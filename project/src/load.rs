@@ -278,7 +278,11 @@ impl Project {
         });
         for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
             let listing = self.folders.listing(&path, looks);
-            let wanted = |name: &str| is_definition(name) || mentions(name);
+            // `hive/${script}` is one of the scripts that are there.
+            let any = definition.text.contains(&format!(">{}/${{", name_of(&shown)));
+            let is_script = |name: &str| SCRIPTS.iter().any(|end| name.ends_with(end));
+            let wanted =
+                |name: &str| is_definition(name) || mentions(name) || any && is_script(name);
             list(&path, &listing, &shown, &mut files, looks, &wanted);
             // Where classes are run, what the jars hold is worth a look.
             if path.ends_with("lib") && definition.text.contains("main-class") {
@@ -309,6 +313,9 @@ impl Project {
         files
     }
 }
+
+/// What the names of scripts of Hive and Pig end in.
+const SCRIPTS: [&str; 6] = [".ddl", ".hive", ".hql", ".pig", ".q", ".sql"];
 
 /// So many names are looked for in a text as they are; past that, which pairs of bytes it has is found out once.
 const FEW_NAMES: u32 = 8;

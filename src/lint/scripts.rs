@@ -2,12 +2,15 @@
 
 use super::facts::{Action, Facts, is_open};
 use crate::diag::within;
-use crate::slips::{differ_in_a_word, is_slip};
+use crate::files::folder_of;
+use crate::slips::{differ_in_a_word, has_name, is_slip};
 use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Scripts of one folder that are looked into.
+const MOST_SCRIPTS: usize = 50;
 /// Names of one script that are looked for in it.
 const MOST_MISSING: usize = 200;
 
@@ -24,6 +27,8 @@ pub(super) struct Script<'a> {
     pub(super) is_whole: bool,
     /// What it is given, with the places of the names.
     given: Vec<(String, Span)>,
+    /// Those of the names whose values have them as well.
+    echoed: HashSet<String>,
     /// What it is given under names that stand nowhere in it, with their places.
     unread: Vec<(String, Span)>,
 }
@@ -34,16 +39,43 @@ impl<'a> Script<'a> {
         let named = action.text("script").filter(|text| !is_open(&text.text))?;
         let path = named.text.split('#').next().unwrap_or_default();
         let source = facts.files.text(&facts.beside(path)?)?;
+        Script::read(action, named, source)
+    }
+
+    /// The scripts that an action may run whose script is one of a folder of the application: `hive/${script}`.
+    pub(super) fn any_of(facts: &Facts<'a>, action: &Action<'a>) -> Vec<Script<'a>> {
+        let Some(named) = action.text("script") else { return Vec::new() };
+        let folder = match named.text.split_once("${") {
+            Some((before, rest)) if rest.ends_with('}') && !rest.contains('/') => before,
+            _ => return Vec::new(),
+        };
+        let Some(folder) = folder.strip_suffix('/').and_then(|folder| facts.beside(folder)) else {
+            return Vec::new();
+        };
+        let below = facts.files.below(&folder).map(|(path, _)| path);
+        let own = below.filter(|path| folder_of(path) == folder).take(MOST_SCRIPTS);
+        let sources = own.filter_map(|path| facts.files.text(path));
+        sources.filter_map(|source| Script::read(action, named.clone(), source)).collect()
+    }
+
+    /// What an action gives a script, and what that reads.
+    fn read(
+        action: &Action<'a>,
+        named: Decoded<'a>,
+        source: &'a Arc<Source>,
+    ) -> Option<Script<'a>> {
         // A file of settings and arguments of the program may give more.
         let is_whole =
             ["job-xml", "argument"].iter().all(|name| action.each(name).next().is_none());
         let mut given: Vec<(String, Span)> = Vec::new();
+        let mut echoed = HashSet::new();
         for text in action.texts(&["param"]) {
-            let (name, _) = text.text.split_once('=')?;
+            let (name, value) = text.text.split_once('=')?;
             if is_open(name) {
                 return None;
             }
             let trimmed = name.trim();
+            echoed.extend(has_name(value, trimmed).then(|| trimmed.to_owned()));
             let start = name.len() - name.trim_start().len();
             given.push((trimmed.to_owned(), text.source(start..start + trimmed.len())));
         }
@@ -64,7 +96,7 @@ impl<'a> Script<'a> {
         }
         let unread = given.iter().filter(|(name, _)| left.contains(name.as_str()));
         let unread = unread.cloned().collect();
-        Some(Script { named, source, missing, given, unread, is_whole })
+        Some(Script { named, source, missing, given, echoed, unread, is_whole })
     }
 
     /// Whether some name is given twice: one of the two was meant to be another one, and that is told of there.
@@ -82,6 +114,8 @@ impl<'a> Script<'a> {
         let (Some((given, span)), None) = (near.next(), near.next()) else { return None };
         let unread = self.unread.iter().any(|(unread, _)| unread == given);
         let slip = match unread {
+            // What is given has the same name where it comes from.
+            true if self.echoed.contains(given) && !has_name(definition, name) => true,
             true => {
                 differ_in_a_word(name, given)
                     && is_slip(name, given, [&self.source.text, definition])

@@ -2,12 +2,13 @@
 
 use crate::budget;
 use crate::callers::{beside_application, resolved};
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, is_mistyped, nearest, within};
 use crate::files::{self, Presence};
 use crate::lint::facts::{Said, escaped};
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -89,7 +90,7 @@ impl Named<'_> {
 
     /// Whether it is named with its whole path, or through properties.
     fn is_open(&self) -> bool {
-        self.text.text.contains("${") || self.text.text.starts_with('/')
+        is_whole(&self.text.text) || self.text.text.contains("${")
     }
 }
 
@@ -98,6 +99,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut named: Vec<Named<'_>> =
         naming_files(facts).filter_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
+    kept_together(facts, &mut named);
     let application = Application::of(facts, &named);
     // One file that is not there is one fault, however many actions name it.
     let mut told: HashMap<&str, usize> = HashMap::new();
@@ -233,8 +235,28 @@ impl<'f, 'a> Application<'f, 'a> {
         let inside = |path: &str| own.is_empty() || path.starts_with(&format!("{own}/"));
         let moved = same.iter().filter(|path| inside(path));
         let moved = moved.filter_map(|path| path.strip_prefix(own));
-        let moved = moved.map(|path| path.trim_start_matches('/')).collect();
-        (!same.is_empty()).then_some(moved)
+        let moved: Vec<&str> = moved.map(|path| path.trim_start_matches('/')).collect();
+        if same.is_empty() {
+            return self.in_folder_nearly_called(file).map(|path| vec![path]);
+        }
+        Some(moved)
+    }
+
+    /// The file of this name in a folder of the application that is called nearly so, where the named folder is not there.
+    fn in_folder_nearly_called(&self, file: &Named<'_>) -> Option<&'f str> {
+        let own = self.facts.folder();
+        let (wanted, folder) = (files::name_of(&file.path), files::folder_of(&file.path));
+        if folder == own || self.facts.files.presence(folder) != Presence::Absent {
+            return None;
+        }
+        let is_near = |path: &&str| {
+            let other = files::folder_of(path);
+            files::name_of(path) == wanted
+                && files::folder_of(other) == files::folder_of(folder)
+                && is_mistyped(files::name_of(folder), files::name_of(other))
+        };
+        let path = self.facts.files.below(own).map(|(path, _)| path).find(is_near)?;
+        path.strip_prefix(own).map(|path| path.trim_start_matches('/'))
     }
 
     /// The name that is meant by one with a slip, of those in the same folder.
@@ -490,6 +512,52 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
         };
         let presence = facts.files.presence(&found);
         named.push(Named { text, path: found, presence });
+    }
+}
+
+/// Whether a path says where it is.
+fn is_whole(path: &str) -> bool {
+    path.starts_with('/') || path.contains("://")
+}
+
+/// Adds files that are named in one folder of a cluster, where it is seen which folder here that is: several of them are in
+/// it. Nobody has to say where the application lies.
+fn kept_together<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
+    let known: HashSet<Span> = named.iter().map(|file| file.text.span()).collect();
+    let mut by_folder: BTreeMap<String, Vec<(Decoded<'a>, String)>> = BTreeMap::new();
+    for element in naming_files(facts) {
+        let text = element.text().trimmed();
+        let path = text.text.split('#').next().unwrap_or_default();
+        let Some((folder, name)) = path.rsplit_once('/') else { continue };
+        let is_plain = is_script(name) && !name.contains(['$', ',', '*']);
+        let is_elsewhere = is_whole(path) || folder.starts_with("${");
+        if is_plain && is_elsewhere && !known.contains(&text.span()) {
+            let (folder, name) = (folder.to_owned(), name.to_owned());
+            by_folder.entry(folder).or_default().push((text, name));
+        }
+    }
+    for (folder, files) in by_folder {
+        let last = match folder.strip_prefix("${") {
+            Some(_) => said(facts, &folder).map(files::name_of).unwrap_or_default(),
+            None => files::name_of(&folder),
+        };
+        let names: BTreeSet<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
+        let is_there = |path: &Option<String>| {
+            let path = path.as_ref()?;
+            Some(facts.files.presence(path) == Presence::Present)
+        };
+        let own = [facts.beside(last).filter(|_| !last.is_empty()), facts.beside("")];
+        let here = own.into_iter().flatten().find(|here| {
+            let there =
+                names.iter().filter(|name| is_there(&files::join(here, name)).unwrap_or_default());
+            there.count() * 2 >= names.len().max(2)
+        });
+        let Some(here) = here else { continue };
+        for (text, name) in files {
+            let Some(path) = files::join(&here, &name) else { continue };
+            let presence = facts.files.presence(&path);
+            named.push(Named { text, path, presence });
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::callers;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Rule};
+use crate::slips::has_name;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -46,10 +47,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && rest.starts_with(['-', ';', ','])
                 && (ends || rest[1..].starts_with('/'))
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            // The name, and at once what it is given.
+            // The name, and at once an expression that reads it.
+            let value = &text.text.trim_start()[head.len()..];
+            let value = value.split_inclusive('}').next().unwrap_or_default();
             let lost = head.len() > 1
                 && head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-                && text.text.trim_start()[head.len()..].starts_with(&format!("${{{head}}}"));
+                && has_name(&value.to_ascii_lowercase(), &head.to_ascii_lowercase());
             // What is known to be all of it has none, either.
             let whole = || match resolved(&text.text, facts) {
                 Some(whole) => !head.is_empty() && !whole.contains('='),

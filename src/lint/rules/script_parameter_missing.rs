@@ -1,10 +1,13 @@
 //! Parameters of scripts that the action gives under another name, or not at all.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::Action;
 use crate::lint::scripts::Script;
 use crate::lint::{Facts, Rule};
+use crate::slips::has_name;
 use crate::source::Span;
+use crate::syntax::xml::Decoded;
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,22 +23,32 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Parameters of one definition that are compared with one another.
+const MOST_PARAMS: usize = 300;
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    odd_params(facts, out);
+    let mut told: HashSet<(&str, &str)> = HashSet::new();
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
+        // Which of several scripts it runs nobody knows; a name with a slip in one of them is wrong for all that.
+        for script in Script::any_of(facts, action) {
+            for (name, at) in &script.missing {
+                let meant = script.meant(name, facts.tree.text());
+                let is_new = meant.is_some() && told.insert((&script.source.path, *name));
+                out.extend(
+                    meant
+                        .filter(|_| is_new)
+                        .map(|meant| in_script(facts, &script, name, *at, meant)),
+                );
+            }
+        }
         let Some(script) = Script::of(facts, action) else { continue };
         let slips = script.slips();
         for (name, at) in &script.missing {
             let read = Span::new(*at, at + 1);
             // The slip may be in the script: what is given is known by its words, or is read elsewhere in it.
-            if let Some((given, span)) = script.meant(name, facts.tree.text()) {
-                let message = format!("the script reads `{name}`, and is given `{given}`");
-                out.push(
-                    Diagnostic::new(&RULE.kind, read, message)
-                        .likely()
-                        .help(format!("did you mean `{given}`?"))
-                        .note_in(facts.path, span, "it is given here")
-                        .in_file(script.source.path.clone()),
-                );
+            if let Some(meant) = script.meant(name, facts.tree.text()) {
+                out.push(in_script(facts, &script, name, *at, meant));
                 continue;
             }
             if let Some((_, given, span)) = slips.iter().find(|(wanted, ..)| wanted == name) {
@@ -61,6 +74,60 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Parameters that one action gives under nearly the name that others give the same value under, and that no script reads.
+fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let actions = facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"]));
+    let all: Vec<Decoded<'_>> =
+        actions.flat_map(|action| action.texts(&["param"])).take(MOST_PARAMS).collect();
+    let pair = |text: &'_ Decoded<'_>| {
+        let (name, value) = text.text.split_once('=')?;
+        Some((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    let pairs: Vec<Option<(String, String)>> = all.iter().map(pair).collect();
+    for (text, given) in all.iter().zip(&pairs) {
+        let Some((name, value)) = given else { continue };
+        let times = |name: &str| pairs.iter().flatten().filter(|(other, _)| other == name).count();
+        let is_near = |(other, same): &&(String, String)| {
+            same == value && other != name && within(name, other, 1).is_some()
+        };
+        let Some((near, _)) = pairs.iter().flatten().find(is_near) else { continue };
+        let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        let own = facts.tree.text().matches(name.as_str()).count();
+        if times(name) == 1 && times(near) > 1 && letters(name) != letters(near) && own == 1 {
+            let others = facts.files.texts().filter(|source| source.path != facts.path);
+            if others.into_iter().any(|source| has_name(&source.text, name)) {
+                continue;
+            }
+            let start = text.text.find(name.as_str()).unwrap_or_default();
+            let span = text.source(start..start + name.len());
+            let message =
+                format!("`{name}` looks like a misspelling of `{near}`, which other actions give");
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Rename to `{near}`"), span, near.as_str())),
+            );
+        }
+    }
+}
+
+/// The finding of a name that has a slip in the script, with the given one that was meant and its place.
+fn in_script(
+    facts: &Facts<'_>,
+    script: &Script<'_>,
+    name: &str,
+    at: usize,
+    (given, span): (&str, Span),
+) -> Diagnostic {
+    let message = format!("the script reads `{name}`, and is given `{given}`");
+    Diagnostic::new(&RULE.kind, Span::new(at, at + 1), message)
+        .likely()
+        .help(format!("did you mean `{given}`?"))
+        .note_in(facts.path, span, "it is given here")
+        .in_file(script.source.path.clone())
 }
 
 /// Whether the action gives its script what it reads, but for one name. Pig has no other source; what Hive reads may also
