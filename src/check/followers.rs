@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 76] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 78] = [
     ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", "", "misspelt-path", Whole),
     ("missing-application-file", "", "misspelt-path", Within("archive")),
@@ -53,6 +53,8 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 76] = [
     ("xml-not-well-formed", "no closing quote", "invalid-node-name", Whole),
     ("xml-not-well-formed", "no closing quote", "unresolved-transition", Whole),
     ("xml-not-well-formed", "", "el-unknown-action", Whole),
+    ("unknown-attribute", "`ok`", "failure-reported-as-success", Within("action")),
+    ("duplicate-node-name", "", "el-action-not-yet-run", Whole),
     ("unknown-attribute", "`data-in`", "unknown-data-event", Whole),
     ("unknown-attribute", "`data-out`", "unknown-data-event", Whole),
     ("unknown-attribute", "`action`", "el-unknown-action", Whole),

@@ -89,6 +89,7 @@ mod sink;
 mod site;
 mod site_functions;
 mod slips;
+mod slips_apart;
 mod staged;
 mod stores;
 mod storms;

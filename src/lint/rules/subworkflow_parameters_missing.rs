@@ -34,6 +34,9 @@ const MOST_TOLD: usize = 1_000;
 /// Names that are looked for among what is handed on: each look goes over the texts.
 const MOST_SLIPS: usize = 200;
 
+/// Places in the child that are shown with one finding.
+const MOST_NOTES: usize = 8;
+
 /// What is said of a name where the child reads it.
 const READ: &str = "read here";
 
@@ -107,6 +110,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let given: HashSet<&str> =
             facts.configuration(action).map(|property| property.name.text.as_ref()).collect();
         let mut told = BTreeSet::new();
+        // Names that are like none of those that the action gives are one finding.
+        let mut plain: Option<(usize, Vec<String>)> = None;
         for (name, span, words) in &known.wanted {
             if budget::spent_often() || out.len() - before > MOST_TOLD {
                 return;
@@ -167,6 +172,22 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 None => format!("the sub-workflow needs `{name}`, and is not given it"),
             };
+            let is_plain = slip.is_none() && near.is_none() && written.is_none();
+            if let Some((first, names)) = plain.as_mut().filter(|_| is_plain) {
+                names.push(format!("`{name}`"));
+                let (last, others) = names.split_last().expect("two names at least");
+                let all = format!("{} and {last}", others.join(", "));
+                let finding = &mut out[*first];
+                finding.message = format!("the sub-workflow needs {all}, and is not given them");
+                finding.places += 1;
+                if finding.notes.len() < MOST_NOTES {
+                    *finding = finding.clone().note_in(child.path.clone(), span, *words);
+                }
+                continue;
+            }
+            if is_plain {
+                plain = Some((out.len(), vec![format!("`{name}`")]));
+            }
             let at = Span::at(element.span().end as usize);
             let added = sibling(facts, element, "<propagate-configuration/>");
             out.push(

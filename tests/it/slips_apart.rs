@@ -1,0 +1,210 @@
+//! Slips in applications that are laid out in parts: properties apart from definitions, scripts beside them, and lines of
+//! properties that run into one another.
+
+use crate::slips::told;
+
+fn flow(actions: &str) -> String {
+    format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/>\n{actions}
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+fn hive(name: &str, script: &str, params: &str, ok: &str) -> String {
+    format!(
+        "<action name='{name}'><hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${{jobTracker}}</job-tracker>
+<name-node>${{nameNode}}</name-node>
+<script>{script}</script>
+{params}</hive><ok to='{ok}'/><error to='bad'/></action>"
+    )
+}
+
+const DAILY: &str = "<coordinator-app name='c' frequency='${everyDays}' start='${startTime}' end='${endTime}'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+  <action><workflow><app-path>${appFolder}</app-path><configuration>
+    <property><name>region</name><value>${region}</value></property>
+  </configuration></workflow></action></coordinator-app>";
+
+/// Folders of properties beside the folders of definitions, called alike.
+#[test]
+fn properties_apart_from_definitions_are_found_by_the_names_of_folders() {
+    let given = "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2026-13-01T00:00Z\nappFolder=/apps/x\nregion=eu\n\
+        nameNode=hdfs://nn:8020\njobTracker=rm:8032\n";
+    let files = |given: &str, daily: &str| {
+        told(&[("config/sales/job.properties", given), ("apps/sales/coordinator.xml", daily)])
+    };
+    assert_eq!(files(&given.replace("-13-", "-12-"), DAILY), "");
+    let found = files(given, DAILY);
+    assert!(found.starts_with("config/sales/job.properties:3:9: error: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    let found =
+        files(&given.replace("-13-", "-12-"), &DAILY.replace("${appFolder}", "${appfolder}"));
+    assert_eq!(
+        found,
+        "apps/sales/coordinator.xml:3:33: warning: nothing defines `appfolder` [undefined-variable]\n"
+    );
+}
+
+/// What a script gives with `-D` is not known, and all else is.
+#[test]
+fn what_a_script_gives_hides_no_other_part_of_a_path() {
+    let given = "nameNode=hdfs://${host}:8020\njobTracker=${host}:8032\nroot=/user/${owner}/apps\n\
+        oozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}${root}/sales\n";
+    let run = "#!/bin/sh\noozie job -run -config job.properties -Dhost=$HOSTNAME -Downer=$USER\n";
+    let text = flow(&hive("a", "load.q", "<param>day=${dya}</param>", "end"));
+    let found = told(&[
+        ("config/job.properties", given),
+        ("config/run.sh", run),
+        ("apps/sales/workflow.xml", &text),
+        ("apps/sales/load.q", "SELECT '${day}';\n"),
+    ]);
+    assert_eq!(
+        found,
+        "apps/sales/workflow.xml:5:14: warning: nothing defines `dya` [undefined-variable]\n"
+    );
+}
+
+/// A line of properties without its `=`, and one that goes on with the next.
+#[test]
+fn a_property_that_its_line_does_not_set_is_told_of_there() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nday=2026-01-01\n\
+        oozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/sales\n";
+    let text = flow(&hive("a", "load.q", "<param>day=${day}</param>", "end"));
+    let files = |given: &str| {
+        told(&[
+            ("job.properties", given),
+            ("workflow.xml", &text),
+            ("load.q", "SELECT '${day}';\n"),
+        ])
+    };
+    assert_eq!(files(given), "");
+    let found = files(&given.replace("rm:8032\nday", "rm:8032 day"));
+    assert!(
+        found.contains("job.properties:2:20: warning: `day` is a part of the value of `jobTracker`, so nothing sets it"),
+        "{found}"
+    );
+    let found = files(&given.replace("nameNode=hdfs", "nameNodehdfs"));
+    assert_eq!(
+        found,
+        "job.properties:1:1: warning: `nameNode` has no `=`, so nothing sets it [property-unresolved-reference]\n"
+    );
+}
+
+/// Scripts that are named in one folder of the cluster, most of which lie beside the definition.
+#[test]
+fn scripts_of_one_folder_are_looked_for_together() {
+    let files = |second: &str, third: &str| {
+        let text = flow(&format!(
+            "{}\n{}\n{}",
+            hive("a", "wasb://box@store.example.com/sql/one.q", "", "b"),
+            hive("b", &format!("wasb://box@store.example.com/sql/{second}"), "", "c"),
+            hive("c", "wasb://box@store.example.com/other/four.q", "", "end"),
+        ));
+        told(&[
+            ("app/workflow.xml", &text),
+            ("app/sql/one.q", "SELECT 1;\n"),
+            (third, "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(files("two.q", "app/sql/two.q"), "");
+    let found = files("two.q", "app/sql/three.q");
+    assert!(found.contains("the application has no file `two.q`"), "{found}");
+    let found = files("towns_.q", "app/sql/towns.q");
+    assert!(found.contains("the application has no file `towns_.q`"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// Which script of a folder an action runs is not known; a slip in one of them is wrong for all that.
+#[test]
+fn scripts_of_a_folder_are_compared_with_what_an_action_gives() {
+    let text = flow(&hive("a", "hive/${which}", "<param>database=${db}</param>", "end"));
+    let files = |script: &str| {
+        told(&[
+            ("workflow.xml", &text),
+            ("hive/join.sql", script),
+            ("hive/sum.sql", "use ${database};\n"),
+        ])
+    };
+    assert_eq!(files("use ${database};\n"), "");
+    let found = files("use ${datbase};\n");
+    assert_eq!(
+        found,
+        "hive/join.sql:1:5: warning: the script reads `datbase`, and is given `database` [script-parameter-missing]\n"
+    );
+}
+
+/// A parameter that one action gives under nearly the name that all others have.
+#[test]
+fn a_parameter_with_a_slip_is_known_by_those_of_other_actions() {
+    let files = |third: &str| {
+        let param = |name: &str| format!("<param>{name}=${{wf:user()}}</param>");
+        told(&[(
+            "workflow.xml",
+            &flow(&format!(
+                "{}\n{}\n{}",
+                hive("a", "one.q", &param("user"), "b"),
+                hive("b", "two.q", &param("user"), "c"),
+                hive("c", "${last}", &param(third), "end"),
+            )),
+        )])
+    };
+    assert_eq!(files("user"), "");
+    let found = files("uzer");
+    assert!(
+        found.contains("`uzer` looks like a misspelling of `user`, which other actions give"),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// The name of a property, and another form of it as the variable that it gets.
+#[test]
+fn a_property_gets_the_value_of_another_form_of_its_name() {
+    let files = |held: &str| {
+        told(&[
+            (
+                "workflow.xml",
+                &flow(&hive("a", "load.q", "<param>r=${wf:conf('region')}</param>", "end")),
+            ),
+            ("load.q", "SELECT '${r}';\n"),
+            ("coordinator.xml", &DAILY.replace("${region}", held)),
+        ])
+    };
+    assert_eq!(files("${region}"), "");
+    for held in ["Region", "regions"] {
+        let found = files(&format!("${{{held}}}"));
+        assert_eq!(
+            found,
+            format!(
+                "coordinator.xml:4:43: warning: `region` gets the value of `{held}`, which nothing else reads or sets [undefined-variable]\n"
+            )
+        );
+    }
+}
+
+/// A function that asks for nearly the name that another one asks for, while nobody is seen to give either.
+#[test]
+fn functions_that_ask_for_nearly_one_name_disagree() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/sales\n";
+    let files = |name: &str| {
+        let params = format!(
+            "<param>a=${{wf:conf('sourceTable')}}</param><param>b=${{wf:conf('{name}')}}</param>"
+        );
+        let text = flow(&hive("a", "load.q", &params, "end"));
+        told(&[
+            ("job.properties", given),
+            ("workflow.xml", &text),
+            ("load.q", "SELECT '${a} ${b}';\n"),
+        ])
+    };
+    assert_eq!(files("sourceTable"), "");
+    assert_eq!(files("targetTable"), "");
+    let found = files("sourceTabel");
+    assert!(
+        found.contains(
+            "`sourceTabel` looks like a misspelling of `sourceTable`, which is read as well"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
