@@ -175,6 +175,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_leads_through_too_many_folders_misses_nothing_in_silence() {
+        let files = MemoryFiles::default();
+        let uri = |path: &str| FileUri::parse(&format!("hdfs://nn{path}"));
+        for at in 0..=1_000 {
+            files.create_folder(&uri(&format!("/in/{at:04}"))).expect("a folder");
+        }
+        files.write(&uri("/in/1000/x"), b"").expect("a file");
+        let error = files.glob(&uri("/in/*/x"), 9).expect_err("not all of them are looked at");
+        assert!(error.to_string().contains("more than 1000 paths"), "{error}");
+        assert_eq!(files.glob(&uri("/in/*"), 9).expect("matches").len(), 10);
+        assert_eq!(files.glob(&uri("/in/1*/x"), 9).expect("matches").len(), 1);
+    }
+
+    #[test]
     fn a_folder_behaves_like_a_file_system() {
         let folder = tempfile::tempdir().expect("a folder");
         let files = LocalFiles::new(folder.path(), Folders::new());

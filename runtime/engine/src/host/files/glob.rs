@@ -8,7 +8,8 @@ use std::io;
 use super::{FileUri, Files};
 use ankus_lang::el::glob::Glob;
 
-/// How many folders are looked through at least, however few matches are allowed.
+/// How many paths are followed at least, however few matches are allowed. A pattern that leads through more is an error:
+/// matches could be missed.
 const CANDIDATES: usize = 1_000;
 
 pub(super) fn expand<F: Files + ?Sized>(
@@ -22,7 +23,7 @@ pub(super) fn expand<F: Files + ?Sized>(
     for alternative in glob.alternatives() {
         // Breadth first, a part of the path at a time; what cannot be there is not listed.
         let mut here = vec![pattern.with_path("/")];
-        for segment in alternative {
+        for (at, segment) in alternative.iter().enumerate() {
             let mut next = Vec::new();
             for folder in &here {
                 match segment.name() {
@@ -34,7 +35,16 @@ pub(super) fn expand<F: Files + ?Sized>(
                     }
                 }
                 if next.len() > limit.max(CANDIDATES) {
-                    break;
+                    // What the last listing names is there, and the caller sees that it is too much.
+                    if at + 1 == alternative.len() && segment.name().is_none() {
+                        break;
+                    }
+                    let text = format!(
+                        "`{}` leads through more than {} paths",
+                        pattern.path,
+                        next.len() - 1
+                    );
+                    return Err(io::Error::other(text));
                 }
             }
             here = next;
