@@ -3,7 +3,8 @@
 //! In: an action before and after an edit. Out: a text for each; where the two are the same, nothing that is said of the
 //! rest of the definition can have changed, and so the action may be looked at alone. It holds all of the action but the
 //! words that only its own rules read: arguments, the texts of a mail, values of properties. What is left out of those is
-//! what no rule looks for across actions; what rules do look for there (variables, addresses, calls) is kept.
+//! what no rule looks for across actions; what rules do look for there (variables,
+//! addresses, calls, parameters of scripts) is kept.
 
 use super::endpoints;
 use super::facts::Action;
@@ -11,7 +12,7 @@ use super::reads;
 use crate::syntax::xml::{Child, Children, Element, NodeKind};
 
 /// Parts of an action whose words are its own.
-const OWN: [&str; 23] = [
+const OWN: [&str; 22] = [
     "arg",
     "args",
     "argument",
@@ -30,7 +31,6 @@ const OWN: [&str; 23] = [
     "master",
     "mode",
     "name",
-    "param",
     "query",
     "spark-opts",
     "subject",

@@ -94,8 +94,8 @@ fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         let Some((near, _)) = pairs.iter().flatten().find(is_near) else { continue };
         let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-        let own = facts.tree.text().matches(name.as_str()).count();
-        if times(name) == 1 && times(near) > 1 && letters(name) != letters(near) && own == 1 {
+        let is_read = pairs.iter().flatten().any(|(_, value)| has_name(value, name));
+        if times(name) == 1 && times(near) > 1 && letters(name) != letters(near) && !is_read {
             let others = facts.files.texts().filter(|source| source.path != facts.path);
             if others.into_iter().any(|source| has_name(&source.text, name)) {
                 continue;
