@@ -3,8 +3,8 @@
 //! In: an action before and after an edit. Out: a text for each; where the two are the same, nothing that is said of the
 //! rest of the definition can have changed, and so the action may be looked at alone. It holds all of the action but the
 //! words that only its own rules read: arguments, the texts of a mail, values of properties. What is left out of those is
-//! what no rule looks for across actions; what rules do look for there (variables,
-//! addresses, calls, parameters of scripts) is kept.
+//! what no rule looks for across actions; what rules do look for there (variables, addresses, calls, parameters of
+//! scripts) is kept.
 
 use super::endpoints;
 use super::facts::Action;
