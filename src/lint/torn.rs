@@ -7,13 +7,19 @@ use crate::diag::{Diagnostic, Kind};
 use crate::source::{Source, Span};
 use crate::syntax::properties::Entry;
 
-/// The finding about the line that was meant to give a name.
+/// How much is looked through for the names of one definition, in bytes: a large file that lacks many names would be read
+/// for each of them.
+pub(super) const MOST_LOOKED_THROUGH: usize = 4 << 20;
+
+/// The finding about the line that was meant to give a name. What is looked through for it is taken from what is `left`.
 pub(super) fn torn(
     kind: &'static Kind,
     source: &Source,
     entries: &[Entry],
     name: &str,
+    left: &mut usize,
 ) -> Option<Diagnostic> {
+    *left = left.checked_sub(source.text.len())?;
     let (entry, (span, message, help)) = entries.iter().find_map(|entry| {
         let found = without_sign(source, entry, name);
         Some((entry, found.or_else(|| behind_another(source, entry, name))?))
@@ -66,7 +72,8 @@ mod tests {
     fn found(text: &str, name: &str) -> Option<String> {
         let source = Source::new("job.properties", text);
         let entries = properties::parse(text).entries;
-        torn(KIND, &source, &entries, name).map(|finding| finding.message)
+        torn(KIND, &source, &entries, name, &mut { MOST_LOOKED_THROUGH })
+            .map(|finding| finding.message)
     }
 
     #[test]
@@ -78,6 +85,16 @@ mod tests {
         {
             assert_eq!(found(text, "nameNode"), None, "{text}");
         }
+    }
+
+    #[test]
+    fn patience_ends() {
+        let text = "nameNodehdfs://nn:8020\n";
+        let source = Source::new("job.properties", text);
+        let entries = properties::parse(text).entries;
+        let mut left = text.len();
+        assert!(torn(KIND, &source, &entries, "nameNode", &mut left).is_some());
+        assert!(torn(KIND, &source, &entries, "nameNode", &mut left).is_none());
     }
 
     #[test]

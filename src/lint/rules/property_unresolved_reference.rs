@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
 use crate::lint::reads;
-use crate::lint::torn::torn;
+use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
 use crate::slips::is_slip;
 use crate::source::Span;
@@ -31,6 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // A path with a name that nobody gives may be filled in by a build; one that is nearly given is a slip.
     let submitted = is_submitted(facts);
     let patience = Patience::default();
+    let mut left = MOST_LOOKED_THROUGH;
     for (source, entries) in facts.property_files() {
         // What a script gives beside the file.
         let callers = facts.submission.callers.iter().filter(|caller| caller.path == source.path);
@@ -82,7 +83,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 if is_known || OF_CLUSTERS.contains(&name) {
                     continue;
                 }
-                if let Some(found) = torn(&RULE.kind, source, entries, name) {
+                if let Some(found) = torn(&RULE.kind, source, entries, name, &mut left) {
                     out.push(found.note_in(source.path.clone(), span, "it is read here"));
                     continue;
                 }

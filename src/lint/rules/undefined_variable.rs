@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, block, has_default, is_given, starts};
 use crate::lint::reads::{self, How, Read};
-use crate::lint::torn::torn;
+use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
 use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::source::Span;
@@ -803,6 +803,7 @@ fn misnamed<'f>(
     let mut names_told = HashSet::new();
     let mut told: HashSet<(String, String)> = HashSet::new();
     let (mut patience, mut slips) = (MOST_COMPARED, MOST_SLIPS);
+    let mut left = MOST_LOOKED_THROUGH;
     for start in all.iter().filter(|start| start.is_properties && start.is_whole) {
         let Some(source) = start.path.and_then(|path| facts.files.text(path)) else { continue };
         let entries = properties::parse(&source.text).entries;
@@ -823,7 +824,7 @@ fn misnamed<'f>(
             let names = names.inspect(|_| patience -= 1);
             if place.how == How::Variable
                 && !(facts.submission.callers.is_empty() && is_given(facts, name))
-                && let Some(found) = torn(&RULE.kind, source, &entries, name)
+                && let Some(found) = torn(&RULE.kind, source, &entries, name, &mut left)
             {
                 told.insert((source.path.clone(), name.to_owned()));
                 names_told.insert(name);
