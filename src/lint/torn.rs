@@ -44,7 +44,7 @@ fn without_sign(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
     let start = entry.name_span.start as usize;
     let span = Span::new(start, start + name.len());
     let message = format!("`{name}` has no `=`, so nothing sets it");
-    is_lost.then_some((span, message, "write `=` behind the name"))
+    is_lost.then_some((span, message, "write `=` after the name"))
 }
 
 /// `a=1 b=2`: the value of `a` is `1 b=2`.

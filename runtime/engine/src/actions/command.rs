@@ -570,7 +570,7 @@ impl Parts<'_, '_, '_> {
         for (name, text) in [("git-uri", &uri), ("destination-uri", &destination)] {
             if !has_scheme(text) {
                 let message = format!(
-                    "<{name}> is no URI with a scheme: `{text}` (ssh://git@HOST/PATH is the long form of git@HOST:PATH)"
+                    "<{name}> has no scheme: for `git@HOST:PATH`, write `ssh://git@HOST/PATH`"
                 );
                 return Err(Refusal::new(Class::Error, "JA018", message));
             }
