@@ -34,7 +34,7 @@ const MOST_TOLD: usize = 1_000;
 /// Names that are looked for among what is handed on: each look goes over the texts.
 const MOST_SLIPS: usize = 200;
 
-/// Places in the child that are shown with one finding.
+/// Parameters that are named in one finding, and places in the child that are shown with it.
 const MOST_NOTES: usize = 8;
 
 /// What is said of a name where the child reads it.
@@ -174,12 +174,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             let is_plain = slip.is_none() && near.is_none() && written.is_none();
             if let Some((first, names)) = plain.as_mut().filter(|_| is_plain) {
-                names.push(format!("`{name}`"));
-                let (last, others) = names.split_last().expect("two names at least");
-                let all = format!("{} and {last}", others.join(", "));
                 let finding = &mut out[*first];
-                finding.message = format!("the sub-workflow needs {all}, and is not given them");
                 finding.places += 1;
+                if names.len() < MOST_NOTES {
+                    names.push(format!("`{name}`"));
+                }
+                let all = match names.split_last() {
+                    Some((last, others)) if names.len() == finding.places => {
+                        format!("{} and {last}", others.join(", "))
+                    }
+                    _ => format!("{} and {} more", names.join(", "), finding.places - names.len()),
+                };
+                finding.message = format!("the sub-workflow needs {all}, and is not given them");
                 if finding.notes.len() < MOST_NOTES {
                     *finding = finding.clone().note_in(child.path.clone(), span, *words);
                 }
