@@ -19,15 +19,16 @@ fn waiting() -> String {
     )
 }
 
-/// A coordinator with so many days behind it.
+/// A coordinator with so many days behind it. The next of its days is half a day away, so that none begins during a test.
 fn coordinator(name: &str, days: i64, concurrency: i64, more: &str) -> String {
+    let noon = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(12);
     let day = |days: i64| {
-        let at = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-        at.checked_add(jiff::Span::new().days(days)).expect("a day").to_string()
+        let at = noon + jiff::SignedDuration::from_hours(24 * days);
+        at.strftime("%Y-%m-%dT%H:00Z").to_string()
     };
     let (start, end) = (day(1 - days), day(400));
     format!(
-        "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='{name}' frequency='${{coord:days(1)}}' start='{start}T00:00Z' end='{end}T00:00Z' timezone='UTC'><controls><concurrency>{concurrency}</concurrency></controls>{more}<action><workflow><app-path>/apps/waiting</app-path><configuration><property><name>at</name><value>{name}-${{coord:actionId()}}</value></property></configuration></workflow></action></coordinator-app>"
+        "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='{name}' frequency='${{coord:days(1)}}' start='{start}' end='{end}' timezone='UTC'><controls><concurrency>{concurrency}</concurrency></controls>{more}<action><workflow><app-path>/apps/waiting</app-path><configuration><property><name>at</name><value>{name}-${{coord:actionId()}}</value></property></configuration></workflow></action></coordinator-app>"
     )
     .replace("${coord:actionId()}", "${coord:formatTime(coord:nominalTime(), 'yyyyMMdd')}")
 }
@@ -368,10 +369,13 @@ fn an_action_times_out_while_nobody_runs_it_or_after_a_crash() {
         }
     }
     // It may be run again, with data, and another crash.
-    let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-    let data = world.path().join(format!(".ankus/root/data/{}/_SUCCESS", day.strftime("%Y%m%d")));
-    std::fs::create_dir_all(data.parent().expect("a folder")).expect("writable");
-    std::fs::write(&data, "").expect("writable");
+    let day = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(12);
+    for day in [day - jiff::SignedDuration::from_hours(24), day] {
+        let day = day.strftime("%Y%m%d");
+        let data = world.path().join(format!(".ankus/root/data/{day}/_SUCCESS"));
+        std::fs::create_dir_all(data.parent().expect("a folder")).expect("writable");
+        std::fs::write(&data, "").expect("writable");
+    }
     world.reruns(&id, "1");
     world.restarts();
     world.until(

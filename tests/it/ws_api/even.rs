@@ -148,21 +148,26 @@ impl Even {
     }
 
     /// Moments of the run itself become the same word. Whole hours stand in the definitions, but the one that begins while
-    /// this runs is a moment of the run as well.
+    /// this runs is a moment of the run as well, and so is the next day, should it begin.
     fn now(&self, text: &str) -> String {
-        let now = second_of_day(&Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC));
-        let is_now = |second: i64| second % 3600 != 0 || (self.began - 60..=now).contains(&second);
+        let now = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+        let days = |date: Date| i64::from(self.today.until(date).expect("days").get_days());
+        let since = |date: Date, second: i64| days(date) * 86_400 + second;
+        let until = since(now.date(), second_of_day(&now));
+        let is_now = |date: Date, second: i64| {
+            second % 3600 != 0 || (self.began - 60..=until).contains(&since(date, second))
+        };
         // In a zone ahead of UTC, or behind, it may be another day already, or still.
         let is_today = |date: Date, after: &str| {
             let elsewhere =
                 [" IST", " JST", " EST", " +02:30"].iter().any(|zone| after.starts_with(zone));
-            let days = self.today.until(date).expect("days").get_days();
-            days == 0 || (elsewhere && days.abs() == 1)
+            let (first, last) = if elsewhere { (-1, 1) } else { (0, 0) };
+            (first..=days(now.date()) + last).contains(&days(date))
         };
         let text = DATE.replace_all(text, |found: &Captures<'_>| {
             let after = found.get(0).map_or("", |all| &text[all.end()..]);
             match moment(found) {
-                Some((date, second)) if is_today(date, after) && is_now(second) => {
+                Some((date, second)) if is_today(date, after) && is_now(date, second) => {
                     "<now>".to_owned()
                 }
                 _ => found[0].to_owned(),
