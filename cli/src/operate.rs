@@ -348,9 +348,9 @@ pub(super) fn would_update(
     let Job::Coordinator(record) = Job::read(&*reader, id)? else { return Ok(Exit::Fault) };
     let is_taken = kept::updatable(&record.job, &old, new);
     shell.say(match is_taken {
-        true => format!("`{id}` would take this; nothing was changed"),
+        true => format!("`{id}` would accept this; nothing was changed"),
         false => format!(
-            "`{id}` would not take this: E1023, for name, frequency, start, end and time zone cannot be changed"
+            "E1023: name, frequency, start, end and time zone of the coordinator `{id}` cannot be changed; nothing was changed"
         ),
     });
     Ok(Exit::fault_if(!is_taken))

@@ -114,10 +114,6 @@ fn refused(error: driver::Error) -> Fault {
         driver::Error::Store(error) if error.may_pass() => return unwritten(&error.to_string()),
         other => return Fault::internal(other.to_string()),
     };
-    if text.contains("does not take this: E1018") {
-        let why = "Coord Job Rerun Error: part or all actions are not eligible to rerun!";
-        return Fault::new("E1018", why);
-    }
     let coded = text.split_once(": ").filter(|(code, _)| {
         code.len() == 5 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit())
     });

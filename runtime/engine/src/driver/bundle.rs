@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::coordinator::{self, Moment};
 use super::keep::{decode, encode, prefix, spaces};
+use super::refusals::refused;
 use super::{Error, Needs, Shared, steady};
 use ankus_lang::coordinator::{Bundle as Definition, Definition as Coordinator};
 use ankus_lang::machine::coordinator::bundle::{Effect, Event, Job, apply};
@@ -453,10 +454,8 @@ impl Shared {
         let mut job = Job::new(&new.bundle, zone);
         let begins = Event::Submitted { start: true, absent: Vec::new() };
         // A bundle that cannot start would wait in PREP for ever.
-        apply(&new.bundle, &mut job, &begins, now, zone).map_err(|refusal| {
-            let code = refusal.code.unwrap_or("an error without a code");
-            Error::State(format!("the bundle is refused: {code}"))
-        })?;
+        apply(&new.bundle, &mut job, &begins, now, zone)
+            .map_err(|refusal| refused("the bundle", refusal.code))?;
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
         let created = self.host.wall_ms();
         // A held one waits for a request to start; as on a server its kick-off starts it as well.
@@ -496,10 +495,8 @@ impl Shared {
         let now = Instant(self.host.wall_ms().div_euclid(1000));
         let mut job = kept.job.clone();
         let zone = self.equipped(&kept.needs)?.zone();
-        apply(&definition, &mut job, event, now, zone).map_err(|refusal| {
-            let code = refusal.code.unwrap_or("an error without a code");
-            Error::State(format!("the bundle `{id}` does not take this: {code}"))
-        })?;
+        apply(&definition, &mut job, event, now, zone)
+            .map_err(|refusal| refused(&format!("the bundle `{id}`"), refusal.code))?;
         self.wake_all(id);
         let message = encode(&Message::Event(event.clone()));
         if !self.executor().send(kept.procedure, 0, message)? {

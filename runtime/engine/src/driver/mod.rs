@@ -23,6 +23,7 @@ pub mod object;
 mod open;
 pub mod places;
 pub mod purge;
+mod refusals;
 mod remote;
 pub mod spans;
 mod steady;

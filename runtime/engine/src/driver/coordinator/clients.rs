@@ -13,6 +13,7 @@ use super::rows::{
 };
 use super::{Coordinator, KIND};
 use crate::driver::keep::{encode, spaces};
+use crate::driver::refusals::refused;
 use crate::driver::{Error, Needs, Shared, bundle, needs};
 use ankus_lang::coordinator::Definition;
 use ankus_lang::machine::coordinator::{
@@ -194,16 +195,13 @@ impl Shared {
         let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         let mut record = self.coordinator_record(id)?;
         let definition = definition(self.reader(), id)?;
-        let refused = |code: &str, why: &str| {
-            Error::State(format!("the coordinator `{id}` does not take this: {code}{why}"))
-        };
+        let refused = |code| refused(&format!("the coordinator `{id}`"), code);
         match message {
             // These come from a workflow and from a purge, and not from here.
             Message::RunAgain { .. } | Message::Forget(_) => return Ok(()),
             Message::Update(new) => {
                 if !updatable(&record.job, &definition, new) {
-                    let why = ", for name, frequency, start, end and time zone cannot be changed";
-                    return Err(refused("E1023", why));
+                    return Err(refused(Some("E1023")));
                 }
             }
             Message::Event(event) => {
@@ -217,8 +215,7 @@ impl Shared {
                 let now = Instant(self.host.wall_ms().div_euclid(1000));
                 let world = World { now, existing: &existing };
                 if let Err(refusal) = apply(&plan, &mut record.job, event, &world) {
-                    let code = refusal.code.unwrap_or("an error without a code");
-                    return Err(refused(code, ""));
+                    return Err(refused(refusal.code));
                 }
             }
         }
