@@ -72,7 +72,7 @@ pub static FILE_TOO_LARGE: Kind = Kind {
 pub static CHECK_TIMED_OUT: Kind = Kind {
     name: "check-timed-out",
     group: Group::Syntax,
-    summary: "the file takes longer to check than it may",
+    summary: "checking the file took longer than the limit",
     level: Level::Error,
     since: "0.1.0",
     oozie: &[],
@@ -84,7 +84,7 @@ pub static CHECK_TIMED_OUT: Kind = Kind {
 pub(crate) static SUPPRESSION_UNUSED: Kind = Kind {
     name: "suppression-unused",
     group: Group::Style,
-    summary: "a comment allows a finding that is not there",
+    summary: "a suppression without a finding",
     level: Level::Warning,
     since: "0.1.0",
     oozie: &[],
@@ -328,7 +328,7 @@ pub fn check(input: &Input<'_>) -> Outcome {
     if needs > budget::memory() {
         let megabytes = |bytes: u64| bytes >> 20;
         let message = format!(
-            "to check this file would take some {} MiB of memory, and {} MiB are the most that it may take",
+            "checking this file would take about {} MiB of memory, more than the limit of {} MiB",
             megabytes(needs),
             megabytes(budget::memory())
         );
@@ -356,9 +356,9 @@ pub fn answer(input: &Input<'_>) -> Option<Reference> {
 
 /// The finding for a file that took longer than it may.
 pub fn given_up(input: &Input<'_>) -> Outcome {
-    let message = "the check of this file was given up, because it takes longer than it may";
+    let message = "the check of this file was stopped, because it took longer than allowed";
     let found = Diagnostic::new(&CHECK_TIMED_OUT, Span::default(), message)
-        .help("nothing is known of it: split the file, or allow more time with `--timeout`");
+        .help("split the file, or allow more time with `--timeout`");
     alone(input, found)
 }
 

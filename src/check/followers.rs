@@ -297,7 +297,7 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         let start = span.start as usize;
         let begins = Span::new(start, start + 4);
         kept.span = Span::new(start + slip, start + slip + length);
-        kept.message = "a comment ends with `-->`, and this one goes on".to_owned();
+        kept.message = "a comment ends with `-->`, but this one continues".to_owned();
         kept = kept.note(begins, "the comment begins here");
     }
     found.retain(|finding| finding.file.is_some());

@@ -86,10 +86,10 @@ impl Suppression {
                     // A comment that names more rules may still be of use.
                     if alone { finding.fix(self.removed(text)) } else { finding }
                 }
-                Idle::Group => new(format!("`{rule}` is a group, and a comment allows single rules"))
-                    .help("name the rules that findings show in brackets; levels of groups belong into `ankus.toml`"),
+                Idle::Group => new(format!("`{rule}` is a group, but a comment can only allow single rules"))
+                    .help("name the rules that findings show in brackets; levels of groups belong in `ankus.toml`"),
                 Idle::Unknown(near) => {
-                    let finding = new(format!("no rule is named `{rule}`"));
+                    let finding = new(format!("there is no rule `{rule}`"));
                     let at = places.get(index).copied();
                     match near.zip(at) {
                         Some((near, at)) => {

@@ -384,7 +384,7 @@ impl Offers<'_> {
             .filter(|name| name.role == Role::Use && !defined.contains(&*name.name))
             .collect();
         for name in asked {
-            let about = "A transition leads there, and no node is named so.";
+            let about = "A transition leads there, and there is no node so.";
             self.add(CompletionKind::Name(Symbol::Node), &name.name, "", about);
         }
     }

@@ -228,7 +228,7 @@ fn node(document: &Document, id: NodeId) -> String {
     for (transition, target) in flow.exits(id) {
         let to = match target {
             Some(target) => name(target),
-            None => format!("`{}`, which no node is named", transition.target.text),
+            None => format!("`{}`, which does not exist", transition.target.text),
         };
         words += &format!("\n\n{} → {to}", transition.way.name());
     }
@@ -253,7 +253,7 @@ mod tests {
         let hover = snapshot.hover(&path, at + 6).unwrap();
         assert_eq!(
             hover.markdown,
-            "**fs** `a`\n\nfrom start (start)\n\nok → `e`\n\nerror → `x`, which no node is named"
+            "**fs** `a`\n\nfrom start (start)\n\nok → `e`\n\nerror → `x`, which does not exist"
         );
     }
 

@@ -276,7 +276,7 @@ mod tests {
             "b",
             Err("app/workflow.xml asks for a node `b` in line 2, and would get this one"),
         );
-        check("<start to='|a'/>", "b", Err("no node is named `a`"));
+        check("<start to='|a'/>", "b", Err("there is no node `a`"));
         check("<start |to='a'/>", "b", Err("no name stands here"));
     }
 

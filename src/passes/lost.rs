@@ -173,7 +173,7 @@ fn in_node(node: &Node, lost: &[&Lost<'_>], seen: &dyn Fn(NodeId) -> bool) -> Di
         count => format!("to which {count} transitions lead"),
     };
     let message =
-        format!("no node is named `{name}`, {lead}; `{own}` looks like a misspelling of it");
+        format!("there is no node `{name}`, {lead}; `{own}` looks like a misspelling of it");
     let fix = Fix::guess(format!("Rename to `{name}`"), node.name.span, escaped(name));
     let help = format!("did you mean `{name}`?");
     let mut finding =
@@ -193,8 +193,10 @@ fn in_transition(
 ) -> Diagnostic {
     let name = &lost.transition.target;
     let message = match &*name.text {
-        "" => format!("`{}` names no node", workflow.node(lost.transition.from).name.text),
-        text => format!("no node is named `{text}`"),
+        "" => {
+            format!("`{}` is not the name of a node", workflow.node(lost.transition.from).name.text)
+        }
+        text => format!("there is no node `{text}`"),
     };
     let kind = if is_seen { &UNRESOLVED_TRANSITION } else { &FAULT_OUT_OF_REACH };
     let finding = Diagnostic::new(kind, name.span, message).about(&*name.text);
@@ -203,12 +205,12 @@ fn in_transition(
     let is_slip = meant.is_some_and(|(_, node)| is_mistyped(&name.text, &node.name.text));
     let finding = if is_seen || is_slip { finding } else { finding.at_most(Level::Info) };
     let Some((meant, node)) = meant else {
-        return finding.help("define the node, or lead to one that is defined");
+        return finding.help("define the node, or use one that is defined");
     };
     let near = &*node.name.text;
     let finding = match node.shape != Shape::Start && !entered.contains(&meant) {
         true => finding
-            .note(node.name.span, format!("`{near}` is defined here, and nothing leads to it")),
+            .note(node.name.span, format!("`{near}` is defined here, but nothing leads to it")),
         false => finding,
     };
     let fix = Fix::guess(format!("Rename to `{near}`"), name.span, escaped(near));

@@ -25,7 +25,7 @@ pub static KINDS: &[&Kind] = &[
 pub(crate) static DUPLICATE_NODE_NAME: Kind = Kind {
     name: "duplicate-node-name",
     group: Group::Names,
-    summary: "two nodes have one name",
+    summary: "two nodes have the same name",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0705"],
@@ -49,7 +49,7 @@ pub(crate) static SELF_TRANSITION: Kind = Kind {
 pub(crate) static NODE_NAME_LONG: Kind = Kind {
     name: "node-name-long",
     group: Group::Names,
-    summary: "the name of a node is longer than older servers take",
+    summary: "a node name longer than older servers accept",
     level: Level::Info,
     since: "0.1.0",
     oozie: &["E0724"],
@@ -61,7 +61,7 @@ pub(crate) static NODE_NAME_LONG: Kind = Kind {
 pub(crate) static UNDEFINED_CREDENTIAL: Kind = Kind {
     name: "undefined-credential",
     group: Group::Names,
-    summary: "an action asks for a credential that is not defined",
+    summary: "an action uses a credential that is not defined",
     level: Level::Warning,
     since: "0.1.0",
     oozie: &["JA021"],
@@ -73,7 +73,7 @@ pub(crate) static UNDEFINED_CREDENTIAL: Kind = Kind {
 pub(crate) static UNUSED_CREDENTIAL: Kind = Kind {
     name: "unused-credential",
     group: Group::Names,
-    summary: "no action asks for this credential",
+    summary: "no action uses this credential",
     level: Level::Info,
     since: "0.1.0",
     oozie: &[],
@@ -198,7 +198,7 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     let some_used = used.contains(&true);
     for (credential, used) in workflow.credentials.iter().zip(used) {
         if !used && all_known && credential.name.given {
-            let message = format!("no action asks for the credential `{}`", credential.name.text);
+            let message = format!("no action uses the credential `{}`", credential.name.text);
             let finding = Diagnostic::new(&UNUSED_CREDENTIAL, credential.name.span, message);
             let removal = removal(&workflow.text, credential.span);
             findings.push(match some_used {
@@ -263,7 +263,7 @@ fn undefined_credentials(
                 .help(format!("did you mean `{own}`?"))
                 .fix(Fix::guess(format!("Rename to `{own}`"), *span, own));
             if is_lone {
-                let message = format!("`{own}` is defined here, and no action asks for it");
+                let message = format!("`{own}` is defined here, but no action uses it");
                 finding = finding.note(defined.span, message);
             }
             findings.push(finding);

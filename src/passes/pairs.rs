@@ -43,19 +43,19 @@ kinds! {
     ENTERED_TWICE "entered-twice" Error &["E0709"], "a run enters a node a second time";
     ENTERED_TWICE_AFTER_FAILURE "entered-twice-after-failure" Warning &["E0709"], "a run in which an action fails enters a node a second time";
     ENTERED_TWICE_AFTER_FAILURES "entered-twice-after-failures" Info &["E0709"], "a run in which several actions fail enters a node a second time";
-    JOIN_OUTSIDE_FORK "join-outside-fork" Error &["E0720"], "a run comes to a join without a fork";
-    JOIN_OUTSIDE_FORK_AFTER_FAILURE "join-outside-fork-after-failure" Warning &["E0720"], "a run in which an action fails comes to a join without a fork";
-    JOIN_OUTSIDE_FORK_AFTER_FAILURES "join-outside-fork-after-failures" Info &["E0720"], "a run in which several actions fail comes to a join without a fork";
-    CUT_OFF "cut-off" Error &[], "a run ends while paths of a fork are still at work";
-    CUT_OFF_AFTER_FAILURE "cut-off-after-failure" Warning &[], "a run in which an action fails ends while paths of a fork are still at work";
-    CUT_OFF_AFTER_FAILURES "cut-off-after-failures" Info &[], "a run in which several actions fail ends while paths of a fork are still at work";
-    JOINS_RACE "joins-race" Error &[], "paths of one fork arrive at different joins, and the slowest decides";
-    JOINS_RACE_AFTER_FAILURE "joins-race-after-failure" Warning &[], "when an action fails, paths of one fork arrive at different joins";
-    JOINS_RACE_AFTER_FAILURES "joins-race-after-failures" Info &[], "when several actions fail, paths of one fork arrive at different joins";
+    JOIN_OUTSIDE_FORK "join-outside-fork" Error &["E0720"], "a run reaches a join without having passed a fork";
+    JOIN_OUTSIDE_FORK_AFTER_FAILURE "join-outside-fork-after-failure" Warning &["E0720"], "a run in which an action fails reaches a join without having passed a fork";
+    JOIN_OUTSIDE_FORK_AFTER_FAILURES "join-outside-fork-after-failures" Info &["E0720"], "a run in which several actions fail reaches a join without having passed a fork";
+    CUT_OFF "cut-off" Error &[], "a run ends while paths of a fork are still running";
+    CUT_OFF_AFTER_FAILURE "cut-off-after-failure" Warning &[], "a run in which an action fails ends while paths of a fork are still running";
+    CUT_OFF_AFTER_FAILURES "cut-off-after-failures" Info &[], "a run in which several actions fail ends while paths of a fork are still running";
+    JOINS_RACE "joins-race" Error &[], "paths of one fork reach different joins, and the slowest one decides";
+    JOINS_RACE_AFTER_FAILURE "joins-race-after-failure" Warning &[], "when an action fails, paths of one fork reach different joins";
+    JOINS_RACE_AFTER_FAILURES "joins-race-after-failures" Info &[], "when several actions fail, paths of one fork reach different joins";
     HANGS "hangs" Error &[], "a run waits forever at a join";
     HANGS_AFTER_FAILURE "hangs-after-failure" Warning &[], "a run in which an action fails waits forever at a join";
     HANGS_AFTER_FAILURES "hangs-after-failures" Info &[], "a run in which several actions fail waits forever at a join";
-    GRAPH_UNDECIDED "graph-undecided" Info &[], "the graph is too tangled for all of it to be judged";
+    GRAPH_UNDECIDED "graph-undecided" Info &[], "the graph is too complex to be analyzed completely";
 }
 
 /// Branches of a path that are named in a witness; of a deeper one the innermost.
@@ -75,13 +75,14 @@ pub fn judge(flow: Flow<'_>) -> Vec<Diagnostic> {
     let mut findings: Vec<Diagnostic> =
         solution.faults.iter().map(|found| finding(workflow, graph, found)).collect();
     if solution.undecided {
-        let message = "the graph is too tangled for all of it to be judged";
-        let help = "what is reported was played and is certain; there may be more";
+        let message = "the graph is too complex to be analyzed completely";
+        let help = "what is reported was simulated and is certain; there may be more";
         findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
     }
     if solution.unplayed > 0 {
-        let message = format!("{} more faults of forks and joins may be here", solution.unplayed);
-        let help = "what is reported was played and is certain; mend it first";
+        let message =
+            format!("{} more faults of forks and joins may exist here", solution.unplayed);
+        let help = "what is reported was simulated and is certain; fix it first";
         findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
     }
     findings.sort_by_key(|finding| finding.span);
@@ -143,8 +144,8 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     let then = match found.fault {
         Fault::Double => "; the job fails",
         Fault::Orphan => "; the job fails",
-        Fault::CutOff => "; what its other paths still do is killed",
-        Fault::Race => "; the slowest decides where the run goes on",
+        Fault::CutOff => "; whatever its other paths are doing is killed",
+        Fault::Race => "; the slowest decides where the run continues",
         Fault::Hang => ", as two of its paths are one",
     };
     let message = format!("{what}{failures}{then}");
@@ -176,7 +177,7 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     }
     if let Some((first, second)) = contradiction {
         let help = format!(
-            "this happens only if the decisions `{}` and `{}`, which ask the same, answer differently",
+            "this happens only if the decisions `{}` and `{}`, which have the same condition, differ",
             name(first),
             name(second)
         );
@@ -186,11 +187,13 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
             Fault::Double if found.price > 0 => {
                 "send failures to a kill node, or give each path a handler of its own"
             }
-            Fault::Double => "lead the paths together in their join, and go on from there",
+            Fault::Double => "let the paths meet in their join, and continue from there",
             Fault::Orphan => "go to the node after the join",
-            Fault::CutOff => "lead to the join of the fork, or to a kill node if all shall stop",
-            Fault::Race => "lead all paths of the fork to one join",
-            Fault::Hang => "name each node once: a path is known by the node it begins with",
+            Fault::CutOff => {
+                "go to the join of the fork, or to a kill node if everything should stop"
+            }
+            Fault::Race => "let all paths of the fork end in one join",
+            Fault::Hang => "name each node once: a path is identified by the node it starts with",
         });
     }
     let run = moves
@@ -297,13 +300,13 @@ mod tests {
         check(
             &format!("{FORK}{}{}", action("a", "j", "k"), action("b", "end", "k")),
             &[
-                "cut-off: `end` ends the run on a path of the fork `f`; what its other paths still do is killed [:start: f f b]",
+                "cut-off: `end` ends the run on a path of the fork `f`; whatever its other paths are doing is killed [:start: f f b]",
             ],
         );
         check(
             &format!("{FORK}{}{}", action("a", "j", "end"), action("b", "j", "k")),
             &[
-                "cut-off-after-failure: `end` ends the run on a path of the fork `f`, when 1 action fails; what its other paths still do is killed [:start: f f a]",
+                "cut-off-after-failure: `end` ends the run on a path of the fork `f`, when 1 action fails; whatever its other paths are doing is killed [:start: f f a]",
             ],
         );
         check(
@@ -324,7 +327,7 @@ mod tests {
                 action("b", "l", "k")
             ),
             &[
-                "joins-race: paths of the fork `f` arrive at two joins, `j` and `l`; the slowest decides where the run goes on [:start: f f a b]",
+                "joins-race: paths of the fork `f` arrive at two joins, `j` and `l`; the slowest decides where the run continues [:start: f f a b]",
             ],
         );
         check(

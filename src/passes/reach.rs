@@ -28,7 +28,7 @@ pub static KINDS: &[&Kind] = &[
 pub(crate) static UNRESOLVED_TRANSITION: Kind = Kind {
     name: "unresolved-transition",
     group: Group::Names,
-    summary: "a transition names no node",
+    summary: "a transition to a node that does not exist",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0708"],
@@ -40,7 +40,7 @@ pub(crate) static UNRESOLVED_TRANSITION: Kind = Kind {
 pub(crate) static NODE_NAME_TOO_LONG: Kind = Kind {
     name: "node-name-too-long",
     group: Group::Names,
-    summary: "the name of a node is longer than the server takes",
+    summary: "a node name longer than the server accepts",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0724"],
@@ -52,7 +52,7 @@ pub(crate) static NODE_NAME_TOO_LONG: Kind = Kind {
 pub(crate) static FAULT_OUT_OF_REACH: Kind = Kind {
     name: "fault-out-of-reach",
     group: Group::Graph,
-    summary: "a fault that the server does not see, as no path from start leads to it",
+    summary: "a fault that the server does not see, because no path from start leads to it",
     level: Level::Warning,
     since: "0.1.0",
     oozie: &[],
@@ -64,7 +64,7 @@ pub(crate) static FAULT_OUT_OF_REACH: Kind = Kind {
 pub(crate) static CYCLE: Kind = Kind {
     name: "cycle",
     group: Group::Graph,
-    summary: "a run could come back to a node it was at",
+    summary: "a run could return to a node that it has already passed",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0707"],
@@ -329,8 +329,7 @@ fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) ->
         };
     }
     let message = format!("no path from start leads to `{name}`");
-    let help =
-        "lead to it, or remove it; the server never looks at it, so its mistakes stay hidden";
+    let help = "add a transition to it, or remove it; the server never looks at it, so its mistakes stay hidden";
     let finding = Diagnostic::new(&UNREACHABLE_NODE, span, message).about("start").help(help);
     match entered || node.shape == Shape::End {
         true => finding,
@@ -377,9 +376,9 @@ fn cycle(
         let left_out = path.len() - 11;
         path.splice(6..6 + left_out, [format!("… {left_out} more …")]);
     }
-    let message = format!("a run could come back here: {}", path.join(" → "));
+    let message = format!("a run could return here: {}", path.join(" → "));
     let mut finding = Diagnostic::new(kind, closing.target.span, message)
-        .help("a workflow may not go back; repeat work with a coordinator or a sub-workflow");
+        .help("a workflow cannot loop; repeat work with a coordinator or a sub-workflow");
     for step in steps.iter().take(steps.len() - 1).take(10) {
         finding = finding
             .note(step.target.span, format!("{} leads to {}", name(step.from), step.target.text));
@@ -417,7 +416,7 @@ mod tests {
     #[test]
     fn a_name_almost_right_is_offered() {
         let nodes = format!("<start to='a'/>{}<end name='end'/>", action("a", "ned", "end"));
-        check(&nodes, &["ned no node is named `ned`"]);
+        check(&nodes, &["ned there is no node `ned`"]);
     }
 
     #[test]
@@ -427,7 +426,7 @@ mod tests {
             action("load", "sum", "broken"),
             action("sum", "end", "broken")
         );
-        let message = "brokne no node is named `broken`, to which 2 transitions lead; `brokne` looks like a misspelling of it";
+        let message = "brokne there is no node `broken`, to which 2 transitions lead; `brokne` looks like a misspelling of it";
         check(&nodes, &[message]);
         // What an expression asks for counts as well.
         let nodes = format!(
@@ -436,7 +435,7 @@ mod tests {
             action("sum", "end", "end")
                 .replace("<fs/>", "<fs><mkdir path=\"${wf:errorCode('laod')}\"/></fs>")
         );
-        let message = "laodx no node is named `laod`, to which a transition leads; `laodx` looks like a misspelling of it";
+        let message = "laodx there is no node `laod`, to which a transition leads; `laodx` looks like a misspelling of it";
         check(&nodes, &[message]);
         // A node that something else leads to is called right.
         let nodes = format!(
@@ -444,7 +443,7 @@ mod tests {
             action("load", "sum", "brokne"),
             action("sum", "end", "broken")
         );
-        check(&nodes, &["brokne no node is named `brokne`"]);
+        check(&nodes, &["brokne there is no node `brokne`"]);
     }
 
     #[test]
@@ -453,19 +452,19 @@ mod tests {
             let load = action("load", "end", error);
             format!("<start to='load'/>{load}<kill name='{kill}'/><end name='end'/>")
         };
-        let message = "fial no node is named `fail`, to which a transition leads; `fial` looks like a misspelling of it";
+        let message = "fial there is no node `fail`, to which a transition leads; `fial` looks like a misspelling of it";
         check(&of("fial", "fail"), &[message]);
-        check(&of("fail", "fial"), &["fial no node is named `fial`"]);
+        check(&of("fail", "fial"), &["fial there is no node `fial`"]);
         // Where nobody knows, both are shown.
         let text = of("qwerty", "qwetry");
         let (tree, _) = Tree::parse(&format!("<workflow-app name='w'>{text}</workflow-app>"));
         let workflow = lower::workflow(&Arc::new(tree));
         let (names, _) = names::bind(&workflow);
         let (_, findings) = reach(&workflow, &names);
-        let found = findings.iter().find(|f| f.message == "no node is named `qwetry`");
+        let found = findings.iter().find(|f| f.message == "there is no node `qwetry`");
         let notes: Vec<&str> =
             found.iter().flat_map(|f| &f.notes).map(|note| note.message.as_str()).collect();
-        assert_eq!(notes, ["`qwerty` is defined here, and nothing leads to it"]);
+        assert_eq!(notes, ["`qwerty` is defined here, but nothing leads to it"]);
     }
 
     #[test]
@@ -475,7 +474,7 @@ mod tests {
             action("sum-a", "sum-b", "end"),
             action("smu-b", "end", "end"),
         );
-        check(&nodes, &["sum-b no node is named `sum-b`"]);
+        check(&nodes, &["sum-b there is no node `sum-b`"]);
     }
 
     #[test]
@@ -485,7 +484,7 @@ mod tests {
             action("a", "b", "end"),
             action("b", "end", "a")
         );
-        check(&nodes, &["a a run could come back here: `a` → `b` → `a`"]);
+        check(&nodes, &["a a run could return here: `a` → `b` → `a`"]);
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
                     Diagnostic::new(
                         &INVALID_VALUE,
                         number.content(),
-                        format!("the server cannot read this number of `{}`", number.name()),
+                        format!("the server cannot parse this value of `{}`", number.name()),
                     )
                     .help("no blanks around it, and nothing above 2147483647"),
                 );
@@ -132,9 +132,9 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
                 Diagnostic::new(
                     &ACTION_WITHOUT_BODY,
                     element.name_span(),
-                    "this action does nothing: SLA is all it has before `ok`",
+                    "this action does nothing: it has only an SLA before `ok`",
                 )
-                .help("an action holds what it does, then `ok`, then `error`, then SLA"),
+                .help("an action contains its type, then `ok`, then `error`, then SLA"),
             );
         }
     }
@@ -322,7 +322,7 @@ impl Teller<'_> {
                 place,
                 format!("no path of the fork `{name}` reaches a join"),
             )
-            .help("lead its paths to one join"),
+            .help("let its paths end in one join"),
             "E0742" => Diagnostic::new(
                 &JOIN_WITHOUT_FORK,
                 place,
@@ -345,7 +345,7 @@ impl Teller<'_> {
                 let finding = Diagnostic::new(
                     &FORK_WITH_SEVERAL_JOINS,
                     place,
-                    format!("a path of the fork `{other}` comes to the join `{name}`"),
+                    format!("a path of the fork `{other}` reaches the join `{name}`"),
                 )
                 .note(self.place(fault.other), "the fork is here");
                 let expected = joins.iter().filter(|join| **join != fault.node);
@@ -417,7 +417,7 @@ impl Teller<'_> {
             _ => Diagnostic::new(
                 &NODE_REACHED_TWICE_IN_PARALLEL,
                 place,
-                format!("two ways lead to `{name}` and nothing decides between them"),
+                format!("two paths lead to `{name}` and nothing decides between them"),
             )
             .help(match self.target {
                 Target::V3_3_2 => {

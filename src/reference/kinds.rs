@@ -19,7 +19,7 @@ pub static KINDS: &[&Kind] = &[
 pub(crate) static FORK_JOIN_UNBALANCED: Kind = Kind {
     name: "fork-join-unbalanced",
     group: Group::Graph,
-    summary: "more forks than joins can be reached, or fewer",
+    summary: "the numbers of reachable forks and joins differ",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0730"],
@@ -91,7 +91,7 @@ pub(crate) static END_INSIDE_FORK: Kind = Kind {
 pub(crate) static FORK_PATH_REPEATED: Kind = Kind {
     name: "fork-path-repeated",
     group: Group::Graph,
-    summary: "a fork that starts one node twice",
+    summary: "a fork that starts the same node twice",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0744"],

@@ -47,7 +47,7 @@ pub(crate) static MISSING_NAMESPACE: Kind = Kind {
 pub(crate) static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
     name: "unknown-schema-version",
     group: Group::Syntax,
-    summary: "a namespace that no release knows",
+    summary: "a namespace that no Oozie release supports",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -71,7 +71,7 @@ pub(crate) static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
 pub(crate) static UNKNOWN_ROOT: Kind = Kind {
     name: "unknown-root",
     group: Group::Syntax,
-    summary: "the outermost element is not the one a definition begins with",
+    summary: "the root element is not that of a definition",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701", "E0703", "E0803"],
@@ -83,7 +83,7 @@ pub(crate) static UNKNOWN_ROOT: Kind = Kind {
 pub(crate) static ELEMENT_OUT_OF_ORDER: Kind = Kind {
     name: "element-out-of-order",
     group: Group::Syntax,
-    summary: "right elements in the wrong order",
+    summary: "valid elements in the wrong order",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -191,7 +191,7 @@ pub(crate) static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
 pub(crate) static SLA_SCHEMA_MISMATCH: Kind = Kind {
     name: "sla-schema-mismatch",
     group: Group::Syntax,
-    summary: "a version of SLA that this version of the workflow does not take",
+    summary: "a version of the SLA schema that this version of the workflow schema does not accept",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -203,7 +203,7 @@ pub(crate) static SLA_SCHEMA_MISMATCH: Kind = Kind {
 pub(crate) static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
     name: "action-in-wrong-namespace",
     group: Group::Syntax,
-    summary: "an action that needs a namespace of its own",
+    summary: "an action element without the namespace of its own schema",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -215,7 +215,7 @@ pub(crate) static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
 pub(crate) static ACTION_WITH_TWO_BODIES: Kind = Kind {
     name: "action-with-two-bodies",
     group: Group::Syntax,
-    summary: "an action that does two things",
+    summary: "an action with two action types",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -227,7 +227,7 @@ pub(crate) static ACTION_WITH_TWO_BODIES: Kind = Kind {
 pub(crate) static ACTION_WITHOUT_BODY: Kind = Kind {
     name: "action-without-body",
     group: Group::Syntax,
-    summary: "an action that does nothing",
+    summary: "an action without an action type",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701", "E0803"],
@@ -251,7 +251,7 @@ pub(crate) static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
 pub(crate) static UNEXPECTED_TEXT: Kind = Kind {
     name: "unexpected-text",
     group: Group::Syntax,
-    summary: "text where only elements, or nothing, may stand",
+    summary: "text where only elements, or nothing, are allowed",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -299,7 +299,7 @@ pub(crate) static EMPTY_DEFINITION: Kind = Kind {
 pub(crate) static DEFINITION_TOO_LONG: Kind = Kind {
     name: "definition-too-long",
     group: Group::Syntax,
-    summary: "a definition longer than the server takes",
+    summary: "a definition longer than the server accepts",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0736"],

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(said(wrong, &[action(&[], None)]), [] as [&str; 0]);
         let table = [action(&["queue", "arg*"], None)];
         assert_eq!(said(right, &table), [] as [&str; 0]);
-        assert_eq!(said(wrong, &table), ["`queue` has to come before `arg`"]);
+        assert_eq!(said(wrong, &table), ["`queue` must come before `arg`"]);
         let schema = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns:s='uri:site:sge:0.1' \
             targetNamespace='uri:site:sge:0.1' elementFormDefault='qualified'><xs:element name='sge' type='s:SGE'/>\
             <xs:complexType name='SGE'><xs:sequence><xs:element name='queue' type='xs:string'/>\
@@ -153,7 +153,7 @@ mod tests {
             </xs:complexType></xs:schema>";
         let table = [action(&[], Some(schema))];
         assert_eq!(said(right, &table), [] as [&str; 0]);
-        assert_eq!(said(wrong, &table), ["`queue` has to come before `arg`"]);
+        assert_eq!(said(wrong, &table), ["`queue` must come before `arg`"]);
     }
 
     #[test]
@@ -183,10 +183,10 @@ mod tests {
         assert_eq!(said(right, std::slice::from_ref(&plain)), [] as [&str; 0]);
         let problems = [
             "`speed` is one of `slow`",
-            "`delete` has to come before `mkdir`",
-            "`vcores` is a whole number from 0 to 4294967295, and no expression may stand there",
+            "`delete` must come before `mkdir`",
+            "`vcores` is a whole number from 0 to 4294967295, not an expression",
             "`size` is one of `small`, `large`",
-            "`share` is a whole number from 1 to 9, and no expression may stand there",
+            "`share` is a whole number from 1 to 9, not an expression",
         ];
         assert_eq!(said(wrong, std::slice::from_ref(&plain)), problems);
 

@@ -22,9 +22,9 @@ pub enum Indent {
 /// What settings say of the layout of definitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Formatting {
-    /// Four blanks where nothing is said.
+    /// Four blanks by default.
     pub indent: Option<Indent>,
-    /// The longest line, in columns; 120 where nothing is said.
+    /// The longest line, in columns; 120 by default.
     pub width: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Formatting {
 
 /// The most blanks of a level.
 const DEEPEST: usize = 16;
-/// The columns of a tab where nothing is said.
+/// The columns of a tab by default.
 const TAB: usize = 8;
 
 impl Reader<'_> {

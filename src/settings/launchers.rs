@@ -88,7 +88,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "folder",
                 Form::Text,
                 false,
-                "The folder for jobs on the host; `.ankus` in the home folder where nothing is said.",
+                "The folder for jobs on the host; `.ankus` in the home folder by default.",
             ),
         ],
     },
@@ -102,36 +102,31 @@ pub static KINDS: &[PlaceKind] = &[
                 true,
                 "The web services of the resource manager: `http://rm:8088`; several are separated by commas.",
             ),
-            key(
-                "user",
-                Form::Text,
-                false,
-                "The user who submits jobs; your own where nothing is said.",
-            ),
+            key("user", Form::Text, false, "The user who submits jobs; your own by default."),
             key("queue", Form::Text, false, "The queue, unless the action names one."),
             key(
                 "memory",
                 Form::Size,
                 false,
-                "The memory of a container, unless the action says otherwise; 1GB where nothing is said.",
+                "The memory of a container, unless the action says otherwise; 1GB by default.",
             ),
             key(
                 "vcores",
                 Form::Number,
                 false,
-                "The processors of a container, unless the action says otherwise; 1 where nothing is said.",
+                "The processors of a container, unless the action says otherwise; 1 by default.",
             ),
             key(
                 "classpath",
                 Form::Text,
                 false,
-                "The class path of Hadoop's libraries in containers; that of an installation where nothing is said.",
+                "The class path of Hadoop's libraries in containers; that of an installation by default.",
             ),
             key(
                 "java",
                 Form::Text,
                 false,
-                "The program `java` in containers; `$JAVA_HOME/bin/java` where nothing is said.",
+                "The program `java` in containers; `$JAVA_HOME/bin/java` by default.",
             ),
             key(
                 "staging",
@@ -147,12 +142,7 @@ pub static KINDS: &[PlaceKind] = &[
         keys: &[
             key("server", Form::Text, true, "The address of the API: `https://host:6443`."),
             key("image", Form::Text, true, "The image of pods."),
-            key(
-                "namespace",
-                Form::Text,
-                false,
-                "The namespace of jobs; `default` where nothing is said.",
-            ),
+            key("namespace", Form::Text, false, "The namespace of jobs; `default` by default."),
             key("token-file", Form::Text, false, "A file with the token of who asks."),
             key(
                 "certificate",
@@ -177,7 +167,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "keep",
                 Form::Span,
                 false,
-                "How long a Job stays when it has ended; an hour where nothing is said.",
+                "How long a Job stays when it has ended; an hour by default.",
             ),
         ],
     },
@@ -190,7 +180,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "user",
                 Form::Text,
                 false,
-                "Whom applications run as, where Livy lets its callers choose; the user of the job where nothing is said.",
+                "Whom applications run as, where Livy lets its callers choose; the user of the job by default.",
             ),
             key(
                 "authorization-file",
@@ -239,19 +229,19 @@ impl AfterReboot {
 pub struct Launchers {
     /// What becomes of a program that a shutdown ended.
     pub after_reboot: AfterReboot,
-    /// How many seconds a program has to end when it is asked to; 5 where nothing is said.
+    /// How many seconds a program has to end when it is asked to; 5 by default.
     pub grace: Option<u64>,
-    /// How many programs may run at once in a store; [`Launchers::usual_max`] where nothing is said.
+    /// How many programs may run at once in a store; [`Launchers::usual_max`] by default.
     pub max: Option<u64>,
     /// How many of a type of action.
     pub types: BTreeMap<String, u64>,
     /// How many in a queue.
     pub queues: BTreeMap<String, u64>,
-    /// How many bytes are kept of each stream of a program; 256 MB where nothing is said.
+    /// How many bytes are kept of each stream of a program; 256 MB by default.
     pub output: Option<u64>,
-    /// How many bytes are kept of all programs of one run of a job; 4 GB where nothing is said.
+    /// How many bytes are kept of all programs of one run of a job; 4 GB by default.
     pub output_job: Option<u64>,
-    /// With fewer bytes free on the disk of the store nothing new starts; [`Launchers::USUAL_FLOOR`] where nothing is said.
+    /// With fewer bytes free on the disk of the store nothing new starts; [`Launchers::USUAL_FLOOR`] by default.
     pub disk_floor: Option<u64>,
     /// Programs of this machine.
     pub local: LocalLauncher,
@@ -354,7 +344,7 @@ pub struct LocalLauncher {
     pub environment: Option<Vec<String>>,
     /// What stands around programs.
     pub sandbox: Option<Sandbox>,
-    /// Whether programs in a sandbox reach the network; they do where nothing is said.
+    /// Whether programs in a sandbox reach the network; they do by default.
     pub network: Option<bool>,
     /// Folders that programs in a sandbox may write to, beside their own.
     pub writable: Vec<String>,

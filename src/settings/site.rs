@@ -612,7 +612,7 @@ pub fn page() -> String {
     );
     page.push_str(INTRODUCTION);
     page.push_str(
-        "\n## Honored\n\n| property | as shipped | what it does here |\n| --- | --- | --- |\n",
+        "\n## Honored\n\n| property | default | what it does here |\n| --- | --- | --- |\n",
     );
     for property in PROPERTIES {
         if let Effect::Honored(what) = property.effect {

@@ -90,7 +90,7 @@ pub(crate) static NOT_WELL_FORMED: Kind = Kind {
 };
 
 /// What is said where two attributes have no blank between them.
-pub const NO_BLANK: &str = "attributes need a blank between them";
+pub const NO_BLANK: &str = "attributes need whitespace between them";
 
 /// What is said of an attribute without a value, behind its name.
 pub const NO_VALUE: &str = "` has no value";

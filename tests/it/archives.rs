@@ -91,7 +91,7 @@ fn an_archive_is_looked_at_as_the_folder_that_it_holds() {
     // The settings of the archive hold in it, and its script is there.
     assert_eq!(told, [(Some("unresolved-transition"), Some("app.zip/demo/workflow.xml"))]);
     look(at, &["check", "app.zip"]).said(1, "app.zip/demo/workflow.xml:10:");
-    look(at, &["check", "app.zip/demo/workflow.xml"]).said(1, "no node is named `ende`");
+    look(at, &["check", "app.zip/demo/workflow.xml"]).said(1, "there is no node `ende`");
     look(at, &["check", "app.zip", "--fix", "--unsafe-fixes"])
         .said(2, "it lies in the archive `app.zip`, which is not changed");
     look(at, &["fmt", "app.zip"]).said(2, "it lies in the archive `app.zip`");

@@ -155,9 +155,9 @@ fn exit_codes_are_those_of_the_help() {
         |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
     check(&["odd"]).said(0, "1 file: 1 warning");
     check(&["ok"]).said(0, "nothing to report");
-    check(&["broken"]).said(1, "no node is named `ende`");
-    check(&[]).said(1, "no node is named `ende`");
-    check(&["broken", "--exit-zero"]).said(0, "no node is named `ende`");
+    check(&["broken"]).said(1, "there is no node `ende`");
+    check(&[]).said(1, "there is no node `ende`");
+    check(&["broken", "--exit-zero"]).said(0, "there is no node `ende`");
     check(&["odd", "--deny", "warning"]).said(1, "error-swallowed");
     check(&["broken", "--level", "error"]).said(1, "1 file: 1 error");
     check(&["nowhere"]).said(2, "`nowhere`");
@@ -319,7 +319,7 @@ fn a_locked_folder_stops_only_itself() {
         println!("skipped: this user reads every folder");
         return;
     }
-    run.said(2, "cannot read `./locked`").said(2, "no node is named `ende`");
+    run.said(2, "cannot read `./locked`").said(2, "there is no node `ende`");
 }
 
 #[cfg(unix)]
@@ -334,11 +334,11 @@ fn names_need_not_be_text() {
         return;
     }
     std::fs::write(place.join("workflow.xml"), BROKEN).expect("a file");
-    ankus(&["check"]).folder(apps.path()).run().said(1, "no node is named `ende`");
+    ankus(&["check"]).folder(apps.path()).run().said(1, "there is no node `ende`");
     ankus(&[OsStr::new("check"), &name])
         .folder(apps.path())
         .run()
-        .said(1, "no node is named `ende`");
+        .said(1, "there is no node `ende`");
     ankus(&["check", "--format", "json"])
         .folder(apps.path())
         .run()
@@ -368,9 +368,9 @@ fn fixes_are_written_whole_and_only_when_asked_for() {
     let check =
         |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
     check(&["--diff", "--unsafe-fixes"]).said(1, "+    <ok to=\"end\"/>");
-    check(&["--unsafe-fixes"]).said(1, "no node is named `ende`");
+    check(&["--unsafe-fixes"]).said(1, "there is no node `ende`");
     assert_eq!(read(), BROKEN);
-    check(&["--fix"]).said(1, "no node is named `ende`");
+    check(&["--fix"]).said(1, "there is no node `ende`");
     assert_eq!(read(), BROKEN);
     check(&["--fix", "--unsafe-fixes"]).said(0, "mended 1 finding in ");
     assert_eq!(read(), BROKEN.replace("ende", "end"));

@@ -308,7 +308,7 @@ fn the_corpus_becomes_templates_that_are_valid_and_end_as_their_workflows() {
     oracle::agree("runs of Argo's DAGs", played.len() - wrong, played.len());
 }
 
-/// What an expression is in Argo's language, where nothing is said to differ, and the parameters that it names.
+/// What an expression is in Argo's language, by default to differ, and the parameters that it names.
 fn expr(source: &str, values: &BTreeMap<String, String>) -> Option<(Text, Value)> {
     let used = RefCell::default();
     let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());

@@ -213,7 +213,7 @@ fn the_corpus_becomes_state_machines_that_are_valid() {
     assert_eq!(answer["errors"], json!({}));
 }
 
-/// What an expression is in JSONata, where nothing is said to differ.
+/// What an expression is in JSONata, by default to differ.
 fn jsonata(source: &str, values: &BTreeMap<String, String>) -> Option<(String, Value)> {
     let used = RefCell::default();
     let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());

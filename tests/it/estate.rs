@@ -105,7 +105,7 @@ fn classes_are_looked_for_in_jars() {
         std::fs::write(apps.path().join("a/lib/x.jar"), bytes).expect("a file");
     };
     jar("org/other/Loader.class");
-    check().said(0, "no jar in `lib` holds `com.example.Loader`");
+    check().said(0, "no jar in `lib` contains `com.example.Loader`");
     jar("com/example/Loader.class");
     assert_eq!(check().said(0, "").stdout, "");
 }

@@ -29,7 +29,7 @@ fn a_value_is_printed_and_a_fault_is_pointed_at() {
     assert_eq!((code, out.as_str()), (1, ""));
     assert_eq!(
         said,
-        "error: no function is named `wf:usr` (unknown-function)\n  x ${wf:usr()} y\n      ^^^^^^^^\n"
+        "error: there is no function `wf:usr` (unknown-function)\n  x ${wf:usr()} y\n      ^^^^^^^^\n"
     );
     assert_eq!(eval(&["${a}", "--at", "nope"], "").0, 2);
 }
@@ -81,7 +81,7 @@ fn functions_of_a_site_are_known_by_signature_and_answer_what_is_written_down() 
     assert!(said.contains("nothing says what it answers here"), "{said}");
     let (code, _, said) = eval(&["eval", "${site:quarter()}"]);
     assert_eq!(code, 1);
-    assert!(said.contains("another number of parameters"), "{said}");
+    assert!(said.contains("different number of parameters"), "{said}");
     assert_eq!(eval(&["eval", "${site:zone()}", "--at", "job-submit"]).1, "UTC\n");
     assert_eq!(eval(&["eval", "${site:zone()}"]).0, 1);
     let state = ("state.json", r#"{"functions": {"site:lag": 40}}"#);

@@ -185,7 +185,7 @@ fn stands_for_others(kdc: &Kdc, server: &Server, alice: &str) {
     let for_bob = kdc.curl(server, &hue, "v1/jobs?doAs=bob", &[]);
     has(&for_bob, "< HTTP/1.1 200");
     let for_carol = kdc.curl(server, &hue, "v1/jobs?doAs=carol", &[]);
-    has(&for_carol, "User [hue] may not ask for [carol] from there");
+    has(&for_carol, "Unauthorized proxyuser [hue] for user [carol]");
     has(&kdc.curl(server, alice, "v1/jobs?doAs=bob", &[]), "User [alice] not defined as proxyuser");
     let Some(status) = oozie(kdc, server, alice, &["admin", "-status"]) else { return };
     has(&status, "System mode: NORMAL");

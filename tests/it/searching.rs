@@ -60,8 +60,8 @@ fn backups_and_build_folders_are_left_out_and_counted() {
     assert_eq!(summary["excluded_files"], 1);
     // What is named is looked at.
     let tree = folder(&files);
-    ankus(&["check", "target/classes"]).folder(tree.path()).run().said(1, "no node is named");
-    ankus(&["check", "app/workflow.xml.bak"]).folder(tree.path()).run().said(1, "no node is named");
+    ankus(&["check", "target/classes"]).folder(tree.path()).run().said(1, "there is no node");
+    ankus(&["check", "app/workflow.xml.bak"]).folder(tree.path()).run().said(1, "there is no node");
 }
 
 #[cfg(unix)]
@@ -87,8 +87,8 @@ fn links_are_counted() {
         .run()
         .said(1, "3 behind links, which are not followed");
     // What is named is looked at.
-    ankus(&["check", "v2/workflow.xml"]).folder(tree.path()).run().said(1, "no node is named");
-    ankus(&["check", "latest"]).folder(tree.path()).run().said(1, "no node is named");
+    ankus(&["check", "v2/workflow.xml"]).folder(tree.path()).run().said(1, "there is no node");
+    ankus(&["check", "latest"]).folder(tree.path()).run().said(1, "there is no node");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn settings_name_a_baseline_beside_them() {
     // It is found from wherever the check is started.
     check(&[], "").said(0, "1 in the baseline");
     check(&[], "app").said(0, "1 in the baseline");
-    check(&["--isolated"], "").said(1, "no node is named");
+    check(&["--isolated"], "").said(1, "there is no node");
     std::fs::write(tree.path().join("ankus.toml"), settings.replace("known", "gone"))
         .expect("writable");
     check(&[], "").said(2, "gone.json");
@@ -172,7 +172,7 @@ fn findings_in_files_of_tests_are_left_to_who_asks_and_counted() {
     let run = ankus(&["check"]).folder(tree.path()).run();
     run.said(0, "1 in files of tests or templates (`--profile strict` shows them)");
     // What is named is judged as any other.
-    ankus(&["check", "src/test/resources"]).folder(tree.path()).run().said(1, "no node is named");
+    ankus(&["check", "src/test/resources"]).folder(tree.path()).run().said(1, "there is no node");
 }
 
 #[test]
@@ -182,12 +182,12 @@ fn whoever_stands_in_a_folder_of_tests_has_named_it() {
     let whole = inside.display().to_string();
     let file = inside.join("workflow.xml").display().to_string();
     for path in [".", "../bad", "workflow.xml", &whole, &file] {
-        ankus(&["check", path]).folder(&inside).run().said(1, "no node is named");
+        ankus(&["check", path]).folder(&inside).run().said(1, "there is no node");
     }
-    ankus(&["check"]).folder(&inside).run().said(1, "no node is named");
-    ankus(&["check", "--fix"]).folder(&inside).run().said(1, "no node is named");
+    ankus(&["check"]).folder(&inside).run().said(1, "there is no node");
+    ankus(&["check", "--fix"]).folder(&inside).run().said(1, "there is no node");
     ankus(&["check", "src/../src/test/resources/bad"])
         .folder(tree.path())
         .run()
-        .said(1, "no node is named");
+        .said(1, "there is no node");
 }

@@ -59,7 +59,7 @@ fn a_workflow_is_found_beside_its_coordinator() {
     );
     let daily = DAILY.replace("<name>inputFolder", "<name>inputFodler");
     let found = files(SHELL, &daily);
-    assert!(found.starts_with("here/coordinator.xml:4:21: warning: the workflow reads `inputFolder`, and is given `inputFodler`"), "{found}");
+    assert!(found.starts_with("here/coordinator.xml:4:21: warning: the workflow reads `inputFolder`, but is passed `inputFodler`"), "{found}");
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
@@ -108,7 +108,7 @@ fn a_slip_in_what_is_handed_on_is_shown_in_the_properties() {
     let found = files(parent, &given.replace("inputFolder", "inputFoldr"));
     assert_eq!(
         found,
-        "sales/job.properties:3:1: warning: the sub-workflow reads `inputFolder`, and is given `inputFoldr` [subworkflow-parameters-missing]\n"
+        "sales/job.properties:3:1: warning: the sub-workflow reads `inputFolder`, but is passed `inputFoldr` [subworkflow-parameters-missing]\n"
     );
     let found = files(&parent.replace("sales/load", "sales/laod"), given);
     assert_eq!(
@@ -173,12 +173,12 @@ timezone='Europe/Pariss' xmlns='uri:oozie:coordinator:0.4'><controls><execution>
 <action><workflow><app-path>hdfs://nn/app</app-path></workflow></action></coordinator-app>";
     let found = told(&[("coordinator.xml", daily)]);
     for rule in [
-        "1:38: error: cron has five fields here, not 4 [cron-field-count]",
+        "1:38: error: a cron expression has five fields here, not 4 [cron-field-count]",
         "1:54: error: `2026-01-01` is not a valid date here [date-format]",
-        "2:11: error: no time zone is called `Europe/Pariss` [unknown-timezone]",
+        "2:11: error: there is no time zone `Europe/Pariss` [unknown-timezone]",
         "2:81: error: `FIRST` is not a valid execution order [execution-order-invalid]",
-        "3:105: error: no time zone is called `UTX` [unknown-timezone]",
-        "5:42: error: no dataset is called `e` [undefined-dataset]",
+        "3:105: error: there is no time zone `UTX` [unknown-timezone]",
+        "5:42: error: there is no dataset `e` [undefined-dataset]",
     ] {
         assert!(found.contains(rule), "{rule}\n{found}");
     }
@@ -316,12 +316,12 @@ fn properties_near_a_definition_tell_how_names_are_written() {
         (
             "0 4 * * *",
             "0 4 * *",
-            "job.properties:8:16: error: cron has five fields here, not 4 [cron-field-count]",
+            "job.properties:8:16: error: a cron expression has five fields here, not 4 [cron-field-count]",
         ),
         (
             "0 4 * * *",
             "daily",
-            "job.properties:8:16: error: the value of `mergeFrequency` is neither a number nor cron [cron-unparsable]",
+            "job.properties:8:16: error: the value of `mergeFrequency` is neither a number nor a cron expression [cron-unparsable]",
         ),
         (
             "2026-01-01T",
@@ -336,7 +336,7 @@ fn properties_near_a_definition_tell_how_names_are_written() {
         (
             "=yarn",
             "=yanr",
-            "job.properties:3:13: warning: the value of `sparkMaster` is no master that Spark knows: `yarn`, `local[*]`, `spark://…` [malformed-property-value]",
+            "job.properties:3:13: warning: the value of `sparkMaster` is not a master that Spark knows: `yarn`, `local[*]`, `spark://…` [malformed-property-value]",
         ),
         (
             "512m",
@@ -729,7 +729,7 @@ fn the_workflow_beside_tells_names() {
     assert_eq!(tell(&daily), "");
     assert_eq!(
         tell(&daily.replace("YEAR", "YEeR")),
-        "a/coordinator.xml:4:21: warning: the workflow beside this reads `YEAR`, and is given `YEeR` [workflow-parameters-missing]\n"
+        "a/coordinator.xml:4:21: warning: the workflow beside this reads `YEAR`, but is passed `YEeR` [workflow-parameters-missing]\n"
     );
     assert_eq!(
         tell(&daily.replace("sales-daily", "sales-dialy")),
@@ -761,7 +761,7 @@ fn values_are_known_by_the_names_of_their_properties() {
             "/user/q",
             4,
             11,
-            "the value of `queueName` is a path, and not the name of a queue [malformed-property-value]",
+            "the value of `queueName` is a path, not the name of a queue [malformed-property-value]",
         ),
     ] {
         let found = format!("a/job.properties:{line}:{column}: warning: {words}\n");
@@ -782,7 +782,10 @@ fn scripts_are_told_where_the_slip_is() {
     let without = by_property.replace("<file>say.sh</file>", "");
     assert!(without != by_property && tell(&by_property).is_empty(), "{}", tell(&by_property));
     let found = tell(&without);
-    assert!(found.contains("no `file` brings `say.sh`") && found.lines().count() == 1, "{found}");
+    assert!(
+        found.contains("no `file` element ships `say.sh`") && found.lines().count() == 1,
+        "{found}"
+    );
     let renamed = flow.replace("<file>say.sh</file>", "<file>sya.sh</file>");
     let at = renamed.lines().position(|line| line.contains("sya.sh")).unwrap_or_default() + 1;
     let found = tell(&renamed);

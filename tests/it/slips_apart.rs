@@ -129,7 +129,7 @@ fn scripts_of_a_folder_are_compared_with_what_an_action_gives() {
     let found = files("use ${datbase};\n");
     assert_eq!(
         found,
-        "hive/join.sql:1:5: warning: the script reads `datbase`, and is given `database` [script-parameter-missing]\n"
+        "hive/join.sql:1:5: warning: the script reads `datbase`, but is passed `database` [script-parameter-missing]\n"
     );
 }
 
@@ -151,7 +151,7 @@ fn a_parameter_with_a_slip_is_known_by_those_of_other_actions() {
     assert_eq!(files("user"), "");
     let found = files("uzer");
     assert!(
-        found.contains("`uzer` looks like a misspelling of `user`, which other actions give"),
+        found.contains("`uzer` looks like a misspelling of `user`, which other actions set"),
         "{found}"
     );
     assert_eq!(found.lines().count(), 1, "{found}");

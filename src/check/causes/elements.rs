@@ -239,7 +239,7 @@ fn second_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if let (Some(missing), Some(twice)) = (missing, only("duplicate-configuration-property"))
         && is_on(&found[missing])
         && is_on(&found[twice])
-        && found[missing].message.contains(", and is not given it")
+        && found[missing].message.contains(", but nothing passes it")
     {
         let name = found[twice].message.split('`').nth(1).unwrap_or_default().to_owned();
         let (place, asked) = (found[twice].span, found[missing].span);

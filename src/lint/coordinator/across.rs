@@ -327,7 +327,7 @@ pub fn bundle(
             };
             let told = |name: &&String| slip(name) || open(name) || misspelt(name) || of_time(name);
             for name in sibling.missing.iter().filter(|name| !told(name)) {
-                let message = format!("the coordinator needs `{name}`, and is not given it");
+                let message = format!("the coordinator needs `{name}`, but nothing passes it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
                         .about(name.as_str())
@@ -631,7 +631,7 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
 /// The finding of a name that no event has: where it is asked for, or at the event whose own name has a slip. `near` is the
 /// nearest of those.
 fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&str>) -> Diagnostic {
-    let message = format!("nothing is called `{name}` here");
+    let message = format!("there is no data event `{name}` here");
     let found = finding(&k::UNKNOWN_DATA_EVENT, span, &*message).about(name);
     let Some(near) = near else { return found };
     let values = || written.configuration.iter().filter_map(|property| property.value.as_ref());
@@ -659,7 +659,7 @@ fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&st
         return found
             .help(format!("did you mean `{near}`?"))
             .fix(Fix::guess(format!("Write {near}"), span, near))
-            .note(event.span(), format!("`{near}` is defined here, and nothing asks for it"));
+            .note(event.span(), format!("`{near}` is defined here, but nothing uses it"));
     }
     found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
         format!("Write {near}"),

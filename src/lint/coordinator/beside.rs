@@ -104,7 +104,8 @@ pub(super) fn names(
             handed_on(text, value_of(name), known)
         };
         if let Some(near) = near.next().map(String::as_str).or_else(copied) {
-            let message = format!("the workflow beside this reads `{near}`, and is given `{text}`");
+            let message =
+                format!("the workflow beside this reads `{near}`, but is passed `{text}`");
             out.push(
                 finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
                     .likely()

@@ -21,7 +21,7 @@ pub fn bundle(
     for member in &written.members {
         if let Some(name) = &member.name {
             if name.is_empty() {
-                let message = "without a name the bundle never gets past PREP";
+                let message = "without a name, the bundle stays in PREP";
                 out.push(finding(&k::COORDINATOR_NAME_EMPTY, name.span(), message));
             }
             match seen.get(name.as_str()) {

@@ -95,16 +95,17 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         else {
             continue;
         };
-        out.push(finding(&k::UNDEFINED_DATASET, dataset.span(), "this names no dataset"));
+        out.push(finding(&k::UNDEFINED_DATASET, dataset.span(), "this does not name a dataset"));
     }
     let mut seen = HashSet::new();
     for dataset in &written.datasets {
         let Some(name) = &dataset.name else { continue };
         if !seen.insert(name.as_str()) {
-            let message = format!("`{}` is defined twice; the last one counts", name.as_str());
+            let message =
+                format!("`{}` is defined twice; the last definition is used", name.as_str());
             out.push(finding(&k::DUPLICATE_DATASET, name.span(), message));
         } else if !is_open && !used.contains(name.as_str()) {
-            let message = format!("no input and no output names `{}`", name.as_str());
+            let message = format!("no input or output uses `{}`", name.as_str());
             out.push(finding(&k::UNUSED_DATASET, name.span(), message));
         }
     }
@@ -142,7 +143,7 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 finding(&k::UNUSED_DATA_IN, name.span(), message)
             }
             false => {
-                let message = format!("the workflow is never given `{}`", name.as_str());
+                let message = format!("`{}` is never passed to the workflow", name.as_str());
                 let call = format!("`${{coord:dataOut('{}')}}`", name.as_str());
                 finding(&k::UNUSED_DATA_OUT, name.span(), message)
                     .help(format!("pass {call} in its configuration"))
@@ -161,7 +162,7 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let found = finding(
             &k::INPUT_LOGIC_REFERENCE,
             data.span(),
-            format!("no data-in is called `{name}`"),
+            format!("there is no data-in `{name}`"),
         );
         out.push(match patience.nearest(name, inputs.iter().copied()) {
             Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
@@ -191,11 +192,11 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
     match &dataset.done_flag {
         // Nobody waits for what is only written here.
         None if !is_table && !is_output => {
-            let message = "an instance counts as complete when it holds `_SUCCESS`";
+            let message = "an instance counts as complete when it contains `_SUCCESS`";
             out.push(finding(&k::DONE_FLAG_IMPLICIT, dataset.tag, message));
         }
         Some((span, _)) if is_table => {
-            let message = "partitions of tables have no done flag";
+            let message = "table partitions have no done flag";
             out.push(finding(&k::DONE_FLAG_ON_HCAT, *span, message));
         }
         Some((span, flag)) if flag.is_empty() => {
@@ -233,7 +234,7 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
         .find(|at| !names[*at] && frequency < [525_600, 43_200, 1440, 60, 1][at - 1]);
     if let Some(gap) = gap.filter(|_| plain) {
         let missing = CONSTANTS[gap];
-        let message = format!("instances that differ only in `{missing}` are the same place");
+        let message = format!("instances that differ only in `{missing}` are at the same location");
         let span = template.span();
         out.push(
             finding(&k::URI_TEMPLATE_TOO_COARSE, span, message)
@@ -315,7 +316,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
             finding(&k::URI_TEMPLATE_SCHEME, template.place(0..scheme.len()), message)
                 .about(scheme)
                 .depends_on("the file systems that the site's server supports")
-                .help("say what yours serves in `[server] filesystems` of ankus.toml"),
+                .help("list what yours supports in `[server] filesystems` of ankus.toml"),
         );
     }
 }
@@ -387,7 +388,7 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
             let only_later = ["coord:absolute(", "coord:endOf"].iter().any(|f| written.contains(f));
             let is_date = facts.processing.parse(written).is_ok();
             if only_later && !bare {
-                let message = "this function stands in a `start-instance` only";
+                let message = "this function is only allowed in a `start-instance`";
                 out.push(finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message));
             } else if !named && !is_date && text.known().is_some() {
                 let message =
@@ -745,7 +746,7 @@ fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             finding(
                 &k::SLA_NOMINAL_TIME_CONSTANT,
                 value.span(),
-                "all actions are held to one nominal time",
+                "all actions have the same nominal time",
             )
             .fix(Fix::guess(
                 "Use that of the action",
@@ -783,7 +784,7 @@ fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = format!("`{}` is taken as `end_miss`", event.trim());
                 out.push(
                     finding(&k::SLA_ALERT_EVENTS_UNKNOWN, value.span(), message)
-                        .help("there are start_miss, end_miss and duration_miss"),
+                        .help("the events are start_miss, end_miss and duration_miss"),
                 );
             }
         }

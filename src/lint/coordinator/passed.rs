@@ -213,7 +213,7 @@ impl<'p> Passing<'p> {
                     names.push(name);
                     let first = &mut out[*at];
                     first.message =
-                        format!("the workflow needs {}, and is not given them", in_words(names));
+                        format!("the workflow needs {}, but nothing passes them", in_words(names));
                     let file = self.workflow.path.clone();
                     *first = first.clone().note_in(file, wanted.span, wanted.words);
                     continue;
@@ -284,11 +284,11 @@ impl<'p> Passing<'p> {
     fn lack(&self, wanted: &Wanted<'_>, near: Option<&str>, slip: Option<&Scalar>) -> Diagnostic {
         let name = wanted.name;
         let message = match slip {
-            Some(slip) => format!("the workflow reads `{name}`, and is given `{}`", slip.as_str()),
-            None => format!("the workflow needs `{name}`, and is not given it"),
+            Some(slip) => format!("the workflow reads `{name}`, but is passed `{}`", slip.as_str()),
+            None => format!("the workflow needs `{name}`, but nothing passes it"),
         };
         let help = match near.or(slip.map(Scalar::as_str)) {
-            Some(near) => format!("it is given `{near}`"),
+            Some(near) => format!("it is passed `{near}`"),
             None => "add it to the `configuration` of the workflow".to_owned(),
         };
         let place = slip.map_or_else(|| self.path_span(), Scalar::span);
@@ -308,7 +308,7 @@ impl<'p> Passing<'p> {
         let Origin::File(file) = &bound.origin else { return None };
         let mut found =
             found.note_in(self.around.path, self.path_span(), "the workflow is started here");
-        found.message = format!("the workflow reads `{}`, and is given `{near}`", wanted.name);
+        found.message = format!("the workflow reads `{}`, but is passed `{near}`", wanted.name);
         found.span = bound.name_span;
         Some(found.in_file(file.clone()))
     }
@@ -333,7 +333,7 @@ impl<'p> Passing<'p> {
             };
             out.push(match self.meant(text).or_else(handed_on) {
                 Some(near) => {
-                    let message = format!("the workflow reads `{near}`, and is given `{text}`");
+                    let message = format!("the workflow reads `{near}`, but is passed `{text}`");
                     finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
                         .likely()
                         .help(format!("did you mean `{near}`?"))

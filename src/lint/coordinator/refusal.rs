@@ -44,11 +44,9 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
         (Some("E1003"), _, "cron-never-fires") => {
             finding(&k::CRON_NEVER_FIRES, span, "this never fires")
         }
-        (Some("E0803"), "frequency", _) => finding(
-            &k::CRON_NEVER_FIRES,
-            span,
-            "a field admits nothing, so that the search for a time fails",
-        ),
+        (Some("E0803"), "frequency", _) => {
+            finding(&k::CRON_NEVER_FIRES, span, "a field matches nothing, so no time is ever found")
+        }
         (Some("E1003"), _, "no-action-before-end") => {
             finding(&k::MATERIALIZES_NOTHING, span, "the first time is not before the end")
         }
@@ -72,7 +70,7 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
             finding(&k::INITIAL_INSTANCE_TOO_OLD, span, message)
         }
         (Some("E1021"), _, "empty-instance") => {
-            finding(&k::INSTANCE_EMPTY, span, "an instance is wanted here")
+            finding(&k::INSTANCE_EMPTY, span, "an instance is expected here")
         }
         (Some("E1021"), _, "several-in-one-instance") if refused.about.starts_with("data-out ") => {
             finding(&k::SEVERAL_OUTPUT_INSTANCES, span, "an output has exactly one instance")
@@ -110,16 +108,17 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
     })
 }
 
-/// A frequency that is neither a number nor cron.
+/// A frequency that is neither a number nor a cron expression.
 fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     match Cron::parse(value) {
         Err(CronError::FieldCount(1)) | Ok(_) => {
-            let message = format!("{} is neither a number nor cron", in_words(place, value));
+            let message =
+                format!("{} is neither a number nor a cron expression", in_words(place, value));
             finding(&k::CRON_UNPARSABLE, span, message)
                 .help("write minutes, `${coord:days(1)}` and its kind, or five fields of cron")
         }
         Err(CronError::FieldCount(count)) => {
-            let message = format!("cron has five fields here, not {count}");
+            let message = format!("a cron expression has five fields here, not {count}");
             finding(&k::CRON_FIELD_COUNT, span, message)
                 .help("there is no field for seconds or years, and one blank between two fields")
         }
@@ -140,7 +139,7 @@ fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
             finding(&k::CRON_UNPARSABLE, span, error.to_string())
         }
         Err(_) => {
-            let message = format!("a field of {} is not what cron takes", in_words(place, value));
+            let message = format!("a field of {} is not valid in cron", in_words(place, value));
             finding(&k::CRON_UNPARSABLE, span, message)
         }
     }
@@ -149,8 +148,8 @@ fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
 /// A time zone that there is not.
 fn zone(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     let message = match place.is_none_or(|place| place.known().is_some()) {
-        true => format!("no time zone is called `{value}`"),
-        false => format!("{} is the name of no time zone", in_words(place, value)),
+        true => format!("there is no time zone `{value}`"),
+        false => format!("{} is not the name of a time zone", in_words(place, value)),
     };
     let found = finding(&k::UNKNOWN_TIMEZONE, span, message);
     let names = ankus_lang::time::zone_names();
@@ -158,7 +157,7 @@ fn zone(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
         Some(near) if place.is_some_and(|place| place.known().is_some()) => found
             .help(format!("did you mean `{near}`?"))
             .fix(Fix::guess(format!("Write {near}"), span, near)),
-        _ => found.help("names of the tz database count, in their exact case"),
+        _ => found.help("use a name of the tz database, in its exact case"),
     }
 }
 
@@ -173,7 +172,7 @@ fn order(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
             span,
             near,
         )),
-        None => found.help("there are FIFO, LIFO, LAST_ONLY and NONE"),
+        None => found.help("the orders are FIFO, LIFO, LAST_ONLY and NONE"),
     }
 }
 
@@ -185,8 +184,8 @@ fn undefined_dataset(
     span: Span,
 ) -> Diagnostic {
     let message = match place.is_none_or(|place| place.known().is_some()) {
-        true => format!("no dataset is called `{value}`"),
-        false => format!("{} is the name of no dataset", in_words(place, value)),
+        true => format!("there is no dataset `{value}`"),
+        false => format!("{} is not the name of a dataset", in_words(place, value)),
     };
     let found = finding(&k::UNDEFINED_DATASET, span, message);
     let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
@@ -307,7 +306,7 @@ fn misnamed(written: &Coordinator, dataset: &Scalar, value: &str) -> Option<Diag
         return None;
     }
     let message = format!(
-        "no dataset is called `{value}`, which events are of; `{own}` looks like a misspelling of it"
+        "there is no dataset `{value}`, which events are of; `{own}` looks like a misspelling of it"
     );
     let mut found = finding(&k::UNDEFINED_DATASET, dataset.span(), message)
         .help(format!("did you mean `{value}`?"))

@@ -115,7 +115,7 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let minutes = if number == 1 { "minute" } else { "minutes" };
         let message = format!("{number} means {number} {minutes}");
         let mut found = finding(&k::FREQUENCY_BARE_NUMBER, span, message).fix(Fix::guess(
-            "Say that it is minutes",
+            "State the unit",
             span,
             format!("${{coord:minutes({number})}}"),
         ));
@@ -127,7 +127,7 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // These are seldom meant as minutes.
         let odd = matches!(number, 6 | 7 | 12 | 24 | 28 | 30 | 31 | 168 | 365);
         let found = if odd { found.likely() } else { found.at_most(Level::Info) };
-        out.push(found.help("`${coord:minutes(n)}` says so to the reader"));
+        out.push(found.help("`${coord:minutes(n)}` makes that clear to the reader"));
     }
 
     let hours = call(text, "hours");
@@ -231,13 +231,13 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let each_minute = fields[0] == "*" && fields[1].split(',').all(is_number);
     if each_minute {
-        let message = format!("`*` acts at each of the 60 minutes of hour {}", fields[1]);
+        let message = format!("`*` fires in each of the 60 minutes of hour {}", fields[1]);
         let found = finding(&k::CRON_EACH_MINUTE, place(CronField::Minute), message);
         out.push(found.help("once in that hour, on the hour, is `0`"));
     }
     let restricted = |field: &str| !matches!(field, "*" | "?");
     if restricted(day) && restricted(weekday) {
-        let message = "it acts on days that either field names, not only on those of both";
+        let message = "it fires on days that match either field, not only on those that match both";
         out.push(finding(&k::CRON_DAY_AND_WEEKDAY, place(CronField::DayOfWeek), message));
     }
     let hour = fields[1];
@@ -248,7 +248,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         && !each_minute
     {
         let message =
-            format!("cron is evaluated in the server's zone: `{}` moves nothing", zone.id());
+            format!("cron is evaluated in the server's zone: `{}` has no effect", zone.id());
         out.push(
             finding(&k::CRON_IGNORES_TIMEZONE, written.span(), message)
                 .help("write hours of UTC, or use `${coord:days(1)}` with a start in UTC"),
@@ -300,7 +300,7 @@ fn zones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             out.push(
                 finding(&k::ABBREVIATED_TIMEZONE, written.span(), message)
-                    .help("name a region and a city, as `Europe/Paris`"),
+                    .help("name a region and a city, such as `Europe/Paris`"),
             );
         }
     }
@@ -326,7 +326,7 @@ pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
     let (starts, ends) = (["start", "begin"], ["end", "stop"]);
     let is_end = says(&start, &ends) && !says(&start, &starts);
     (is_end && says(&end, &starts) && !says(&end, &ends)).then(|| {
-        let message = "the start is taken from the end, and the end from the start";
+        let message = "start and end are swapped";
         let found = finding(&k::START_NOT_BEFORE_END, first.span(), message).likely();
         found.note(last.span(), "the end").help("exchange the two")
     })
@@ -407,7 +407,7 @@ fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(round) = ROUND.into_iter().rev().find(|round| behind >= *round) else { return };
     let message = format!("a submission now would first catch up on {round} or more actions");
     let exact = if behind < COUNTED { format!("{behind} to be exact; ") } else { String::new() };
-    let help = "begin later, or let old ones be skipped: `<execution>LAST_ONLY</execution>`";
+    let help = "start later, or skip old actions: `<execution>LAST_ONLY</execution>`";
     out.push(
         finding(&k::START_FAR_IN_PAST, written.span(), message).help(format!("{exact}{help}")),
     );
@@ -445,7 +445,7 @@ fn below_minus_one(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(number) = number.filter(|number| *number < -1) else { continue };
         let message = format!("a {name} of {number} sets no limit: {words}");
         let found = finding(&k::NEGATIVE_CONTROL, value.span(), message);
-        let found = found.likely().help("where that is meant, write `-1`");
+        let found = found.likely().help("if that is intended, write `-1`");
         out.push(facts.at_origin(value, "read here", found));
     }
 }
@@ -510,7 +510,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let skips = control("execution").filter(|value| value.as_str() == "LAST_ONLY");
     let ranged = written.inputs.iter().any(|event| event.part("start-instance").is_some());
     if let Some(value) = skips.filter(|_| ranged) {
-        let message = "what a skipped action would have read is read by nobody";
+        let message = "no action reads the data of a skipped action";
         out.push(finding(&k::LAST_ONLY_WITH_WIDE_WINDOW, value.span(), message));
     }
     if let Ok(definition) = facts.kept

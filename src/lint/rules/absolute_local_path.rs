@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "absolute-local-path",
         group: Group::Actions,
-        summary: "a path of the machine on which the workflow was written",
+        summary: "a path on the local disk of the author's machine",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     || word[1..].starts_with(":/") && !word[1..].starts_with("://"));
             if drive || HOMES.iter().any(|home| word.starts_with(home)) {
                 let message =
-                    "this path exists on somebody's own machine, and hardly where the action runs";
+                    "this path exists on its author's machine, but hardly where the action runs";
                 // One machine of somebody is one fault, however many paths of it are named.
                 let mut parts = word.trim_start_matches("file://").split(['/', '\\']);
                 let home = parts.by_ref().take(3).collect::<Vec<_>>().join("/");

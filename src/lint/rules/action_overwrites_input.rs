@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "action-overwrites-input",
         group: Group::Actions,
-        summary: "an action writes to the place that it reads from",
+        summary: "an action writes to its own input",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -33,11 +33,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for (path, span) in outputs(action) {
             let path = behind_file_system(&path);
             let Some(input) = read.get(path).filter(|_| !path.is_empty()) else { continue };
-            let message = "this is written to, and is the input of the action";
+            let message = "the action writes to its own input";
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)
                     .note(*input, "the input is named here")
-                    .help("name another place for the output"),
+                    .help("choose another location for the output"),
             );
         }
     }

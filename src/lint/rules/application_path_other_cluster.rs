@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in PATH_KEYS.iter().filter_map(|key| last(key)) {
             if entry.value.trim_start().starts_with("file:") {
                 let message = format!(
-                    "`{}` names a folder of a machine, and the server reads the cluster of `nameNode`",
+                    "`{}` names a folder on a local disk, but the server reads the cluster of `nameNode`",
                     entry.name
                 );
                 out.push(

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "capture-output-not-properties",
         group: Group::Actions,
-        summary: "a script whose output is captured prints words",
+        summary: "a script whose output is captured prints text that is not `name=value`",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Diagnostic::new(
                     &RULE.kind,
                     span,
-                    "this is captured with the output, which should be lines of `key=value`",
+                    "this is captured too, but captured output must be lines of the form `key=value`",
                 )
                 .in_file(path)
                 .note_in(facts.path, exec.span(), "the output of this action is captured")

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "capture-output-unread",
         group: Group::Actions,
-        summary: "output is captured and never read",
+        summary: "captured output is never read",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

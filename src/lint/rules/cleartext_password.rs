@@ -21,9 +21,9 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for secret in secrets(facts).iter().filter(|secret| secret.given == Given::Literal) {
         let message = match &secret.place {
-            Place::Named(name) => format!("the value of `{name}` is a secret in the clear"),
-            Place::Option(option) => format!("the secret behind `{option}` is in the clear"),
-            Place::Url => "the URL holds a password in the clear".to_owned(),
+            Place::Named(name) => format!("the value of `{name}` is a secret in clear text"),
+            Place::Option(option) => format!("the secret after `{option}` is in clear text"),
+            Place::Url => "the URL contains a password in clear text".to_owned(),
         };
         let file = match &secret.file {
             Some(file) => facts.files.text(file).map(|source| source.text.as_str()),

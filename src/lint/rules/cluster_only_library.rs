@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     out.push(
         property.place(
             Diagnostic::new(&RULE.kind, property.name_span, message)
-                .help("the image or environment of the target has to bring them"),
+                .help("the image or environment of the target must provide them"),
         ),
     );
 }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "configuration-name-malformed",
         group: Group::Parameters,
-        summary: "a name in a configuration that no property has",
+        summary: "a malformed name of a configuration property",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -25,9 +25,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let value = property.value.as_ref().map_or("", |value| value.text.trim());
             let is_reference = first_expression(name).is_some_and(|range| range == (0..name.len()));
             let message = if is_reference && is_property(value) {
-                format!("the name is a value, and the value is the name `{value}`")
+                format!("name and value are swapped: the value is the name `{value}`")
             } else if is_torn(name) {
-                format!("`{name}` contains a blank, and nothing reads a property of that name")
+                format!("`{name}` contains a blank, and nothing reads a property with such a name")
             } else {
                 continue;
             };

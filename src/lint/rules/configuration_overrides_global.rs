@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if own.text.trim() == common.text.trim() || own.text.trim().is_empty() {
                 continue;
             }
-            let message = format!("this replaces the value that `global` has for `{name}`");
+            let message = format!("this overrides the value in `global` of `{name}`");
             out.push(
                 Diagnostic::new(&RULE.kind, property.name.span(), message)
                     .note(other.name.span(), "the value for all other actions"),

@@ -45,8 +45,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 None => value.span(),
             };
             out.push(
-                Diagnostic::new(&RULE.kind, span, message)
-                    .help("remove it, or give it a value; an empty text cannot be passed this way"),
+                Diagnostic::new(&RULE.kind, span, message).help(
+                    "remove it, or give it a value; an empty string cannot be passed this way",
+                ),
             );
         }
     }

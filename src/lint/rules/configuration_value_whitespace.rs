@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "configuration-value-whitespace",
         group: Group::Parameters,
-        summary: "a line break inside a value, or blanks around one that are kept",
+        summary: "a line break in a value, or blanks around a value that are kept",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             };
             if kept && value.text.trim() != value.text && !value.text.trim().is_empty() {
-                let message = format!("the whitespace around it belongs to the value of `{name}`");
+                let message = format!("the whitespace around it is part of the value of `{name}`");
                 out.push(
                     Diagnostic::new(&RULE.kind, value.span(), message)
                         .help("write the value directly between the tags"),
@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let value = value.trim();
             if let Some(at) = masked(&value.text).find('\n') {
-                let message = format!("the line break belongs to the value of `{name}`");
+                let message = format!("the line break is part of the value of `{name}`");
                 out.push(
                     Diagnostic::new(&RULE.kind, value.source(at..at + 1), message)
                         .help("write the value on one line"),

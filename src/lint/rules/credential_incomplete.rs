@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "credential-incomplete",
         group: Group::Parameters,
-        summary: "a credential without what its type needs, or whose type fits another one",
+        summary: "a credential that lacks properties of its type, or whose properties fit another type",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["E0510"],
@@ -58,8 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 needs.iter().all(|either| names().any(|name| either.contains(&name)))
             };
             if let Some((known, _)) = NEEDS.iter().find(fits) {
-                let message =
-                    format!("`{}` is not a type that a server is shipped with", kind.text);
+                let message = format!("`{}` is not a type that Oozie comes with", kind.text);
                 let span = attribute.value_span();
                 out.push(
                     Diagnostic::new(&RULE.kind, span, message)

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "custom-function",
         group: Group::Migration,
-        summary: "a function that a site has added to its server",
+        summary: "a function added by the site",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "decision-case-shadowed",
         group: Group::Graph,
-        summary: "a case after another one that is always taken first",
+        summary: "a case after another case that always matches first",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -30,12 +30,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let same = before.get(text.text.as_ref());
             let (message, other, words) = match (always, same) {
                 (Some(always), _) => {
-                    ("this case is never looked at", always, "this one is always taken")
+                    ("this case is never evaluated", always, "this case always matches")
                 }
                 (None, Some(same)) => (
-                    "this case is never taken: an earlier one asks the same",
+                    "this case never matches: an earlier case has the same predicate",
                     *same,
-                    "this is the earlier one",
+                    "the earlier case",
                 ),
                 (None, None) => {
                     if constant(facts, case) == Some(true) {

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "decision-constant",
         group: Group::Graph,
-        summary: "a case of a decision that is always or never taken",
+        summary: "a decision case that always or never matches",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -24,11 +24,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for case in cases(decision) {
             let Some(value) = constant(facts, case) else { continue };
             let message =
-                if value { "this case is always taken" } else { "this case is never taken" };
+                if value { "this case always matches" } else { "this case never matches" };
             let text = case.text().trimmed();
             let span = if text.text.is_empty() { case.name_span() } else { text.span() };
             let finding = Diagnostic::new(&RULE.kind, span, message).help(
-                "compare with something that differs from run to run, or take the decision out",
+                "compare with something that differs from run to run, or remove the decision",
             );
             // Nobody gives a function nothing but constants by mistake.
             let dummy = text.text.contains("${") && text.text.contains('(');

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "decision-single-target",
         group: Group::Graph,
-        summary: "a decision whose transitions all lead to one node",
+        summary: "a decision whose transitions all lead to the same node",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("whatever `{}` decides, `{next}` comes next", name.text);
         out.push(
             Diagnostic::new(&RULE.kind, name.span, message)
-                .help("lead one of the cases elsewhere, or take the decision out"),
+                .help("send one of the cases elsewhere, or remove the decision"),
         );
     }
 }

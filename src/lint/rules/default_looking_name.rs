@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "default-looking-name",
         group: Group::Style,
-        summary: "an action with a name that says nothing",
+        summary: "an action whose name says nothing",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "delete-outside-application-data",
         group: Group::Security,
-        summary: "a delete or move reaches into folders of the system",
+        summary: "a delete or move in system folders",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "delete-too-broad",
         group: Group::Actions,
-        summary: "a delete that takes everything, or would if one property were empty",
+        summary: "a delete that removes everything, or would if one property were empty",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     format!("this deletes everything in `/{}`", parts[0])
                 }
                 ["user" | "home", _] => {
-                    format!("this deletes all of somebody's home, `/{}`", parts.join("/"))
+                    format!("this deletes the whole home folder of a user, `/{}`", parts.join("/"))
                 }
                 _ if is_empty_function(path) => {
                     "this deletes the whole file system if the property is not set".to_owned()

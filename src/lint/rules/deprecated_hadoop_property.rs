@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "deprecated-hadoop-property",
         group: Group::Parameters,
-        summary: "a name that Hadoop has replaced by another",
+        summary: "a property name that Hadoop has replaced",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

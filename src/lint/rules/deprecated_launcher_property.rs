@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "deprecated-launcher-property",
         group: Group::Parameters,
-        summary: "the launcher is configured as the map-reduce job that it is no longer",
+        summary: "the launcher is configured as a map-reduce job, which it no longer is",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -68,8 +68,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let finding = match READ.iter().find(|(known, _)| *known == key) {
                 Some((_, element)) => {
-                    let message =
-                        format!("the launcher is not a map-reduce job; `{element}` says the same");
+                    let message = format!(
+                        "the launcher is no longer a map-reduce job; use `{element}` instead"
+                    );
                     let finding = Diagnostic::new(&RULE.kind, property.name.span(), message);
                     match *element {
                         "priority" | "max.attempts" => {

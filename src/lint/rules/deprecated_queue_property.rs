@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "deprecated-queue-property",
         group: Group::Parameters,
-        summary: "the queue is named by a property that Hadoop has replaced",
+        summary: "the queue is set with a property that Hadoop has replaced",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(first) = edits.first().copied() else { return };
     let message = match edits.len() {
         1 => format!("Hadoop calls this `{NEW}` now"),
-        n => format!("Hadoop calls this `{NEW}` now; the old name stands here {n} times"),
+        n => format!("Hadoop calls this `{NEW}` now; the old name is used here {n} times"),
     };
     let mut fix = Fix::guess(format!("Rename to `{NEW}`"), first, NEW);
     for span in &edits[1..] {

@@ -46,8 +46,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = match endpoints {
-            0 => "nothing says what to copy, and to where",
-            _ => "nothing says where to copy to",
+            0 => "nothing says what to copy, nor where to",
+            _ => "nothing says where to copy it",
         };
         out.push(
             Diagnostic::new(&RULE.kind, action.body.name_span(), message)

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-configuration-property",
         group: Group::Parameters,
-        summary: "a property is set twice in one configuration, and the last value counts",
+        summary: "a property is set twice in one configuration; the last value is used",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -38,11 +38,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let earlier = &properties[earlier];
             let equal = value_of(earlier) == value;
             let message = match equal {
-                true => format!("`{name}` is set to the same value above already"),
-                false => format!("`{name}` is set above already, and only this value counts"),
+                true => format!("`{name}` is already set to the same value above"),
+                false => format!("`{name}` is already set above; only this value is used"),
             };
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
-                .note(earlier.name.span(), "this one never counts");
+                .note(earlier.name.span(), "this value is never used");
             let span = facts.removal(earlier.element.span());
             let finding = finding.fix(Fix::safe("Remove the first one", span, ""));
             out.push(if equal { finding.at_most(Level::Info) } else { finding });

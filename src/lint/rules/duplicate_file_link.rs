@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-file-link",
         group: Group::Names,
-        summary: "two files of an action under one name",
+        summary: "two files of an action with the same link name",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-param",
         group: Group::Actions,
-        summary: "a script is given two values under one name",
+        summary: "a script gets two values for the same parameter",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -32,8 +32,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             match seen.get(name) {
                 Some((other, _)) if other == value.trim() => {}
                 Some((_, first)) => {
-                    let message =
-                        format!("`{name}` is given above already, and only one of the two counts");
+                    let message = format!(
+                        "`{name}` is already given above; only one of the two values is used"
+                    );
                     out.push(
                         Diagnostic::new(&RULE.kind, text.span(), message)
                             .note(*first, "it is given here first"),

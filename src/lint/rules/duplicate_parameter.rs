@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-parameter",
         group: Group::Parameters,
-        summary: "a formal parameter is declared twice, and the second default never counts",
+        summary: "a formal parameter is declared twice; the second default is never used",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -29,8 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         // Without a default in the first place, the second default is the one that counts.
         let message = match &first.value {
-            Some(_) => format!("`{name}` is declared already, and this default never counts"),
-            None => format!("`{name}` is declared already"),
+            Some(_) => format!("`{name}` is already declared; this default is never used"),
+            None => format!("`{name}` is already declared"),
         };
         let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message)
             .note(first.name.span(), "first declared here");

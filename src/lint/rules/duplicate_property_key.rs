@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "duplicate-property-key",
         group: Group::Parameters,
-        summary: "a key is set twice in a properties file, and the last value counts",
+        summary: "a key is set twice in a properties file; the last value is used",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -31,17 +31,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let earlier = &entries[earlier];
-            let message =
-                format!("`{}` is set above already, and only this value counts", entry.name);
+            let message = format!("`{}` is already set above; only this value is used", entry.name);
             let finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
-                .note_in(source.path.clone(), earlier.name_span, "this one never counts")
+                .note_in(source.path.clone(), earlier.name_span, "this value is never used")
                 .in_file(source.path.clone());
             let line = Span::new(
                 earlier.span.start as usize,
                 line_end(&source.text, earlier.span.end as usize),
             );
             let edit = Edit { file: Some(source.path.clone()), span: line, text: String::new() };
-            let title = "Remove the value that never counts".to_owned();
+            let title = "Remove the value that is never used".to_owned();
             out.push(finding.fix(Fix { title, safety: Safety::Safe, edits: vec![edit] }));
         }
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "email-address-malformed",
         group: Group::Actions,
-        summary: "an address that cannot be read, or addresses that no comma separates",
+        summary: "a malformed address, or addresses without a comma between them",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["EM004"],
@@ -27,7 +27,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             known.extend(Said::at(facts, &text).filter(|said| said.value.is_empty()));
             for said in &known {
                 if let Some(why) = of_list(said.value) {
-                    let message = format!("{} names nobody that mail can be sent to", said.words());
+                    let message =
+                        format!("{} is not an address that mail can be sent to", said.words());
                     let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
                     out.push(said.place(facts, finding.help(why), "it is used here"));
                 }

@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let from = start;
             start += item.len() + 1;
             if item.trim_start().starts_with("file:") {
-                let message = "the server attaches no files of its own disk (EM008)";
+                let message = "the server does not attach files from its own disk (EM008)";
                 out.push(
                     Diagnostic::new(&RULE.kind, text.source(from..from + item.len()), message)
                         .help("put the file on the cluster's file system and name it with its URI"),

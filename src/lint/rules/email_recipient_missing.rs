@@ -21,8 +21,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "email") {
         for (name, message) in [
             ("to", "this mail has no recipient (EM001)"),
-            ("cc", "an empty `cc` is an address that cannot be read (EM004)"),
-            ("bcc", "an empty `bcc` is an address that cannot be read (EM004)"),
+            ("cc", "an empty `cc` is not a valid address (EM004)"),
+            ("bcc", "an empty `bcc` is not a valid address (EM004)"),
         ] {
             let Some(element) = action.each(name).next() else { continue };
             let text = element.text().trimmed();

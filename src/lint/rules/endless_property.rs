@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "endless-property",
         group: Group::Parameters,
-        summary: "a job property whose references to others do not come to an end",
+        summary: "a job property that refers to itself, directly or through others",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["E0803"],
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let message = endless.to_string();
             let finding = Diagnostic::new(&RULE.kind, entry.value_span, message)
-                .help("the server resolves all properties at submission, and gives up here")
+                .help("the server resolves all properties at submission, and fails here")
                 .in_file(source.path.clone());
             out.push(match is_filled_in(&entry.name, own) {
                 true => finding.depends_on("a build that fills in the value"),

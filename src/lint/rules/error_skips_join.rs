@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "error-skips-join",
         group: Group::Graph,
-        summary: "a failure on one path of a fork goes on outside of it",
+        summary: "a failure on one path of a fork leads out of the fork while the others continue",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = format!(
-                "`{}` runs beside the other paths of `{}`, which end when the job does",
+                "`{}` runs in parallel with the other paths of `{}`, which are killed when the job ends",
                 flow.workflow.node(target).name.text,
                 node.name.text
             );

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "error-swallowed",
         group: Group::Graph,
-        summary: "an action goes on to the same node whether it succeeds or fails",
+        summary: "an action continues with the same node whether it succeeds or fails",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let (name, target) = (&action.name.text, &flow.workflow.node(target).name.text);
-        let message = format!("`{name}` goes on to `{target}` whether it succeeds or fails");
+        let message = format!("`{name}` continues with `{target}` whether it succeeds or fails");
         let finding = Diagnostic::new(&RULE.kind, error.target.span, message)
             .note(ok.target.span, "this is where it goes when it succeeds");
         found.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));

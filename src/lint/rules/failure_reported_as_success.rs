@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "failure-reported-as-success",
         group: Group::Graph,
-        summary: "an action fails, and the job ends SUCCEEDED all the same",
+        summary: "the job ends SUCCEEDED although an action failed",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("after a failure of `{}` the job ends SUCCEEDED", action.name.text);
         let span = error.target.span;
         let finding = Diagnostic::new(&RULE.kind, span, message)
-            .help("end the way from here in a `kill` node");
+            .help("let the path from here end in a `kill` node");
         let finding = if quiet { finding.at_most(Level::Info) } else { finding };
         // Where a node handles the failures of several, that node is the one to mend.
         let handler = flow.workflow.node(target);

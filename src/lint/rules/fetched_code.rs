@@ -25,12 +25,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = format!("this is fetched over {scheme} whenever the action runs");
                 out.push(
                     Diagnostic::new(&RULE.kind, text.span(), message)
-                        .help("ship a copy with the application, so that every run has the same"),
+                        .help("ship a copy with the application, so that every run uses the same"),
                 );
             }
         }
         if action.kind() == "git" && action.text("branch").is_none() {
-            let message = "what the default branch holds at the time is fetched";
+            let message = "whatever the default branch contains at that time is fetched";
             out.push(
                 Diagnostic::new(&RULE.kind, action.body.name_span(), message)
                     .help("name a branch or a tag that does not move in `branch`"),

@@ -25,10 +25,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         {
             continue;
         }
-        let message = "the server takes this application without a look at its forks and joins";
+        let message = "the server accepts this application without checking its forks and joins";
         out.push(property.place(
             Diagnostic::new(&RULE.kind, property.value_span, message)
-                .help("take the property out: what the server would refuse is reported here beforehand, with a run that shows why"),
+                .help("remove the property: `ankus check` reports what the server would refuse, with a run that shows why"),
         ));
     }
 }

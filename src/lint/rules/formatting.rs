@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let message = "from here on, `ankus fmt` would change the layout";
     let whole = Span::new(0, text.len());
     out.push(Diagnostic::new(&RULE.kind, Span::at(at), message).fix(Fix::safe(
-        "Lay the file out",
+        "Format the file",
         whole,
         formatted,
     )));

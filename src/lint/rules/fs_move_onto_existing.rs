@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "fs-move-onto-existing",
         group: Group::Actions,
-        summary: "something is moved to a folder that exists by then",
+        summary: "a move to a folder that already exists at that point",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 "target" if !value.text.trim().ends_with('/') => {
                     let Some(at) = made.get(&path) else { continue };
-                    let message = "the folder exists by now, so the source becomes a part of it";
+                    let message = "the folder already exists here, so the source is moved into it";
                     out.push(
                         Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                             .note(*at, "made here")

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "fs-not-atomic",
         group: Group::Actions,
-        summary: "several file operations in one action, of which a failure leaves some undone",
+        summary: "several file operations in one action, which a failure can leave half done",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if command == "target" || !word.starts_with('/') {
                 continue;
             }
-            let message = format!("nothing says on which file system `{word}` lies");
+            let message = format!("nothing says which file system `{word}` is on");
             let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message);
             out.push(finding.about("name-node").help(
                 "begin it with `${nameNode}`, or give the action a `name-node` (from version 0.4)",

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "fs-permissions-malformed",
         group: Group::Actions,
-        summary: "permissions that are neither three octal digits nor ten letters",
+        summary: "permissions that are neither octal digits nor of the form `-rwxr-xr-x`",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["FS010"],
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let known = ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
                 if !is_open(text) && !known {
                     let message =
-                        format!("`{text}` is neither `true` nor `false`, and counts as false");
+                        format!("`{text}` is neither `true` nor `false`, and is taken as false");
                     let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message);
                     out.push(finding.at_most(Level::Warning));
                 }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "git-destination-not-empty",
         group: Group::Actions,
-        summary: "a repository is cloned into a folder that something else fills",
+        summary: "a repository is cloned into a folder that something else writes to",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

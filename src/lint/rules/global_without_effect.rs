@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = format!("every action has its own `{}`", element.name());
             out.push(
                 Diagnostic::new(&RULE.kind, element.name_span(), message)
-                    .help("take it out here, or there"),
+                    .help("remove it here, or from the actions"),
             );
         }
     }
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = format!("every action sets `{}` itself", property.name.text);
             out.push(
                 Diagnostic::new(&RULE.kind, property.name.span(), message)
-                    .help("take it out here, or there"),
+                    .help("remove it here, or from the actions"),
             );
         }
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "hdfs-only",
         group: Group::Migration,
-        summary: "something that only Hadoop's file system has",
+        summary: "a feature that only HDFS has",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let help = "the target needs a connection to that file system, or another place for the data";
     if let Some(action) = facts.actions.iter().find(|action| action.kind() == "fs") {
-        let message = "file operations need Hadoop's file system";
+        let message = "file operations need HDFS";
         out.push(Diagnostic::new(&RULE.kind, action.body.name_span(), message).help(help));
     }
     let asks = memmem::find(facts.tree.text().as_bytes(), b"fs:").is_some();
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let mut calls = places.filter(|at| text.text[at + function.len()..].starts_with('('));
             if let Some(at) = calls.next() {
                 let span = text.source(at..at + function.len());
-                let message = format!("`{function}` asks Hadoop's file system");
+                let message = format!("`{function}` queries HDFS");
                 out.push(Diagnostic::new(&RULE.kind, span, message).help(help));
             }
         }
@@ -43,8 +43,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for element in root.into_iter().flat_map(|root| root.descendants()) {
         if element.name() == "done-flag" {
             let message = match element.text().trimmed().text.is_empty() {
-                true => "an instance is done when its folder is there, in Hadoop's file system",
-                false => "done flags are files of Hadoop's file system",
+                true => "an instance is complete when its folder exists in HDFS",
+                false => "done flags are files in HDFS",
             };
             out.push(Diagnostic::new(&RULE.kind, element.name_span(), message).help(help));
         }

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "java-main-missing-in-lib",
         group: Group::Actions,
-        summary: "no jar of the application holds the class that is run",
+        summary: "no jar of the application contains the main class",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if jars.iter().any(holds) {
             continue;
         }
-        let message = format!("no jar in `lib` holds `{name}`");
+        let message = format!("no jar in `lib` contains `{name}`");
         let finding = Diagnostic::new(&RULE.kind, class.span(), message);
         let near = jars.iter().find_map(|jar| {
             let all = facts.files.archive(jar)?;

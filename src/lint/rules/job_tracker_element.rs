@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "job-tracker-element",
         group: Group::Migration,
-        summary: "`job-tracker`, where `resource-manager` is the name of today",
+        summary: "`job-tracker` instead of `resource-manager`",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

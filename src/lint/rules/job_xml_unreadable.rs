@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
                     .note_in(path, problem.span, problem.message)
-                    .help("its root is `configuration`, and holds `property` elements alone"),
+                    .help("its root is `configuration`, which contains only `property` elements"),
             );
         }
     }

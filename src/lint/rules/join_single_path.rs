@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("only `{source}` leads to this join");
         out.push(
             Diagnostic::new(&RULE.kind, node.name.span, message)
-                .help("lead the other paths of the fork here, or take fork and join out"),
+                .help("send the other paths of the fork here, or remove the fork and the join"),
         );
     }
 }

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "kerberos-credential",
         group: Group::Migration,
-        summary: "credentials that the server fetches from Kerberos",
+        summary: "credentials that the server obtains with Kerberos",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -22,8 +22,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for credential in section.elements().filter(|element| element.is("credential")) {
         let kind = credential.attribute("type").map(|kind| kind.value().text.into_owned());
         let message = match kind {
-            Some(kind) => format!("the server fetches this `{kind}` credential from Kerberos"),
-            None => "the server fetches this credential from Kerberos".to_owned(),
+            Some(kind) => format!("the server obtains this `{kind}` credential with Kerberos"),
+            None => "the server obtains this credential with Kerberos".to_owned(),
         };
         out.push(
             Diagnostic::new(&RULE.kind, credential.name_span(), message)

@@ -65,12 +65,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             && !is_to_fail(flow, id)
         {
             let message =
-                format!("`{}` succeeds, and the job is killed in the end", node.name.text);
+                format!("`{}` succeeds, but the job ends in a `kill` node", node.name.text);
             let after = &flow.workflow.node(error).name.text;
-            out.push(
-                Diagnostic::new(&RULE.kind, ok.target.span, message)
-                    .help(format!("only its failure leads on, to `{after}`: exchange the two")),
-            );
+            out.push(Diagnostic::new(&RULE.kind, ok.target.span, message).help(format!(
+                "only its failure continues, to `{after}`: swap the two transitions"
+            )));
         }
     }
     // What such a step leads to is entered by failures alone, once it is right.
@@ -87,7 +86,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = format!("`{}` succeeds, and the job is killed", node.name.text);
             out.push(
                 Diagnostic::new(&RULE.kind, ok.target.span, message)
-                    .help("go on to `end`, or to the next step"),
+                    .help("continue with `end`, or with the next step"),
             );
         }
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "kill-message-uninformative",
         group: Group::Style,
-        summary: "a kill message that says nothing of the error",
+        summary: "a kill message without the error",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "legacy-action",
         group: Group::Migration,
-        summary: "an action of a kind that newer platforms have given up",
+        summary: "an action type that newer platforms no longer support",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -26,7 +26,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             ),
             "pig" => ("Pig is no longer developed", "rewrite the script for hive or Spark"),
             "ssh" if action.version() == "0.1" => {
-                ("version 0.1 of ssh actions cuts arguments at blanks", "use version 0.2")
+                ("version 0.1 of ssh actions splits arguments at blanks", "use version 0.2")
             }
             "map-reduce" if action.body.child("pipes").is_some() => {
                 ("pipes are gone from new platforms", "rewrite the program for Spark")

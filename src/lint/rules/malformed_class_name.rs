@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "malformed-class-name",
         group: Group::Actions,
-        summary: "the class that an action starts has a name that no class has",
+        summary: "the main class of an action has an invalid name",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -31,11 +31,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let why = if name.contains('/') {
             "packages are separated by dots"
         } else if name.contains(char::is_whitespace) {
-            "arguments belong into `arg` elements"
+            "arguments belong in `arg` elements"
         } else if [".class", ".java", ".jar", ".py"].iter().any(|end| name.ends_with(end)) {
-            "a file is none"
+            "a file is not a class"
         } else if name.contains(['(', ')', '"', '\'', ';', ',']) {
-            "it has letters, digits and dots alone"
+            "it consists of letters, digits and dots"
         } else if name.split('.').any(|part| part.is_empty()) {
             "a part between two dots is missing"
         } else {

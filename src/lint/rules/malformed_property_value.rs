@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "malformed-property-value",
         group: Group::Parameters,
-        summary: "a value that its property cannot have",
+        summary: "a value that is invalid for its property",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -80,7 +80,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 const NO_MODE: &str = "neither `client` nor `cluster`";
-const NO_MASTER: &str = "no master that Spark knows: `yarn`, `local[*]`, `spark://…`";
+const NO_MASTER: &str = "not a master that Spark knows: `yarn`, `local[*]`, `spark://…`";
 
 /// Why the value of a property that is called after what it holds cannot be that, wherever it is read.
 fn of_name(name: &str, value: &str) -> Option<&'static str> {
@@ -102,7 +102,7 @@ fn of_name(name: &str, value: &str) -> Option<&'static str> {
     if plain.ends_with("queuename") || plain == "queue" {
         // The URI of a file system has been exchanged with this, which is told where it belongs.
         let is_path = value.contains('/') && !value.contains("://");
-        return is_path.then_some("a path, and not the name of a queue");
+        return is_path.then_some("a path, not the name of a queue");
     }
     if plain.ends_with("memory") {
         let (number, unit) = value.split_once([' ', '\t'])?;
@@ -148,7 +148,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
         // Those are words themselves.
         if !["fale", "rue", "tree", "tue", "true", "false"].contains(&lower.as_str()) {
             if slip("true") {
-                return Some("nearly `true`, and so false");
+                return Some("almost `true`, which is taken as false");
             }
             if slip("false") {
                 return Some("nearly `false`");
@@ -161,7 +161,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
             || !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit())
     };
     if name.contains('.') && inner.is_some_and(is_plain) {
-        return Some("in quotes, which belong to it");
+        return Some("in quotes, which become part of it");
     }
     let of_class = name.starts_with("mapred") && name.ends_with(".class");
     let is_part = |part: &str| part.is_empty() || part.contains(['/', ' ', '\t']);
@@ -181,7 +181,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
         return Some(NO_SIZE);
     }
     if name.contains('.') && has_letter_for_digit(value) {
-        return Some("not a number: a letter stands in the place of a digit");
+        return Some("not a number: it has a letter in place of a digit");
     }
     let number = NUMBERS.iter().any(|end| name.ends_with(end));
     // Sizes may have a unit behind them.
@@ -218,11 +218,11 @@ fn memory_option(value: &str) -> Option<&'static str> {
         let lower = word.to_ascii_lowercase();
         let bare = ["xmx", "xms"].iter().any(|option| lower.strip_prefix(option).is_some_and(size));
         if bare {
-            return Some("without the `-` in front of an option of Java");
+            return Some("missing the `-` in front of a Java option");
         }
         let option = ["-xmx", "-xms"].iter().find_map(|option| lower.strip_prefix(option))?;
         if !word.starts_with("-X") || word.starts_with("-XM") {
-            return Some("no option of Java, which writes `-Xmx` and `-Xms` in this way alone");
+            return Some("not a Java option: only `-Xmx` and `-Xms` are written this way");
         }
         let end = option.trim_start_matches(|c: char| c.is_ascii_digit());
         let right = end.len() < option.len() && ["", "k", "m", "g", "t"].contains(&end);

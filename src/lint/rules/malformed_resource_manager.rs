@@ -46,7 +46,7 @@ fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagno
             if is_path && host_of_url(&whole).is_none() {
                 let name = &entry.name;
                 let message = format!(
-                    "the value of `{name}` is a path, and not the address of a resource manager"
+                    "the value of `{name}` is a path, not the address of a resource manager"
                 );
                 let finding = Diagnostic::new(&RULE.kind, entry.value_span, message);
                 out.push(finding.likely().in_file(source.path.clone()));
@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let node = names_file_system(&text.text);
             let message = match node {
                 true => format!("`{}` is a name node, not a resource manager", text.text),
-                false => format!("`{}` is the name node as well", text.text),
+                false => format!("`{}` is also the name node", text.text),
             };
             if seen.insert(text.text.to_string()) {
                 out.push(
@@ -94,7 +94,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 names_file_system(&text.text) && names_manager(&node.text().trimmed().text)
             });
         if in_its_place && seen.insert(text.text.to_string()) {
-            let message = format!("`{}` is the name node, and the two are exchanged", text.text);
+            let message = format!("`{}` is the name node: the two are swapped", text.text);
             let found = Diagnostic::new(&RULE.kind, text.span(), message);
             out.push(found.about(text.text.as_ref()).likely());
             continue;
@@ -107,7 +107,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let exchanged = is_exchanged(facts, element);
         if said.value.contains("://") && (exchanged || is_used(facts, &["name-node"], &text.text)) {
             let message = match exchanged {
-                true => format!("`{}` is the name node, and the two are exchanged", text.text),
+                true => format!("`{}` is the name node: the two are swapped", text.text),
                 false => format!("`{}` is a name node, not a resource manager", text.text),
             };
             out.push(

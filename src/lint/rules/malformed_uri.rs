@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "malformed-uri",
         group: Group::Parameters,
-        summary: "a URI with a slip in its scheme, or too few or too many slashes after it",
+        summary: "a URI with a misspelt scheme, or too few or too many slashes after it",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -186,7 +186,7 @@ fn repeated<'v, 't>(
 }
 
 fn of_two_schemes(span: Span, name: &str) -> Diagnostic {
-    let message = format!("the value of `{name}` begins with a scheme already");
+    let message = format!("the value of `{name}` already begins with a scheme");
     Diagnostic::new(&RULE.kind, span, message).about(name).likely()
 }
 
@@ -228,7 +228,7 @@ fn meant_scheme(text: &str) -> Option<(&str, &'static str)> {
 
 fn of_scheme(span: Span, scheme: &str, near: &str) -> Diagnostic {
     let message = match near {
-        "http" | "https" | "thrift" => format!("nothing is served under the scheme `{scheme}`"),
+        "http" | "https" | "thrift" => format!("no service has the scheme `{scheme}`"),
         "jdbc" => format!("the URL of a database begins with `jdbc`, and not with `{scheme}`"),
         _ => format!("no file system has the scheme `{scheme}`"),
     };
@@ -256,8 +256,8 @@ fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
         Slip::Slashes(right) => right,
         Slip::Port | Slip::Ports | Slip::Blank => {
             let message = match slip {
-                Slip::Ports => "a host has one port, and this has two",
-                Slip::Blank => "a URI has no blank before its host",
+                Slip::Ports => "a host has one port, but this has two",
+                Slip::Blank => "a URI cannot have a blank before its host",
                 _ => "this is not a port: the number after the colon must be below 65536",
             };
             return Diagnostic::new(&RULE.kind, span, message).likely();

@@ -45,8 +45,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             };
             if let Some(other) = own.iter().find(|p| p.name.text == old) {
-                let message =
-                    format!("`{}` and `{old}` belong to different interfaces", class.name.text);
+                let message = format!(
+                    "`{}` and `{old}` belong to different map-reduce APIs",
+                    class.name.text
+                );
                 out.push(
                     Diagnostic::new(&RULE.kind, class.name.span(), message)
                         .note(other.name.span(), "the old one is here")

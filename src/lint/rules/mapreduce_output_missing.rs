@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if hidden || is_configured(facts, action, &OUTPUTS) {
             continue;
         }
-        let message = "nothing says where the job writes";
+        let message = "the job has no output folder";
         out.push(
             Diagnostic::new(&RULE.kind, action.body.name_span(), message)
                 .help("set `mapreduce.output.fileoutputformat.outputdir` in its configuration"),

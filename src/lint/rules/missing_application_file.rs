@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "missing-application-file",
         group: Group::Names,
-        summary: "a file that the application does not have",
+        summary: "a file that is missing from the application",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

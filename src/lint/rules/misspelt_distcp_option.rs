@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "misspelt-distcp-option",
         group: Group::Actions,
-        summary: "an argument of DistCp that is nearly one of its options",
+        summary: "an argument of DistCp that is almost one of its options",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 OPTIONS.into_iter().find(|known| name.strip_prefix('-') == Some(known))
             });
             let Some(near) = near else { continue };
-            let message = format!("DistCp has no option `{name}` and takes it for a path");
+            let message = format!("DistCp has no option `{name}` and treats it as a path");
             let span = text.span();
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)

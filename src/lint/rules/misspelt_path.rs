@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "misspelt-path",
         group: Group::Parameters,
-        summary: "a part of a path that is nearly what other paths have at the same place",
+        summary: "a part of a path that is almost the same as in other paths",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -81,7 +81,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 // Quotes of another kind hold words together for people only; another rule tells of those.
                 if let Some(word) = behind.filter(|_| !plain.contains('\'')) {
                     let message = format!(
-                        "`{}` belongs to no option: `spark-submit` takes it for the application",
+                        "`{}` belongs to no option: `spark-submit` treats it as the application",
                         word.plain
                     );
                     out.push(
@@ -244,19 +244,18 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
         && let Some((name, _)) = word.split_once(':')
         && is_name(name)
     {
-        let message = format!(
-            "`spark-submit` refuses a setting without `=`: it is written as `{name}=value`"
-        );
+        let message =
+            format!("`spark-submit` refuses a setting without `=`: write it as `{name}=value`");
         return Some((name.len() + 1, message));
     }
     if is_setting && set && !word.contains('=') {
-        let message = format!("`{name}` is given no value: it is written as `{name}=value`");
+        let message = format!("`{name}` has no value: write it as `{name}=value`");
         return Some((name.len(), message));
     }
     // Values of other options, and what follows the jar, are words of another kind.
     let of_option = option.starts_with(|c: char| !c.is_ascii_alphanumeric());
     let lone = is_setting && word.contains('=') && !of_option;
-    lone.then(|| (name.len(), format!("`{name}` stands without `--conf` in front of it")))
+    lone.then(|| (name.len(), format!("`{name}` has no `--conf` in front of it")))
 }
 
 /// The words of a line of options; blanks between quotes end none. The quotes around a whole word are not part of it: the

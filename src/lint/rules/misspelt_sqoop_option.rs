@@ -235,9 +235,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         if let Some((name, span)) = all.first().filter(|(name, _)| OPTIONS.contains(&name.as_str()))
         {
-            let message = format!("the name of a tool stands before `{name}`");
+            let message = format!("the name of a tool comes before `{name}`");
             let found = Diagnostic::new(&RULE.kind, *span, message).likely();
-            out.push(found.help("Sqoop is told first what to do: `import`, `export`, `eval`"));
+            out.push(
+                found.help("the first argument of Sqoop is a tool: `import`, `export`, `eval`"),
+            );
         }
         let words = options(all);
         // What is given to an option that ends the command, or stands before another one, is missing.

@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let span = text.source(at..at + 1);
         out.push(
             Diagnostic::new(&RULE.kind, span, "a carriage return is part of this value")
-                .help("few programs take it for the end of a line")
+                .help("few programs treat it as the end of a line")
                 .fix(Fix::guess("Remove the carriage return", span, "")),
         );
     }

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "name-collision-after-mapping",
         group: Group::Migration,
-        summary: "two names that become one under the rules of the target",
+        summary: "two names that are the same under the target's naming rules",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         match seen.get(&mapped) {
             Some(first) if first.value().text != name => {
                 let message =
-                    format!("`{name}` and `{}` become one name, `{mapped}`", first.value().text);
+                    format!("`{name}` and `{}` both become `{mapped}`", first.value().text);
                 out.push(
                     Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                         .note(first.value_span(), "the other one")

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "name-node-missing",
         group: Group::Actions,
-        summary: "an action needs a name node, and neither it nor `global` has one",
+        summary: "an action needs a name node, but neither it nor `global` sets one",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["E0701"],
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .help("add one here, or in a `global` section for all actions");
             out.push(match child {
                 true => {
-                    finding.depends_on("a parent workflow that hands down its `global` section")
+                    finding.depends_on("a parent workflow that passes down its `global` section")
                 }
                 false => finding,
             });

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "name-not-valid-in-target",
         group: Group::Migration,
-        summary: "the name of the application is none for the target",
+        summary: "the name of the application is not valid in the target",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -44,7 +44,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let message = match is_open(&name) {
-        true => format!("`{name}` may be another name in each run, and {target} wants one for all"),
+        true => {
+            format!("`{name}` can be a different name in each run, but {target} needs a fixed one")
+        }
         false => format!("`{name}` is not a valid name in {target}"),
     };
     out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "name-without-quotes",
         group: Group::Expressions,
-        summary: "a function is given a variable where it takes a name in quotes",
+        summary: "a variable is passed where the function expects a name in quotes",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "naming-convention",
         group: Group::Style,
-        summary: "a node that is named in another style than most",
+        summary: "a node named in another style than most",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "no-kill-node",
         group: Group::Graph,
-        summary: "a workflow that cannot report a failure",
+        summary: "a workflow without a kill node, which cannot report a failure",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "no-parameters-section",
         group: Group::Parameters,
-        summary: "a workflow reads variables and declares none",
+        summary: "a workflow reads variables but declares none",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

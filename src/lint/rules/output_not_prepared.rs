@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if unique || path.is_empty() || around.any(|known| deleted.contains(known)) {
                 continue;
             }
-            let message = "a rerun finds the output of the run before, and fails";
+            let message = "a rerun finds the output of the previous run and fails";
             out.push(
                 Diagnostic::new(&RULE.kind, output.span(), message)
                     .help("delete it first, in the action's `prepare`"),

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "output-written-twice",
         group: Group::Actions,
-        summary: "two actions of one run write to the same place",
+        summary: "two actions of a run write to the same location",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -97,13 +97,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 beside(*first, *second) || !(removed && kept) && follows(*first)
             });
             let Some((_, first)) = clash else { continue };
-            let message = "another action of the same run writes to this place";
+            let message = "another action of the same run writes to this location";
             // One that was copied often is one fault.
             out.push(
                 Diagnostic::new(&RULE.kind, *span, message)
                     .about(path.as_str())
                     .note(*first, "this one")
-                    .help("name another place for one of them"),
+                    .help("choose another location for one of them"),
             );
         }
     }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "parameter-not-supplied",
         group: Group::Parameters,
-        summary: "a formal parameter without a default, and no value for it",
+        summary: "a formal parameter without a default and without a value",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["E0738"],
@@ -71,9 +71,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(slip.note_in(facts.path, parameter.name.span(), "it is declared here"));
             continue;
         }
-        let message = format!("`{name}` has no default, and the properties do not give it");
+        let message = format!("`{name}` has no default, and no property sets it");
         found.push(Diagnostic::new(&RULE.kind, parameter.name.span(), message).help(format!(
-            "add it to `{}`, or give it with `-D`",
+            "add it to `{}`, or set it with `-D`",
             first.path.unwrap_or("the properties")
         )));
     }

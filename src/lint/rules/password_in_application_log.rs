@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut found = Vec::new();
         reads::of_text(&element.text(), &mut found);
         for read in found.iter().filter(|read| facts.settings.secrets.covers(&read.name)) {
-            let message = format!("`{}` would be shown to whoever reads this", read.name);
+            let message = format!("`{}` would be visible to anyone who reads this", read.name);
             out.push(
                 Diagnostic::new(&RULE.kind, read.span, message)
                     .help("leave the secret out of the message"),

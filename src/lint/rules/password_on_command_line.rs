@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "password-on-command-line",
         group: Group::Security,
-        summary: "a secret is passed as an argument, where lists of processes show it",
+        summary: "a secret is passed as an argument, visible in process listings",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if ["localhost", "127.0.0.1", "[::1]", ""].contains(&host) || host.starts_with("${") {
             continue;
         }
-        let message = format!("the notifications of `{}` go out without encryption", property.name);
+        let message = format!("the notifications of `{}` are sent unencrypted", property.name);
         let end = property.value_span.start as usize + "http".len();
         let span = crate::source::Span::new(property.value_span.start as usize, end);
         out.push(property.place(Diagnostic::new(&RULE.kind, span, message).help("use https")));

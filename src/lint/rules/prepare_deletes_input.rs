@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "prepare-deletes-input",
         group: Group::Actions,
-        summary: "`prepare` deletes what the action is about to read",
+        summary: "`prepare` deletes the input of its own action",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let start = entry.value_span.start as usize;
             let (sign, end) = (start + at, start + raw.len());
             let message = format!(
-                "a comment stands on a line of its own: this belongs to the value of `{}`",
+                "a comment needs a line of its own: this is part of the value of `{}`",
                 entry.name
             );
             let span = Span::new(start + kept, end);

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-in-quotes",
         group: Group::Parameters,
-        summary: "quotes around a value in a properties file, which belong to it",
+        summary: "quotes around a value in a properties file, which become part of the value",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             let start = entry.value_span.start as usize;
             let span = Span::new(start, start + raw.len());
-            let message = format!("the quotes belong to the value of `{}`", entry.name);
+            let message = format!("the quotes are part of the value of `{}`", entry.name);
             let text = inner.to_owned();
             let edit = Edit { file: Some(source.path.clone()), span, text };
             out.push(

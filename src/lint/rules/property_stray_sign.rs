@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-stray-sign",
         group: Group::Parameters,
-        summary: "a sign in a value of a properties file that belongs to nothing",
+        summary: "a stray character in a value of a properties file",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -74,7 +74,7 @@ fn behind(raw: &str) -> Found {
     if let Some(value) = raw.strip_suffix(',') {
         let is_path = value.starts_with("${") || value.starts_with("hdfs://");
         let plain = value.contains('/') && !value.contains([' ', ';', '=', ',', '"', '\'']);
-        let message = "this `,` belongs to the value: a line needs no sign at its end";
+        let message = "this `,` is part of the value: lines end without a separator";
         return (is_path && plain).then(|| (value.len()..raw.len(), message.to_owned()));
     }
     let value = raw.strip_suffix(';')?;
@@ -83,14 +83,14 @@ fn behind(raw: &str) -> Found {
         && !value.starts_with("jdbc:");
     let telling = value.contains(['/', ':', '$'])
         || value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    let message = "this `;` belongs to the value: a line needs no sign at its end";
+    let message = "this `;` is part of the value: lines end without a separator";
     (plain && telling).then(|| (value.len()..raw.len(), message.to_owned()))
 }
 
 /// A brace behind a reference, where none was opened.
 fn brace(raw: &str) -> Found {
     let range = expressions(raw).into_iter().find(|range| raw[range.end..].starts_with('}'))?;
-    let message = "this brace belongs to no expression, and stays in the text";
+    let message = "this brace is not part of an expression, and stays in the text";
     let count = |sign: char| raw.matches(sign).count();
     (count('}') > count('{')).then(|| (range.end..range.end + 1, message.to_owned()))
 }
@@ -102,7 +102,7 @@ fn blank(raw: &str) -> Found {
     let path = rest.trim_start_matches([' ', '\t']);
     let blanks = rest.len() - path.len();
     let plain = blanks > 0 && path.len() > 1 && path.starts_with('/') && !path.contains([' ', ',']);
-    let message = "this blank belongs to the path";
+    let message = "this blank is part of the path";
     plain.then(|| (first.end..first.end + blanks, message.to_owned()))
 }
 
@@ -131,8 +131,7 @@ fn unread(raw: &str, known: &HashSet<&str>) -> Found {
         let is_part = raw[..at].is_empty() || raw[..at].ends_with(['/', '}']);
         if closed && name.len() > 3 && known.contains(name) && (sign == '$' || is_part) {
             let range = at..at + 1 + open.len() + name.len() + close.len();
-            let message =
-                format!("`{}` is text, and no reference to `{name}`", &raw[range.clone()]);
+            let message = format!("`{}` is text, not a reference to `{name}`", &raw[range.clone()]);
             return Some((range, message));
         }
     }

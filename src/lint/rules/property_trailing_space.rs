@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-trailing-space",
         group: Group::Parameters,
-        summary: "a value in a properties file ends with blanks, which belong to it",
+        summary: "blanks at the end of a value in a properties file, which become part of the value",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let start = entry.value_span.start as usize;
             let span = Span::new(start + kept, start + raw.len());
             let message =
-                format!("the trailing whitespace belongs to the value of `{}`", entry.name);
+                format!("the trailing whitespace is part of the value of `{}`", entry.name);
             let edit = Edit { file: Some(source.path.clone()), span, text: String::new() };
             let title = "Remove the blanks".to_owned();
             out.push(

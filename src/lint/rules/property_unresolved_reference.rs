@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-unresolved-reference",
         group: Group::Parameters,
-        summary: "a job property refers to one that nothing defines",
+        summary: "a job property refers to a property that is not defined",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let name = &raw[at + 2..at + end];
                 if at > 0 && raw[..at].ends_with('$') && given.contains(name) {
                     let start = entry.value_span.start as usize + at;
-                    let message = "this `$` belongs to no expression, and stays in the text";
+                    let message = "this `$` is not part of an expression, and stays in the text";
                     out.push(
                         Diagnostic::new(&RULE.kind, Span::new(start - 1, start), message)
                             .likely()
@@ -123,7 +123,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     Some(key) => finding.note_in(
                         source.path.clone(),
                         key.name_span,
-                        format!("`{}` is set here, and nothing reads it", key.name),
+                        format!("`{}` is set here, but nothing reads it", key.name),
                     ),
                     None => finding,
                 };

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-without-effect-here",
         group: Group::Parameters,
-        summary: "a property of jobs in an action, where nobody reads it",
+        summary: "a job property set in an action, where nothing reads it",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-without-value",
         group: Group::Parameters,
-        summary: "a line of a properties file that has a name and nothing else",
+        summary: "a line of a properties file with a name but no value",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -46,7 +46,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
             if let Some(sign) = comment(name) {
-                let message = format!("`{sign}` begins no comment: this line sets a property");
+                let message =
+                    format!("`{sign}` does not start a comment: this line sets a property");
                 out.push(
                     Diagnostic::new(&RULE.kind, entry.name_span, message)
                         .about(sign)
@@ -87,9 +88,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let message = match cut {
                 _ if PATH_KEYS.contains(&name) => {
-                    format!("`{name}` is empty, and names no application")
+                    format!("`{name}` is empty, and does not name an application")
                 }
-                _ if hole => format!("`{name}` is empty, and a definition needs its value"),
+                _ if hole => format!("`{name}` is empty, but a definition needs its value"),
                 true => format!("the name ends at its first blank: this sets `{name}`"),
                 false => format!("`{name}` has no `=`, and its value is empty"),
             };

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "queue-not-set",
         group: Group::Parameters,
-        summary: "an action of the cluster runs in no queue of its own",
+        summary: "an action on the cluster does not set a queue",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = "this action runs in the default queue of the cluster";
         out.push(
             Diagnostic::new(&RULE.kind, action.body.name_span(), message)
-                .help("name a queue in `global`, or in the action's `launcher`"),
+                .help("set a queue in `global`, or in the action's `launcher`"),
         );
     }
 }

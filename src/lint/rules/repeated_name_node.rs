@@ -22,7 +22,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(shared) = global_section(facts) else { return };
     let message = format!("all {} actions name the same cluster", shared.actions);
     let finding = Diagnostic::new(&RULE.kind, shared.first, message)
-        .help("say it once, in a `global` section");
+        .help("set it once, in a `global` section");
     out.push(match shared.fix {
         Some(fix) => finding.fix(fix),
         None => finding,

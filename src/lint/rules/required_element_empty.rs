@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "required-element-empty",
         group: Group::Actions,
-        summary: "an element without which its action fails is empty",
+        summary: "a required element of an action is empty",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

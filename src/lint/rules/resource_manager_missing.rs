@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "resource-manager-missing",
         group: Group::Actions,
-        summary: "an action needs a resource manager, and neither it nor `global` has one",
+        summary: "an action needs a resource manager, but neither it nor `global` sets one",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["E0701"],

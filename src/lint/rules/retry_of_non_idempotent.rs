@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "retry-of-non-idempotent",
         group: Group::Actions,
-        summary: "an action is repeated that does harm when it runs twice",
+        summary: "retries of an action that is not safe to run twice",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "retry-out-of-range",
         group: Group::Actions,
-        summary: "retries that the server cuts down, ignores or cannot read",
+        summary: "a number of retries that the server reduces, ignores or cannot read",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["E0820", "E0700"],
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let (message, help) = match value.text.parse::<i64>() {
                 Err(_) => (
-                    "this is not a number, and the job fails when it comes here (E0700)".to_owned(),
+                    "this is not a number, and the job fails when it gets here (E0700)".to_owned(),
                     "write a whole number",
                 ),
                 Ok(number) if number < 0 => {
@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     "lower it; if your server allows more, set `retry-max` in `[server]` of `ankus.toml`",
                 ),
                 Ok(_) if name == "retry-interval" && maximum.is_none() => (
-                    "the interval says nothing without `retry-max`".to_owned(),
+                    "the interval has no effect without `retry-max`".to_owned(),
                     "add `retry-max`; a server does not retry by default",
                 ),
                 Ok(_) => continue,

@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 span: Span::new(at, at + 1),
                 text: String::new(),
             });
-            let title = "Take the carriage returns out".to_owned();
+            let title = "Remove the carriage returns".to_owned();
             let fix = Fix { title, safety: Safety::Guess, edits: edits.collect() };
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "script-parameter-missing",
         group: Group::Actions,
-        summary: "a script reads a parameter that the action gives it under another name, or not at all",
+        summary: "a script reads a parameter that the action does not pass, or passes under another name",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             if let Some((_, given, span)) = slips.iter().find(|(wanted, ..)| wanted == name) {
-                let message = format!("the script reads `{name}`, and is given `{given}`");
+                let message = format!("the script reads `{name}`, but is passed `{given}`");
                 out.push(
                     Diagnostic::new(&RULE.kind, *span, message)
                         .note_in(script.source.path.clone(), read, "read here")
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && is_given_the_rest(action, &script)
             {
                 // Pig refuses the script; Hive leaves the text as it is.
-                let message = format!("the script reads `{name}`, which no `param` gives it");
+                let message = format!("the script reads `{name}`, which no `param` sets");
                 out.push(
                     Diagnostic::new(&RULE.kind, script.named.span(), message)
                         .note_in(script.source.path.clone(), read, "read here")
@@ -103,7 +103,7 @@ fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let start = text.text.find(name.as_str()).unwrap_or_default();
             let span = text.source(start..start + name.len());
             let message =
-                format!("`{name}` looks like a misspelling of `{near}`, which other actions give");
+                format!("`{name}` looks like a misspelling of `{near}`, which other actions set");
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)
                     .likely()
@@ -122,7 +122,7 @@ fn in_script(
     at: usize,
     (given, span): (&str, Span),
 ) -> Diagnostic {
-    let message = format!("the script reads `{name}`, and is given `{given}`");
+    let message = format!("the script reads `{name}`, but is passed `{given}`");
     Diagnostic::new(&RULE.kind, Span::new(at, at + 1), message)
         .likely()
         .help(format!("did you mean `{given}`?"))

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "semantics-differ",
         group: Group::Migration,
-        summary: "a construct that the target has, and understands otherwise",
+        summary: "a construct that behaves differently in the target",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -37,16 +37,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             && Zone::from_id(id.trim()).map_or(true, |zone| !is_same_clock(&zone, &Zone::utc()))
     };
     if let Some(zone) = root.attribute("timezone").filter(|zone| moves(&zone.value().text)) {
-        let message = "the frequency follows this zone, and other engines move the start as well";
+        let message = "only the frequency follows this zone; other engines move the start as well";
         out.push(Diagnostic::new(&RULE.kind, zone.value_span(), message));
     }
     let controls = root.child("controls");
     for element in controls.into_iter().flat_map(|controls| controls.elements()) {
         let message = match element.name() {
             "timeout" => {
-                "this is how long inputs are waited for, and elsewhere how long a task may run"
+                "this is how long inputs are waited for; elsewhere it is how long a task may run"
             }
-            "throttle" => "this bounds runs that wait, and elsewhere runs that work",
+            "throttle" => "this limits waiting runs; elsewhere it limits active runs",
             _ => continue,
         };
         out.push(Diagnostic::new(&RULE.kind, element.name_span(), message));

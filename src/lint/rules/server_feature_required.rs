@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "server-feature-required",
         group: Group::Migration,
-        summary: "something that older servers do not have",
+        summary: "a feature that older servers do not have",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -49,6 +49,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     else {
         return;
     };
-    let message = format!("{what} needs a server of version {version} at least");
+    let message = format!("{what} needs Oozie {version} or newer");
     out.push(Diagnostic::new(&RULE.kind, *span, message));
 }

@@ -23,8 +23,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut paths = entries.iter().filter(|entry| PATH_KEYS.contains(&entry.name.as_str()));
         let Some(first) = paths.next() else { continue };
         for other in paths.filter(|other| other.name != first.name) {
-            let message =
-                format!("`{}` is here beside `{}`: the server takes one", other.name, first.name);
+            let message = format!(
+                "`{}` and `{}` are both set: the server accepts one",
+                other.name, first.name
+            );
             out.push(
                 Diagnostic::new(&RULE.kind, other.name_span, message)
                     .note_in(source.path.clone(), first.name_span, "the other one")

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "sharelib-name-unknown",
         group: Group::Parameters,
-        summary: "a library for an action type that does not exist, or a library that is almost another",
+        summary: "a share library for an unknown action type, or with a misspelt name",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -86,7 +86,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 {
                     report(
                         value_span,
-                        format!("`{library}` is nearly a library of the server"),
+                        format!("`{library}` is almost the name of a share library"),
                         Some(near),
                     );
                 }

@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
-                    .help("the server takes `NAME=value` with a value that is not empty"),
+                    .help("write `NAME=value`, with a value that is not empty"),
             );
         }
     }

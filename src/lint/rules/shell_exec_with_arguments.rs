@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "shell-exec-with-arguments",
         group: Group::Actions,
-        summary: "`exec` holds a whole command line, and there is no shell to take it apart",
+        summary: "`exec` contains a whole command line, which no shell splits",
         level: Level::Error,
         since: "0.1.0",
         oozie: &[],
@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = element.text().trimmed();
         let plain = masked(&text.text);
         let Some(at) = plain.find(' ') else { continue };
-        let message = "the whole text is the name of one program";
+        let message = "the server takes the whole text as the name of one program";
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .help("give each argument an `argument` element of its own");
         let simple = !plain.contains(['\'', '"', '\\', '|', '>', '<', ';', '&', '`', '\n', '$']);

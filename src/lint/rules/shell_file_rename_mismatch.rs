@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "shell-file-rename-mismatch",
         group: Group::Actions,
-        summary: "the script appears under another name than the one that is run",
+        summary: "the script is shipped under another name than `exec` uses",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -52,9 +52,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
         let message = match names.as_slice() {
-            [name] => format!("a shell interprets whatever {name} holds"),
+            [name] => format!("a shell interprets whatever {name} contains"),
             [all @ .., last] => {
-                format!("a shell interprets whatever {} and {last} hold", all.join(", "))
+                format!("a shell interprets whatever {} and {last} contain", all.join(", "))
             }
             [] => continue,
         };

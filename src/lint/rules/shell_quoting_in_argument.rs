@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "shell-quoting-in-argument",
         group: Group::Actions,
-        summary: "quotes, pipes or redirections in an argument, where no shell reads them",
+        summary: "quotes, pipes or redirections in an argument, which no shell interprets",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -42,14 +42,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = if quoted {
                 "the quotes are passed on as part of the argument"
             } else if operator.contains(&word.as_str()) {
-                "this is passed to the program as an argument, because no shell runs"
+                "no shell interprets this: the program gets it as an argument"
             } else if word.contains("$(") {
                 "this is not replaced by the output of a command: there is no shell"
             } else {
                 continue;
             };
             out.push(Diagnostic::new(&RULE.kind, text.span(), message).help(
-                "drop the shell syntax, or run `sh` with `-c` and one argument that holds the command",
+                "drop the shell syntax, or run `sh` with `-c` and one argument that contains the command",
             ));
         }
     }

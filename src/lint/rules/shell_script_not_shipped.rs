@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "shell-script-not-shipped",
         group: Group::Actions,
-        summary: "a script is run, or a file of options read, that no `file` brings to the machine",
+        summary: "a script or options file is used that no `file` element ships",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -190,7 +190,7 @@ fn interpreted(
     if near.is_none() && action.each("archive").next().is_some() && !is_kept() {
         return;
     }
-    let message = format!("no `file` brings `{script}` to the machine where it should run");
+    let message = format!("no `file` element ships `{script}` to the machine where it runs");
     let finding = Diagnostic::new(&RULE.kind, first.span(), message).likely();
     out.push(match near {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
@@ -211,7 +211,8 @@ fn options_file(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic
         if !plain || in_lib || links.iter().any(may_be) || action.each("archive").next().is_some() {
             continue;
         }
-        let message = format!("no `file` brings `{}` to the machine where it is read", file.text);
+        let message =
+            format!("no `file` element ships `{}` to the machine where it is read", file.text);
         let found = Diagnostic::new(&RULE.kind, file.span(), message).likely();
         let near = links.iter().find(|link| within(link, &file.text, 2).is_some());
         out.push(found.help(match near {
@@ -254,7 +255,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let script = SCRIPTS.iter().any(|end| program.ends_with(end));
         if let Some(near) = nearly_shipped(action, program).filter(|_| !script) {
             let message =
-                format!("no `file` brings `{program}` to the machine where it should run");
+                format!("no `file` element ships `{program}` to the machine where it runs");
             let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
             out.push(finding.help(format!("did you mean `{near}`?")));
             continue;
@@ -295,7 +296,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             && let Some(near) =
                 nearly_beside(facts, program).or_else(|| nearly_in(facts, action, program))
         {
-            let message = format!("no `file` brings `{name}` to the machine where it should run");
+            let message = format!("no `file` element ships `{name}` to the machine where it runs");
             let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
             out.push(finding.help(format!("did you mean `{near}`?")));
             continue;
@@ -307,7 +308,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if brought || archives || in_lib || renamed || links.iter().any(unknown) {
             continue;
         }
-        let message = format!("no `file` brings `{name}` to the machine where it should run");
+        let message = format!("no `file` element ships `{name}` to the machine where it runs");
         if let Some((file, near)) = misspelt_file(action, name).filter(|_| is_kept(facts, name)) {
             let finding = Diagnostic::new(&RULE.kind, file, message).likely();
             out.push(

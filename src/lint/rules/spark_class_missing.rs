@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let empty = action.each("class").next().map(|class| class.span());
-        let message = "no main class is named for this jar";
+        let message = "no main class is set for this jar";
         out.push(
             Diagnostic::new(&RULE.kind, empty.unwrap_or(jar.span()), message).likely().help(
                 "add `<class>` before `<jar>`, unless the manifest of the jar names the class",

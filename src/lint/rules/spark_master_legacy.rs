@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "spark-master-legacy",
         group: Group::Actions,
-        summary: "a master that newer versions of Spark do not know",
+        summary: "a master that newer versions of Spark no longer support",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

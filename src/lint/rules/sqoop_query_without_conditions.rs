@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "sqoop-query-without-conditions",
         group: Group::Actions,
-        summary: "a query that sqoop cannot divide among its mappers",
+        summary: "a query that sqoop cannot split among its mappers",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let has = |names: &[&str]| arguments.iter().any(|text| names.contains(&text.text.as_ref()));
         let open = arguments.iter().any(|text| text.text.starts_with("${"));
         if !open && !has(&["--split-by", "-m", "--num-mappers", "--autoreset-to-one-mapper"]) {
-            let message = "nothing says how to divide the query among mappers";
+            let message = "nothing says how to split the query among mappers";
             out.push(
                 Diagnostic::new(&RULE.kind, query.span(), message)
                     .help("add `--split-by` with a column, or `-m` with `1`"),

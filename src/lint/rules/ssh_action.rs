@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "ssh-action",
         group: Group::Security,
-        summary: "a command runs on another machine, with the key of the server",
+        summary: "a command runs on another machine, with the server's SSH key",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

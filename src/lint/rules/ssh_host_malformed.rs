@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "ssh-host-malformed",
         group: Group::Actions,
-        summary: "a host that ssh cannot reach by that name",
+        summary: "a malformed host of an ssh action",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

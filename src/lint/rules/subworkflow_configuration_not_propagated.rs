@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "subworkflow-configuration-not-propagated",
         group: Group::Actions,
-        summary: "a sub-workflow is given no property at all",
+        summary: "no property is passed to a sub-workflow",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

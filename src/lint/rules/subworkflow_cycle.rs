@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "subworkflow-cycle",
         group: Group::Graph,
-        summary: "a workflow that starts itself",
+        summary: "a workflow that starts itself as a sub-workflow",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 format!("`{}`, which is started here, starts this workflow again", child.path)
             };
             out.push(Diagnostic::new(&RULE.kind, path.span(), message).help(format!(
-                "see that a decision ends it: the server refuses a sub-workflow {DEPTH} levels deep"
+                "make sure that a decision ends it: the server refuses a sub-workflow {DEPTH} levels deep"
             )));
         }
     }

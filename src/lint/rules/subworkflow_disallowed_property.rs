@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "subworkflow-disallowed-property",
         group: Group::Actions,
-        summary: "a sub-workflow is given a property that only the server may set",
+        summary: "a property is passed to a sub-workflow that only the server may set",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["E0808"],
@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             {
                 continue;
             }
-            let message = format!("`{name}` is set by the server, and may not be given");
+            let message = format!("`{name}` is set by the server and cannot be passed");
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
                 .help("remove it: a sub-workflow runs as the user of its parent");
             // A configuration needs one property at least.

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "subworkflow-not-found",
         group: Group::Names,
-        summary: "a sub-workflow that the application does not have",
+        summary: "a sub-workflow that is missing from the application",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

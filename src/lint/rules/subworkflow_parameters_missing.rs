@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "subworkflow-parameters-missing",
         group: Group::Actions,
-        summary: "a sub-workflow asks for a parameter that this workflow does not pass on",
+        summary: "a sub-workflow needs a parameter that this workflow does not pass",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["E0738"],
@@ -168,9 +168,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let place = slip.map_or(path.span(), |property| property.name.span());
             let message = match slip {
                 Some(slip) => {
-                    format!("the sub-workflow reads `{name}`, and is given `{}`", slip.name.text)
+                    format!("the sub-workflow reads `{name}`, but is passed `{}`", slip.name.text)
                 }
-                None => format!("the sub-workflow needs `{name}`, and is not given it"),
+                None => format!("the sub-workflow needs `{name}`, but nothing passes it"),
             };
             let is_plain = slip.is_none() && near.is_none() && written.is_none();
             if let Some((first, names)) = plain.as_mut().filter(|_| is_plain) {
@@ -185,7 +185,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     }
                     _ => format!("{} and {} more", names.join(", "), finding.places - names.len()),
                 };
-                finding.message = format!("the sub-workflow needs {all}, and is not given them");
+                finding.message = format!("the sub-workflow needs {all}, but nothing passes them");
                 if finding.notes.len() < MOST_NOTES {
                     *finding = finding.clone().note_in(child.path.clone(), span, *words);
                 }
@@ -200,7 +200,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 Diagnostic::new(&RULE.kind, place, message)
                     .note_in(child.path.clone(), span, *words)
                     .help(match (propagates, near) {
-                        (true, Some(near)) => format!("it is given `{near}`"),
+                        (true, Some(near)) => format!("it is passed `{near}`"),
                         (true, None) => "pass it in the action's `configuration`".to_owned(),
                         (false, _) => {
                             "pass it in the action's `configuration`, or pass everything on"
@@ -211,7 +211,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if let Some((near, span, file)) = written
                 && let Some(finding) = out.last_mut()
             {
-                finding.message = format!("the sub-workflow reads `{name}`, and is given `{near}`");
+                finding.message =
+                    format!("the sub-workflow reads `{name}`, but is passed `{near}`");
                 finding.help = Some(format!("did you mean `{name}`?"));
                 *finding = finding.clone().note_in(facts.path, place, "it is started here");
                 finding.span = span;

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "suppression-without-reason",
         group: Group::Style,
-        summary: "a comment allows a finding and does not say why",
+        summary: "a suppression without a reason",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

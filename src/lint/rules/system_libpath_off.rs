@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "system-libpath-off",
         group: Group::Parameters,
-        summary: "an action needs the server's library, and the job does not switch it on",
+        summary: "an action needs the share library, but the job does not enable it",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["EJ001"],
@@ -69,7 +69,7 @@ fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
     let Some(action) = facts.actions.iter().find(needs) else { return };
     if let Some((file, span)) = off {
         let message = format!(
-            "a `{}` action needs the server's library, and this leaves it out",
+            "a `{}` action needs the share library, but this switches it off",
             action.kind()
         );
         out.push(
@@ -80,10 +80,8 @@ fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
         );
         return;
     }
-    let message = format!(
-        "a `{}` action needs the server's library, and `{SWITCH}` is not set",
-        action.kind()
-    );
+    let message =
+        format!("a `{}` action needs the share library, but `{SWITCH}` is not set", action.kind());
     let mut finding = Diagnostic::new(&RULE.kind, action.body.name_span(), message)
         .help(format!("set `{SWITCH}=true` in the properties of the job"));
     if let Some((source, _)) = facts.property_files().last() {

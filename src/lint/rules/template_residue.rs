@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
             out.push(
                 Diagnostic::new(&RULE.kind, text.source(whole), message)
-                    .help("check what the generator has written, and not its template"),
+                    .help("check the generated file, not its template"),
             );
             break;
         }

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "typographic-characters",
         group: Group::Parameters,
-        summary: "a quote, a dash or a blank that a word processor has put there",
+        summary: "a typographic quote, dash or blank, as word processors insert them",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(
             Diagnostic::new(&RULE.kind, span, message)
                 .likely()
-                .help("write the plain `\"`, `'` or `-`; a word processor has put this there"),
+                .help("write the plain `\"`, `'` or `-`; a word processor has inserted this"),
         );
     }
 }

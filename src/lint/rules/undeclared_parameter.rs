@@ -35,9 +35,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let message = format!("`{name}` is read but not declared");
         out.push(
-            Diagnostic::new(&RULE.kind, read.span, message).help(
-                "declare it in `parameters`: the server then asks for it before anything runs",
-            ),
+            Diagnostic::new(&RULE.kind, read.span, message)
+                .help("declare it in `parameters`: the server then requires it at submission"),
         );
     }
 }

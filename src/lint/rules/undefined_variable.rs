@@ -110,7 +110,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         {
             let near = near.as_deref().unwrap_or_default();
             finding =
-                finding.note_in(path, span, format!("`{near}` is set here, and nothing reads it"));
+                finding.note_in(path, span, format!("`{near}` is set here, but nothing reads it"));
         }
         let finding = match (near, lacking.path) {
             (Some(near), _) => finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
@@ -275,7 +275,7 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     false => found.note_in(
                         source.path.clone(),
                         entry.name_span,
-                        format!("`{near}` is set here, and nothing reads it"),
+                        format!("`{near}` is set here, but nothing reads it"),
                     ),
                 });
             }
@@ -471,7 +471,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         });
         let Some(near) = near else { continue };
         let message = match times(near) {
-            1 => format!("`{name}` is read only here, and `{near}` is given"),
+            1 => format!("`{name}` is read only here, but `{near}` is set"),
             times => format!("`{name}` is read only here, and `{near}` {times} times"),
         };
         out.push(slip(place, near, message));
@@ -546,7 +546,7 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
             if is_slip && ends && letters(&name) != letters(&other) {
                 let start = value.text.find(held).unwrap_or_default();
                 let span = value.source(start..start + held.len());
-                let message = format!("`{held}` is nearly the name of `{}`", property.name.text);
+                let message = format!("`{held}` is almost the name of `{}`", property.name.text);
                 out.push(Diagnostic::new(&RULE.kind, span, message).about(held).likely());
             }
         }
@@ -681,7 +681,7 @@ fn functions(
         if letters(near) == letters(name) {
             continue;
         }
-        let message = format!("nothing gives `{name}`, so this is always empty");
+        let message = format!("nothing sets `{name}`, so this is always empty");
         out.push(slip(place, near, message));
     }
 }

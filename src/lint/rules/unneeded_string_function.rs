@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "unneeded-string-function",
         group: Group::Style,
-        summary: "`concat` where plain text does",
+        summary: "`concat` where plain text is enough",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],

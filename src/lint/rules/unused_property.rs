@@ -57,7 +57,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = format!("nothing in the application mentions `{}`", entry.name);
             out.push(
                 Diagnostic::new(&RULE.kind, entry.name_span, message)
-                    .help("remove it, unless somebody outside of this folder reads it")
+                    .help("remove it, unless something outside this folder reads it")
                     .in_file(source.path.clone()),
             );
         }

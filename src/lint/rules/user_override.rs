@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "user-override",
         group: Group::Security,
-        summary: "an action tries to act as somebody else",
+        summary: "an action tries to run as another user",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if own.iter().any(|own| value.starts_with(own)) {
                 continue;
             }
-            let message = format!("`{name}` makes the action act as another user");
+            let message = format!("`{name}` makes the action run as another user");
             out.push(Diagnostic::new(&RULE.kind, text.source(at..at + name.len()), message).help(
                 "submit the job as the user it should run as, or use a proxy user of the server",
             ));

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "variable-without-braces",
         group: Group::Expressions,
-        summary: "a text that looks like a variable whose `${…}` is incomplete",
+        summary: "text that looks like a variable with an incomplete `${…}`",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -139,9 +139,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let span = trimmed.source(range.clone());
         let message = match name.is_empty() {
             true if plain[range.clone()] == *"$" => {
-                "this `$` belongs to no expression, and stays in the text".to_owned()
+                "this `$` is not part of an expression, and stays in the text".to_owned()
             }
-            true => "this brace belongs to no expression, and stays in the text".to_owned(),
+            true => "this brace is not part of an expression, and stays in the text".to_owned(),
             false if name.contains('(') => {
                 format!("`{}` is text, and calls no function", &plain[range])
             }

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "world-writable",
         group: Group::Security,
-        summary: "everybody may write what a chmod leaves behind",
+        summary: "a chmod makes something writable for everyone",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

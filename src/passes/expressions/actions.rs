@@ -64,7 +64,7 @@ pub(super) fn check(
             return;
         }
         let Some(id) = flow.names.node(&question.action) else {
-            let message = format!("no node is named `{}`", question.action);
+            let message = format!("there is no node `{}`", question.action);
             let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message)
                 .about(question.action.as_str());
             let actions = workflow.actions().map(|(_, node, _)| node.name.text.as_ref());
@@ -82,7 +82,8 @@ pub(super) fn check(
         };
         let node = workflow.node(id);
         if node.shape != Shape::Action && question.function != "wf:transition" {
-            let message = format!("`{}` is a {} and no action", question.action, node.shape.name());
+            let message =
+                format!("`{}` is a {}, not an action", question.action, node.shape.name());
             out.push(
                 Diagnostic::new(&UNKNOWN_ACTION, question.span, message)
                     .note(node.name.span, "defined here"),
@@ -190,7 +191,8 @@ fn order(
     // Nothing lies behind itself, which needs no look at the runs.
     if action == here || !runs.before(action.0, here.0).is_possible() {
         if action != here && runs.beside(action.0, here.0).is_possible() {
-            let message = format!("`{}` runs beside this, and may not have ended", question.action);
+            let message =
+                format!("`{}` runs in parallel with this, and may not have ended", question.action);
             out.push(
                 Diagnostic::new(&ACTION_ON_SOME_PATHS, question.span, message)
                     .note(asked.name.span, "the action is here"),
@@ -276,7 +278,7 @@ fn captured(
     if keys.iter().any(|known| known == key) || key == "hadoopJobs" {
         return;
     }
-    let message = format!("`{script}` prints no key `{key}`");
+    let message = format!("`{script}` does not print the key `{key}`");
     let mut finding = Diagnostic::new(&UNKNOWN_KEY, *span, message).about(key);
     finding = match nearest(key, keys.iter().map(String::as_str)) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
@@ -312,7 +314,7 @@ fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
             .filter(|(other, _)| key.chars().next() == other.chars().next())
             .filter(|(other, _)| within(key, other, 1).is_some() && letters(key) != letters(other));
         if let Some((other, count)) = near.next() {
-            let message = format!("`{key}` is asked for only here, and `{other}` {count} times");
+            let message = format!("`{key}` is used only here, `{other}` {count} times");
             let found = Diagnostic::new(&UNKNOWN_KEY, *span, message).about(key).likely();
             out.push(found.help(format!("did you mean `{other}`?")));
         }

@@ -98,7 +98,7 @@ pub(crate) fn is_reserved(name: &str, workflow: bool) -> bool {
 
 /// The finding for a property with a reserved name.
 pub(crate) fn reserved_property(name: &str, span: Span) -> Diagnostic {
-    let message = format!("`{name}` is a constant of the language; no property may have its name");
+    let message = format!("`{name}` is a constant of the language; no property may have this name");
     Diagnostic::new(&kinds::CONSTANT_ASSIGNED, span, message)
         .help("give the property another name, here and where it is read")
 }

@@ -107,8 +107,10 @@ impl Examination<'_, '_> {
             }
             let from = start + 2 + at as u32;
             let place = self.span(from, from + length as u32);
-            let finding = Diagnostic::new(&NESTED, place, "an expression cannot hold another one")
-                .help(format!("what stands in `${{…}}` is an expression already: write `{name}`"));
+            let finding =
+                Diagnostic::new(&NESTED, place, "an expression cannot contain another one").help(
+                    format!("the content of `${{…}}` is already an expression: write `{name}`"),
+                );
             self.out.push(finding.fix(Fix::safe(format!("Write `{name}`"), place, name)));
             return true;
         }
@@ -292,7 +294,7 @@ impl Examination<'_, '_> {
                     elsewhere.push((place, name));
                 }
                 Target::Unknown => {
-                    let message = format!("no function is named `{name}`");
+                    let message = format!("there is no function `{name}`");
                     // A library that nobody has is one slip, however many of its functions are called.
                     let library = name.split_inclusive(':').next().unwrap_or_default();
                     let is_known = |library: &str| {
@@ -349,7 +351,7 @@ impl Examination<'_, '_> {
         let message = format!("`{name}` is not available in {}{here}", phase.place());
         let mut finding = Diagnostic::new(&OUT_OF_PLACE, place, message).about(name);
         if !places.is_empty() {
-            finding = finding.help(format!("it can stand in {}", places.join("; ")));
+            finding = finding.help(format!("it is available in {}", places.join("; ")));
         }
         self.out.push(finding);
     }
@@ -361,7 +363,7 @@ impl Examination<'_, '_> {
             let message = match own.map(|function| function.parameters.len()) {
                 Some(1) => format!("`{name}` of this site takes one parameter"),
                 Some(count) => format!("`{name}` of this site takes {count} parameters"),
-                None => format!("`{name}` has another number of parameters"),
+                None => format!("`{name}` has a different number of parameters"),
             };
             let finding = Diagnostic::new(&WRONG_ARITY, place, message);
             self.out.push(finding.help(format!("it is given {given}")));
@@ -450,7 +452,7 @@ impl Examination<'_, '_> {
                     ));
                     self.out.push(finding);
                 } else if quoted {
-                    self.out.push(finding.help("use single quotes for texts in an expression"));
+                    self.out.push(finding.help("use single quotes for strings in an expression"));
                     break;
                 }
                 // In a text of the expression the entity is only another text; the value then holds it.
@@ -548,7 +550,7 @@ impl Examination<'_, '_> {
         let pieces = self.template.pieces();
         let [Piece::Expression { first, last, .. }] = *pieces else {
             if pieces.iter().any(|piece| matches!(piece, Piece::Expression { .. })) {
-                let message = "text around the expression makes this a text, which is never `true`";
+                let message = "text around the expression makes this a string that is never `true`";
                 let mut finding = Diagnostic::new(&TEXT_AROUND, whole, message)
                     .help("put the whole condition into one `${…}`");
                 if let Some(text) = self.moved_inside() {
@@ -558,9 +560,9 @@ impl Examination<'_, '_> {
                 self.out.push(finding);
             } else if !matches!(source, "true" | "false") {
                 let message = if source.is_empty() {
-                    "this predicate is empty, and so never `true`".to_owned()
+                    "this predicate is empty, so it is never `true`".to_owned()
                 } else {
-                    format!("`{source}` is not `true`, so this case is never taken")
+                    format!("`{source}` is not `true`, so this case never matches")
                 };
                 let mut finding = Diagnostic::new(&DECISION_NOT_BOOLEAN, whole, message);
                 if !source.is_empty() {
@@ -580,17 +582,20 @@ impl Examination<'_, '_> {
             (Some(Value::String(text)), _) if matches!(text.as_ref(), "true" | "false") => return,
             // A value that is not written here is one of a property, and nobody's to read.
             (Some(value), _) if source.contains(&*value.to_text()) => {
-                format!("this is `{}` and not `true`, so the case is never taken", value.to_text())
+                format!("this is `{}` and not `true`, so the case never matches", value.to_text())
             }
-            (Some(_), _) => "this is not `true`, so the case is never taken".to_owned(),
+            (Some(_), _) => "this is not `true`, so the case never matches".to_owned(),
             (None, kind) if kind.is_number() => {
-                "this is a number, and only the text `true` takes the case".to_owned()
+                "this is a number, but only the string `true` matches the case".to_owned()
             }
             (
                 None,
                 Type::Texts | Type::Counters | Type::Map | Type::List | Type::Null | Type::Lambda,
             ) => {
-                format!("this is {}, and only the text `true` takes the case", a_kind(typed.kind))
+                format!(
+                    "this is {}, but only the string `true` matches the case",
+                    a_kind(typed.kind)
+                )
             }
             _ => return,
         };

@@ -29,7 +29,7 @@ impl<'t> Checker<'t> {
                 Diagnostic::new(
                     &ELEMENT_OUT_OF_ORDER,
                     child.element.name_span(),
-                    format!("`{name}` has to come {way} `{other}`"),
+                    format!("`{name}` must come {way} `{other}`"),
                 )
                 .note(anchor.element.name_span(), format!("{way} this"))
                 .help(format!("the order of the elements in `{}` is fixed", parent.name()))
@@ -119,7 +119,7 @@ impl<'t> Checker<'t> {
                 Diagnostic::new(
                     &DUPLICATE_SINGLE_ELEMENT,
                     extra.element.name_span(),
-                    format!("`{}` takes only one `{name}`", place.element.name()),
+                    format!("`{}` may contain only one `{name}`", place.element.name()),
                 )
                 .note(first.element.name_span(), "the first is here"),
             );
@@ -140,13 +140,16 @@ impl<'t> Checker<'t> {
                 Diagnostic::new(
                     &ACTION_WITH_TWO_BODIES,
                     extra.element.name_span(),
-                    format!("an action does one thing, but this one has `{other}` and `{name}`"),
+                    format!("an action has one type, but this one has `{other}` and `{name}`"),
                 )
             } else {
                 Diagnostic::new(
                     &DUPLICATE_SINGLE_ELEMENT,
                     extra.element.name_span(),
-                    format!("`{}` takes `{other}` or `{name}`, not both", place.element.name()),
+                    format!(
+                        "`{}` may contain `{other}` or `{name}`, not both",
+                        place.element.name()
+                    ),
                 )
             };
             self.report(finding.note(first.element.name_span(), "the first is here"));
@@ -170,9 +173,9 @@ impl<'t> Checker<'t> {
                 Diagnostic::new(
                     &ACTION_WITHOUT_BODY,
                     parent.name_span(),
-                    "this action does nothing: it has no body",
+                    "this action does nothing: it has no action type",
                 )
-                .help("an action holds what it does, then `ok`, then `error`"),
+                .help("an action contains its type, then `ok`, then `error`"),
             );
             return;
         }

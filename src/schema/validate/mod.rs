@@ -163,7 +163,7 @@ impl<'t> Checker<'t> {
             let mark = Span::new(0, 3);
             self.report(
                 Diagnostic::new(&NOT_WELL_FORMED, mark, "the text begins with a byte-order mark")
-                    .help("a server takes it for text before the first element")
+                    .help("a server treats it as text before the first element")
                     .fix(Fix::safe("Remove it", mark, "")),
             );
         }
@@ -179,7 +179,7 @@ impl<'t> Checker<'t> {
                 raw.split(|c: char| c.is_whitespace() || c == '?').next().unwrap_or_default();
             if target.eq_ignore_ascii_case("xml") {
                 let message =
-                    format!("`<?{target}` may stand only at the very beginning, in lower case");
+                    format!("`<?{target}` is allowed only at the very beginning, in lower case");
                 self.report(Diagnostic::new(&NOT_WELL_FORMED, node.span(), message));
             }
         }
@@ -230,7 +230,7 @@ impl<'t> Checker<'t> {
                 let text = format!(" xmlns=\"{}\"", best.namespace);
                 let title = format!("Add `xmlns=\"{}\"`", best.namespace);
                 finding = finding.help(format!(
-                    "the lowest version that has all that is used: `{}`",
+                    "the lowest version with everything that is used: `{}`",
                     best.namespace
                 ));
                 finding = finding.fix(match fits {
@@ -265,7 +265,11 @@ impl<'t> Checker<'t> {
                 let mut finding = Diagnostic::new(
                     &UNKNOWN_ROOT,
                     root.name_span(),
-                    format!("`{}` begins no definition in `{}`", root.name(), schema.namespace),
+                    format!(
+                        "`{}` is not the root of a definition in `{}`",
+                        root.name(),
+                        schema.namespace
+                    ),
                 )
                 .help(format!("a definition begins with `{}`", self.document.root()));
                 if near == Some(self.document.root()) {
@@ -354,7 +358,7 @@ impl<'t> Checker<'t> {
                 &UNKNOWN_ELEMENT,
                 child.name_span(),
                 format!(
-                    "`{}` holds {holds}, so no `{}` may stand in it",
+                    "`{}` contains {holds}, so `{}` is not allowed in it",
                     element.name(),
                     child.name()
                 ),
@@ -381,9 +385,9 @@ impl<'t> Checker<'t> {
         let blank = found.is_blank();
         let message = match blank {
             true => {
-                format!("`{}` must be empty; a server refuses even blanks in it", element.name())
+                format!("`{}` must be empty; the server refuses even blanks in it", element.name())
             }
-            false => format!("`{}` holds nothing, so no text may stand in it", element.name()),
+            false => format!("`{}` must be empty, so text is not allowed in it", element.name()),
         };
         let span = if blank { found.span() } else { trimmed(found.raw(), found.raw_span()) };
         let mut finding = Diagnostic::new(&UNEXPECTED_TEXT, span, message);
@@ -405,7 +409,7 @@ impl<'t> Checker<'t> {
             self.report(Diagnostic::new(
                 &UNEXPECTED_TEXT,
                 span,
-                format!("`{}` holds elements only, so no text may stand here", element.name()),
+                format!("`{}` contains only elements, so text is not allowed here", element.name()),
             ));
         }
     }
@@ -434,7 +438,7 @@ impl<'t> Checker<'t> {
             &INVALID_NODE_NAME,
             span,
             match name.is_empty() {
-                true => "a name of a node must not be empty".to_owned(),
+                true => "the name of a node must not be empty".to_owned(),
                 false => format!("`{name}` is not a valid node name"),
             },
         )
@@ -607,7 +611,7 @@ fn problem(schema: &Schema, check: Check, text: &str) -> Option<Cow<'static, str
     match check {
         Check::String => None,
         Check::Boolean if matches!(trimmed, "true" | "false" | "1" | "0") => None,
-        Check::Boolean => Some("is `true` or `false`, and no expression may stand there".into()),
+        Check::Boolean => Some("is `true` or `false`, not an expression".into()),
         Check::Integer { min, max, .. } => {
             let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
             let whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -615,10 +619,7 @@ fn problem(schema: &Schema, check: Check, text: &str) -> Option<Cow<'static, str
             if whole && number.is_some() {
                 return None;
             }
-            Some(
-                format!("is a whole number from {min} to {max}, and no expression may stand there")
-                    .into(),
-            )
+            Some(format!("is a whole number from {min} to {max}, not an expression").into())
         }
         Check::Simple(at) => {
             let simple = schema.simples.get(at as usize)?;

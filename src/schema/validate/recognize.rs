@@ -171,7 +171,7 @@ impl<'t> Checker<'t> {
                 match model.step(state, &schema.namespace, child.namespace(), child.name()) {
                     Some((_, next)) => state = next,
                     None => {
-                        let message = format!("`{}` may not stand here", child.name());
+                        let message = format!("`{}` is not allowed here", child.name());
                         self.report(Diagnostic::new(&UNKNOWN_ELEMENT, child.name_span(), message));
                         return;
                     }
@@ -208,16 +208,18 @@ impl<'t> Checker<'t> {
             element.elements().filter(|child| is_body_part(child.name())).collect();
         let first = strays[0];
         let message = match strays.len() {
-            1 => format!("this action has no body: `{}` stands directly in it", first.name()),
+            1 => {
+                format!("this action has no action type: `{}` stands directly in it", first.name())
+            }
             count => format!(
-                "this action has no body: `{}` and {} more stand directly in it",
+                "this action has no action type: `{}` and {} more stand directly in it",
                 first.name(),
                 count - 1
             ),
         };
         self.report(
             Diagnostic::new(&ACTION_WITHOUT_BODY, element.name_span(), message)
-                .note(first.name_span(), "this belongs into the element that says what is done")
+                .note(first.name_span(), "this belongs in the element of the action type")
                 .help("put them into an element such as `<pig>` or `<shell xmlns=\"…\">`"),
         );
     }
@@ -254,7 +256,7 @@ impl<'t> Checker<'t> {
             found.help = Some(format!("did you mean `{name}`?"));
             found.fixes = vec![rename(child, &name, Safety::Guess)];
         } else {
-            found.help = Some(format!("`{name}` is wanted here"));
+            found.help = Some(format!("`{name}` is expected here"));
         }
         self.findings.remove(missing);
     }
@@ -410,10 +412,10 @@ impl<'t> Checker<'t> {
         let wanted = &schema.namespace;
         let message = match (at, namespace.is_empty()) {
             (Some(_), true) => {
-                format!("`{name}` has no namespace; here it has to be in `{wanted}`")
+                format!("`{name}` has no namespace; here it must be in `{wanted}`")
             }
             (Some(_), false) => {
-                format!("`{name}` is in `{namespace}`; here it has to be in `{wanted}`")
+                format!("`{name}` is in `{namespace}`; here it must be in `{wanted}`")
             }
             (None, _) => format!("`{}` has no element `{name}`", parent.name()),
         };

@@ -45,7 +45,7 @@ impl<'t> Checker<'t> {
             let mut finding = Diagnostic::new(
                 &UNKNOWN_SCHEMA_VERSION,
                 span,
-                format!("no server knows the namespace `{namespace}`"),
+                format!("no server supports the namespace `{namespace}`"),
             );
             if let Some((schema, fits)) = near {
                 finding = finding.help(format!("did you mean `{}`?", schema.namespace));

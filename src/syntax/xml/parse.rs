@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
             if vain > VAIN_LIMIT {
                 let span = Span::at(again);
                 self.findings.truncate(FINDING_LIMIT - 1);
-                self.broken(span, "so much is broken that what follows is not read");
+                self.broken(span, "too much is broken here; the rest is not read");
                 break;
             }
             from = again;
@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
             let finding = Diagnostic::new(
                 &NOT_WELL_FORMED,
                 Span::new(start, start + 1),
-                "a bare `<` begins no element",
+                "a bare `<` does not start an element",
             )
             .help("write `&lt;`, or in an expression `lt`")
             .fix(Fix::guess("Write `&lt;`", Span::new(start, start + 1), "&lt;"));
@@ -367,7 +367,8 @@ impl<'a> Parser<'a> {
             return again;
         };
         while self.open.len() > depth + 1 {
-            let (id, before) = self.open.pop().expect("more are open than the one that matches");
+            let (id, before) =
+                self.open.pop().expect("more elements are open than the one that matches");
             self.prefixes.truncate(before as usize);
             self.close_unclosed(id, start);
         }
@@ -455,7 +456,7 @@ impl<'a> Parser<'a> {
                 if !self.extra_root {
                     self.extra_root = true;
                     let root = self.tree.tag(self.tree.root).name;
-                    let message = "an element behind the end of the root element";
+                    let message = "an element after the end of the root element";
                     let finding = Diagnostic::new(&NOT_WELL_FORMED, tag.name, message);
                     self.report(finding.note(root, "the root element begins here"));
                 }
@@ -580,7 +581,7 @@ impl<'a> Parser<'a> {
             let inner = &self.text[start + 4..(end - 3).max(start + 4)];
             if let Some(at) = inner.find("--") {
                 let at = start + 4 + at;
-                self.broken(Span::new(at, at + 2), "`--` may not stand inside a comment");
+                self.broken(Span::new(at, at + 2), "`--` is not allowed inside a comment");
             } else if inner.ends_with('-') {
                 self.broken(Span::new(end - 4, end), "a comment may not end with `--->`");
             }
@@ -624,7 +625,7 @@ impl<'a> Parser<'a> {
                 span,
                 "the XML declaration must be the very first thing",
             )
-            .help("remove what stands before it, even blanks and empty lines");
+            .help("remove everything before it, even blanks and empty lines");
             self.report(finding);
             return;
         }
@@ -634,7 +635,7 @@ impl<'a> Parser<'a> {
     fn doctype(&mut self, start: usize, end: usize) {
         let span = Span::new(start, end);
         if self.tree.root != NodeId::NONE || self.tree.doctype.is_some() {
-            self.broken(span, "a DOCTYPE may only stand once, before the root element");
+            self.broken(span, "a DOCTYPE is allowed only once, before the root element");
             return;
         }
         let head = self.text[start..end].split('[').next().unwrap_or_default();

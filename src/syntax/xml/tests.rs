@@ -81,7 +81,7 @@ fn siblings_come_back_from_an_unclosed_element() {
     check_broken(
         "<w><a/></w>\n<b/>",
         "w(a()b())",
-        &["an element behind the end of the root element"],
+        &["an element after the end of the root element"],
     );
 }
 
@@ -98,17 +98,17 @@ fn raw_operators_are_found_and_kept() {
     check_broken(
         "<w><a>${x && y}</a></w>",
         "w(a('${x && y}'))",
-        &["a bare `&&` begins no reference"],
+        &["a bare `&&` does not start a reference"],
     );
     check_broken(
         "<w><a>${x<y}</a><b/></w>",
         "w(a('${x<y}')b())",
-        &["a bare `<` begins no element"],
+        &["a bare `<` does not start an element"],
     );
     check_broken(
         "<w><a t=\"${x < y}\"/></w>",
         "w(a t=${x < y}())",
-        &["`<` may not stand in an attribute value"],
+        &["`<` is not allowed in an attribute value"],
     );
 }
 

@@ -164,7 +164,7 @@ mod tests {
         let wanted = wanted.expect("it is taken");
         assert_eq!(wanted.frequencies, [(2, "HOUR"), (120, "MINUTE")]);
         let minutes = parse("frequency=1", Some(Kind::Coordinator), now).expect("it is taken");
-        assert_eq!(minutes.frequencies, [(1, "MINUTE")], "minutes are meant where nothing is said");
+        assert_eq!(minutes.frequencies, [(1, "MINUTE")], "minutes are meant by default");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// How long a program may take where nothing is said.
+    /// How long a program may take by default.
     pub const USUAL_MS: u64 = 10_000;
 
     /// Starts the program for one call, and waits for what it prints.

@@ -26,7 +26,7 @@ impl Examination<'_, '_> {
             Op::AssignVariable | Op::AssignProperty => {
                 let place = self.span(node.start, node.end);
                 let mut finding =
-                    Diagnostic::new(&SINGLE_EQUALS, place, "`=` assigns and does not compare")
+                    Diagnostic::new(&SINGLE_EQUALS, place, "`=` assigns; it does not compare")
                         .help("compare with `eq`");
                 // Between the target and the value there is one `=`.
                 if let [target, value] | [target, _, value] = visit.operands {
@@ -234,7 +234,8 @@ impl Examination<'_, '_> {
                     || matches!(&typed.constant, Some(Value::String(text)) if text.matches('-').count() >= 2)
             };
             if texts && !date(left) && !date(right) {
-                let message = "this compares two texts letter by letter: '10' is before '9'";
+                let message =
+                    "this compares two strings character by character: '10' is before '9'";
                 let numeric = self.span(right.start, right.end);
                 let mut finding = Diagnostic::new(&LEXICAL_COMPARISON, place, message)
                     .help("make one side a number: multiply it by 1");
@@ -260,7 +261,7 @@ impl Examination<'_, '_> {
                 "false" => false,
                 _ => {
                     let message =
-                        format!("a truth is compared with '{text}', which counts as false");
+                        format!("a boolean is compared with '{text}', which counts as false");
                     found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
                     continue;
                 }
@@ -300,12 +301,12 @@ impl Examination<'_, '_> {
                         );
                         found.push(
                             Diagnostic::new(&NEVER_EQUAL, place, message)
-                                .help("ask with `empty`, which is true for both"),
+                                .help("use `empty`, which is true for both"),
                         );
                     }
                 }
                 Value::Boolean(_) if value.kind.is_number() => {
-                    let message = "a number and a truth cannot be compared: this fails";
+                    let message = "a number and a boolean cannot be compared: this fails";
                     found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
                 }
                 Value::Null if !value.nullable && value.kind != Type::Unknown => {

@@ -212,10 +212,13 @@ impl<'a> Parser<'a> {
         let start = span.start as usize;
         for (at, _) in raw.match_indices('<') {
             let place = Span::new(start + at, start + at + 1);
-            let finding =
-                Diagnostic::new(&NOT_WELL_FORMED, place, "`<` may not stand in an attribute value")
-                    .help("write `&lt;`, or in an expression `lt`")
-                    .fix(less_than_fix(raw, start, at));
+            let finding = Diagnostic::new(
+                &NOT_WELL_FORMED,
+                place,
+                "`<` is not allowed in an attribute value",
+            )
+            .help("write `&lt;`, or in an expression `lt`")
+            .fix(less_than_fix(raw, start, at));
             self.report(finding);
         }
         if raw.contains('&') {
@@ -257,7 +260,8 @@ impl<'a> Parser<'a> {
                 (span, Fix::safe("Write `&amp;`", span, "&amp;"))
             };
             let help = if double { "in an expression write `and`" } else { "write `&amp;`" };
-            let message = format!("a bare `{}` begins no reference", &self.text[span.range()]);
+            let message =
+                format!("a bare `{}` does not start a reference", &self.text[span.range()]);
             self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).help(help).fix(fix));
         }
     }

@@ -23,7 +23,7 @@ use crate::host::yarn::ResourceManager;
 pub struct Livy {
     /// Its address.
     pub server: String,
-    /// Whom applications run as, where Livy lets its callers choose; the user of the job where nothing is said.
+    /// Whom applications run as, where Livy lets its callers choose; the user of the job by default.
     pub user: Option<String>,
     /// A file with the value of the header `Authorization`.
     pub authorization_file: Option<String>,

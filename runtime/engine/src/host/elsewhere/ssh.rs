@@ -30,7 +30,7 @@ pub struct Ssh {
     pub identity: Option<String>,
     /// A configuration of ssh instead of the user's own.
     pub config: Option<String>,
-    /// The folder for the jobs there; `.ankus` in the home folder where nothing is said.
+    /// The folder for the jobs there; `.ankus` in the home folder by default.
     pub folder: Option<String>,
 }
 

@@ -368,7 +368,7 @@ impl Template {
         let message = if arity {
             match functions::find(name, self.phase()) {
                 Some((_, function)) => functions::arity_message(function),
-                None => format!("`{name}` has another number of parameters"),
+                None => format!("`{name}` has a different number of parameters"),
             }
         } else {
             functions::unknown_message(name, self.phase())

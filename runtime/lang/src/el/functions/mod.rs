@@ -468,13 +468,13 @@ pub fn arity_message(function: &Function) -> String {
 /// What to say of a name that is no function where it stands.
 pub fn unknown_message(name: &str, phase: Phase) -> String {
     if named(name).next().is_none() {
-        return format!("no function is named `{name}`");
+        return format!("there is no function `{name}`");
     }
     let here = format!("`{name}` is not a function of {} ({})", phase.place(), phase.name());
     let phases = named(name).flat_map(|function| function.phases().iter());
     match places_but(phase, phases).as_slice() {
         [] => here,
-        places => format!("{here}: it can stand in {}", places.join(", ")),
+        places => format!("{here}: it is available in {}", places.join(", ")),
     }
 }
 
@@ -682,9 +682,9 @@ mod tests {
         let place = "the configuration of a coordinator's workflow";
         assert!(said.contains(&format!("is not a function of {place} (")), "{said}");
         assert!(
-            said.ends_with("it can stand in a start-instance or end-instance, an instance"),
+            said.ends_with("it is available in a start-instance or end-instance, an instance"),
             "{said}"
         );
-        assert_eq!(unknown_message("no:such", Phase::Workflow), "no function is named `no:such`");
+        assert_eq!(unknown_message("no:such", Phase::Workflow), "there is no function `no:such`");
     }
 }
