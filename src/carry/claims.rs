@@ -7,7 +7,7 @@ use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::ir::workflow::{Body, Details, Shape, Workflow};
-use crate::settings::secrets::{Secrets, glued_password};
+use crate::settings::secrets::{Secrets, glued_password, user_before};
 use crate::source::Span;
 use crate::syntax::xml::{Element, Tree};
 use std::collections::BTreeMap;
@@ -180,6 +180,12 @@ fn arguments(analysis: &Analysis, secrets: &Secrets, add: &mut dyn FnMut(Span, &
         }
         let program = program(&body.details);
         let words = arguments.iter().map(Scalar::as_str).chain(program);
+        for pair in arguments.windows(2).filter(|pair| !pair[1].is_expr()) {
+            let (option, value) = (pair[0].as_str(), &pair[1]);
+            if let Some(before) = user_before(option, value.as_str(), words.clone()) {
+                add(value.span(), before, "password");
+            }
+        }
         for argument in arguments.iter().filter(|argument| !argument.is_expr()) {
             if glued_password(argument.as_str(), words.clone()).is_some() {
                 add(argument.span(), "-p", "password");

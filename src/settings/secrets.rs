@@ -107,7 +107,7 @@ impl Secrets {
 
     /// A text without the secrets whose places show what they are: `scheme://user:SECRET@`, `password=SECRET`,
     /// `--password SECRET`, `"password": "SECRET"`, `<name>password</name><value>SECRET</value>`, `jdbc:oracle:thin:user/SECRET@`,
-    /// `Bearer SECRET`.
+    /// `Bearer SECRET`, `Authorization: Basic SECRET`, `curl -u user:SECRET`.
     pub fn text(&self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         let mut from = 0;
@@ -143,11 +143,14 @@ impl Secrets {
         for (at, byte) in bytes.iter().enumerate() {
             let place = match byte {
                 b':' if text[at..].starts_with("://") => user_information(text, at),
-                b':' => oracle(text, at).or_else(|| self.member(text, at)),
+                b':' => oracle(text, at)
+                    .or_else(|| self.member(text, at))
+                    .or_else(|| authorization(text, at)),
                 b'=' => self.option(text, at),
-                b'-' if at == 0 || is_gap(bytes[at - 1]) => {
-                    self.flag(text, at).or_else(|| glued_within(text, at))
-                }
+                b'-' if at == 0 || is_gap(bytes[at - 1]) => self
+                    .flag(text, at)
+                    .or_else(|| glued_within(text, at))
+                    .or_else(|| user_within(text, at)),
                 b'<' if text[at..].starts_with("<name>") => self.property(text, at),
                 b' ' if ends_with_word(&bytes[..at], b"bearer") => {
                     let token = until(text, at + 1, |c| is_gap(c) || matches!(c, b',' | b'<'));
@@ -254,10 +257,10 @@ fn names_user(word: &str) -> bool {
 
 /// The password of a word `-pSECRET` among the words of a command. Of programs that nobody knows it is one where a user is named as
 /// well, and where it is no number, path or word.
-pub(crate) fn glued_password<'t>(
-    word: &'t str,
+pub(crate) fn glued_password<'w, 't>(
+    word: &'w str,
     mut others: impl Iterator<Item = &'t str> + Clone,
-) -> Option<&'t str> {
+) -> Option<&'w str> {
     let secret = word.strip_prefix("-p")?;
     if secret.is_empty() || secret.starts_with("${") || secret.starts_with('-') {
         return None;
@@ -272,24 +275,76 @@ pub(crate) fn glued_password<'t>(
     (!is_plain && others.any(names_user)).then_some(secret)
 }
 
-/// `mysql -pSECRET` within a text, at the dash.
-fn glued_within(text: &str, at: usize) -> Option<Range<usize>> {
+/// The words of the command that goes on at a place, up to there.
+fn words_before(text: &str, at: usize) -> impl Iterator<Item = &str> + Clone {
     /// Commands that are longer are not looked through.
     const LONGEST: usize = 4_096;
-    let value = text[at..].strip_prefix("-p").map(|_| at + 2)?;
     let mut from = at.saturating_sub(LONGEST);
     while !text.is_char_boundary(from) {
         from += 1;
     }
     let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | '`');
     let before = text[from..at].rsplit(ends_command).next().unwrap_or_default();
-    let words = before.split(|c: char| c.is_ascii_whitespace() || c == '"' || c == '\'');
+    before.split(|c: char| c.is_ascii_whitespace() || c == '"' || c == '\'')
+}
+
+/// `mysql -pSECRET` within a text, at the dash.
+fn glued_within(text: &str, at: usize) -> Option<Range<usize>> {
+    let value = text[at..].strip_prefix("-p").map(|_| at + 2)?;
     let secret = match text.as_bytes().get(value) {
         Some(quote @ (b'"' | b'\'')) => until(text, value + 1, |c| c == *quote),
         _ => until(text, value, |c| is_gap(c) || matches!(c, b';' | b'|' | b'&' | b'<' | b'>')),
     };
     let word = format!("-p{}", &text[secret.clone()]);
-    glued_password(&word, words).is_some().then_some(secret)
+    glued_password(&word, words_before(text, at)).is_some().then_some(secret)
+}
+
+/// Options of `curl` that a user stands behind, with a password after a colon.
+const USER_OPTIONS: [&str; 4] = ["-u", "--user", "-U", "--proxy-user"];
+
+/// What stands before the password of an argument `user:SECRET`, where it is that of an option of `curl` among the words of a command.
+pub(crate) fn user_before<'v, 't>(
+    option: &str,
+    value: &'v str,
+    mut others: impl Iterator<Item = &'t str>,
+) -> Option<&'v str> {
+    let is_curl = |word: &str| word.rsplit('/').next() == Some("curl");
+    if !USER_OPTIONS.contains(&option) || !others.any(is_curl) {
+        return None;
+    }
+    let colon = value.find(':')?;
+    let (before, secret) = value.split_at(colon + 1);
+    (!secret.is_empty() && !secret.starts_with("${")).then_some(before)
+}
+
+/// `curl -u user:SECRET` within a text, at the dash.
+fn user_within(text: &str, at: usize) -> Option<Range<usize>> {
+    let option = until(text, at, |c| !is_name(c));
+    let rest = &text[option.end..];
+    let start = option.end + (rest.len() - rest.trim_start_matches([' ', '"', '\'']).len());
+    if start == option.end {
+        return None;
+    }
+    let value = match text.as_bytes()[start - 1] {
+        quote @ (b'"' | b'\'') => until(text, start, |c| c == quote),
+        _ => until(text, start, is_gap),
+    };
+    let before = user_before(&text[option], &text[value.clone()], words_before(text, at))?;
+    Some(value.start + before.len()..value.end)
+}
+
+/// `Authorization: Basic SECRET`, at the colon.
+fn authorization(text: &str, at: usize) -> Option<Range<usize>> {
+    if !ends_with_word(&text.as_bytes()[..at], b"authorization") {
+        return None;
+    }
+    let rest = &text[at + 1..];
+    let scheme = until(text, text.len() - rest.trim_start_matches(' ').len(), is_gap);
+    let is_known = ["basic", "bearer", "token"]
+        .iter()
+        .any(|known| text[scheme.clone()].eq_ignore_ascii_case(known));
+    let is_followed = is_known && text.as_bytes().get(scheme.end) == Some(&b' ');
+    is_followed.then(|| until(text, scheme.end + 1, |c| is_gap(c) || matches!(c, b',' | b'<')))
 }
 
 /// Hides the secrets of a job in every text that is shown of it.
@@ -439,6 +494,25 @@ mod tests {
     }
 
     #[test]
+    fn passwords_of_requests_are_masked() {
+        let secrets = Secrets::default();
+        let shown = |text: &str| secrets.text(text);
+        assert_eq!(shown("curl -s -u bob:Hunter2 x"), "curl -s -u bob:*** x");
+        assert_eq!(shown("/usr/bin/curl --user 'bob:a b'"), "/usr/bin/curl --user 'bob:***'");
+        assert_eq!(shown("-H 'Authorization: Basic Ym9iOng='"), "-H 'Authorization: Basic ***'");
+        assert_eq!(shown("authorization: bearer abc"), "authorization: bearer ***");
+        for same in [
+            "docker run -u 1000:1000 web",
+            "beeline -u jdbc:hive2://h:10000",
+            "curl -u ${user}:${password} x",
+            "curl x; docker run -u 1000:1000 web",
+            "authorization: none of them",
+        ] {
+            assert_eq!(shown(same), same);
+        }
+    }
+
+    #[test]
     fn what_refers_to_a_secret_is_one() {
         let properties = [
             ("db.password", "x"),
@@ -492,6 +566,8 @@ mod tests {
         "{\"apiKey\": \"\u{1}\", \"x\": 1}",
         "<property><name>fs.s3a.secret.key</name>\n  <value>\u{1}</value></property>",
         "Authorization: Bearer 0123456789\u{1}0123456789",
+        "curl -H 'Authorization: Basic \u{1}' x",
+        "curl -u ann:\u{1} x",
         "password='\u{1}' and more",
     ];
 

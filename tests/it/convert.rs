@@ -471,6 +471,10 @@ fn no_secret_is_written_down() {
         arguments.extend(["--to".into(), target.into(), "--allow".into(), "*".into()]);
         for end in ["html", "md", "json"] {
             arguments.extend(["--report".into(), shown(&out.join(format!("report.{end}")))]);
+    <ok to="curl"/><error to="fail"/></action>
+  <action name="curl"><shell xmlns="uri:oozie:shell-action:1.0"><exec>curl</exec>
+    <argument>-u</argument><argument>me:planted-29</argument><argument>-H</argument><argument>Authorization: Bearer planted-30</argument>
+    <argument>-H</argument><argument>Authorization: Basic planted-31</argument></shell>
         }
         std::fs::create_dir(&out).expect("a folder");
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
