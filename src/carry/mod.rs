@@ -14,6 +14,7 @@ pub mod idioms;
 mod instances;
 pub mod joined;
 pub mod ledger;
+mod meets;
 mod missing;
 pub mod model;
 mod options;

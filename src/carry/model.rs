@@ -5,6 +5,7 @@
 //! entered; that holds by construction for every task, because a task that chooses never leads directly to one that can
 //! be reached otherwise as well ([`Does::Pass`] stands between).
 
+use super::meets::{self, Path};
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::passes::flow::Flow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +90,12 @@ struct Builder<'w> {
     own: BTreeMap<NodeId, TaskId>,
     /// The task that chooses behind an action, by node.
     routes: BTreeMap<NodeId, TaskId>,
+    /// Joins that are not come to before each of their paths is there, whatever the others do.
+    meets: BTreeMap<NodeId, Vec<Path>>,
 }
+
+/// Where the choices of tasks lead, by the task that chooses and the node.
+type Targets = BTreeMap<(TaskId, NodeId), TaskId>;
 
 /// The tasks of a workflow.
 pub fn tasks(flow: Flow<'_>) -> Tasks {
@@ -111,7 +117,9 @@ pub fn tasks(flow: Flow<'_>) -> Tasks {
         tasks: Tasks { broken, ..Tasks::default() },
         own: BTreeMap::new(),
         routes: BTreeMap::new(),
+        meets: BTreeMap::new(),
     };
+    builder.meets = meets::meets(flow, &builder.ways, &|action| builder.is_routed(action));
     builder.make();
     builder.join_up();
     if builder.tasks.broken.is_none() && has_cycle(&builder.tasks.list) {
@@ -238,6 +246,7 @@ impl Builder<'_> {
             Shape::Start => true,
             Shape::Fork => ways.len() == 1 && plain(&ways[0]),
             Shape::End => ways.iter().all(plain),
+            Shape::Join if self.meets.contains_key(&id) => false,
             Shape::Join => {
                 let next = self.flow.next(id).next();
                 let shape = next.map(|next| self.flow.workflow.node(next).shape);
@@ -301,40 +310,96 @@ impl Builder<'_> {
         out.dedup();
     }
 
-    fn join_up(&mut self) {
-        let owned: Vec<(NodeId, TaskId)> = self.own.iter().map(|(id, task)| (*id, *task)).collect();
-        // Where a choice leads, by the task that chooses and the node.
-        let mut targets: BTreeMap<(TaskId, NodeId), TaskId> = BTreeMap::new();
-        for (id, task) in &owned {
+    /// The tasks that stand for the ways into a join, by the path that they belong to; nothing where any of them will do.
+    fn paths(&self, join: NodeId) -> Option<Vec<(NodeId, Vec<From>)>> {
+        let paths = self.meets.get(&join)?.iter().map(|(first, ways)| {
             let mut from = Vec::new();
-            for (source, way) in self.ways[id.index()].clone() {
-                self.from(source, way, &mut from);
+            ways.iter().for_each(|(source, way)| self.from(*source, *way, &mut from));
+            (*first, from)
+        });
+        let paths: Vec<(NodeId, Vec<From>)> = paths.collect();
+        let mut sources = paths.iter().flat_map(|(_, from)| from);
+        (!sources.any(|source| matches!(source, From::Failure(_)))).then_some(paths)
+    }
+
+    /// A join comes after each of its paths.
+    fn meet(
+        &mut self,
+        (id, task): (NodeId, TaskId),
+        paths: Vec<(NodeId, Vec<From>)>,
+        targets: &mut Targets,
+    ) {
+        for (first, from) in paths {
+            let mut end = task;
+            if from.len() > 1 {
+                let first = self.flow.workflow.node(first).name.text.to_string();
+                let name = format!("{}_after_{first}", self.tasks.list[task].name);
+                end = self.push(name, Does::Pass);
+                self.tasks.list[end].runs = Runs::AfterAny;
+                self.tasks.list[task].after.push(end);
             }
-            let many = from.len() > 1;
             for source in from {
-                match source {
-                    From::Success(before) => self.tasks.list[*task].after.push(before),
-                    From::Failure(before) => self.tasks.list[*task].after_failed.push(before),
-                    From::Choice(before) if many => {
-                        let names = [before, *task].map(|task| self.tasks.list[task].name.as_str());
-                        let pass = self.push(names.join("_to_"), Does::Pass);
-                        self.tasks.list[pass].after.push(before);
-                        self.tasks.list[*task].after.push(pass);
-                        targets.insert((before, *id), pass);
-                    }
-                    From::Choice(before) => {
-                        self.tasks.list[*task].after.push(before);
-                        targets.insert((before, *id), *task);
-                    }
+                let before = match source {
+                    From::Choice(before) => self.chosen(before, (id, task), targets),
+                    From::Success(before) | From::Failure(before) => before,
+                };
+                self.tasks.list[end].after.push(before);
+            }
+        }
+    }
+
+    /// A task that stands between one that chooses and one that can be reached otherwise as well.
+    fn chosen(
+        &mut self,
+        before: TaskId,
+        (id, task): (NodeId, TaskId),
+        targets: &mut Targets,
+    ) -> TaskId {
+        let names = [before, task].map(|task| self.tasks.list[task].name.as_str());
+        let pass = self.push(names.join("_to_"), Does::Pass);
+        self.tasks.list[pass].after.push(before);
+        targets.insert((before, id), pass);
+        pass
+    }
+
+    /// A task comes after whatever leads to its node.
+    fn lead(&mut self, (id, task): (NodeId, TaskId), targets: &mut Targets) {
+        let mut from = Vec::new();
+        for (source, way) in self.ways[id.index()].clone() {
+            self.from(source, way, &mut from);
+        }
+        let many = from.len() > 1;
+        for source in from {
+            match source {
+                From::Success(before) => self.tasks.list[task].after.push(before),
+                From::Failure(before) => self.tasks.list[task].after_failed.push(before),
+                From::Choice(before) if many => {
+                    let pass = self.chosen(before, (id, task), targets);
+                    self.tasks.list[task].after.push(pass);
+                }
+                From::Choice(before) => {
+                    self.tasks.list[task].after.push(before);
+                    targets.insert((before, id), task);
                 }
             }
-            let Task { after, after_failed, .. } = &self.tasks.list[*task];
-            self.tasks.list[*task].runs = match (after.len(), after_failed.len()) {
-                (0 | 1, 0) => Runs::AfterAll,
-                (_, 0) => Runs::AfterAny,
-                (0, _) => Runs::OnFailure,
-                _ => Runs::OnEither,
-            };
+        }
+        let Task { after, after_failed, .. } = &self.tasks.list[task];
+        self.tasks.list[task].runs = match (after.len(), after_failed.len()) {
+            (0 | 1, 0) => Runs::AfterAll,
+            (_, 0) => Runs::AfterAny,
+            (0, _) => Runs::OnFailure,
+            _ => Runs::OnEither,
+        };
+    }
+
+    fn join_up(&mut self) {
+        let owned: Vec<(NodeId, TaskId)> = self.own.iter().map(|(id, task)| (*id, *task)).collect();
+        let mut targets = Targets::new();
+        for (id, task) in &owned {
+            match self.paths(*id) {
+                Some(paths) => self.meet((*id, *task), paths, &mut targets),
+                None => self.lead((*id, *task), &mut targets),
+            }
         }
         for (id, task) in owned {
             let exits: Vec<(Way, Option<NodeId>)> =

@@ -14,6 +14,7 @@
 //! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing begins |
 //! | where a path of a fork fails the others go on | `forked`: the run fails, what is behind the join does not run |
 //! | an action that a failure left without a run is skipped behind its choice, and the join goes on without it | `ended` |
+//! | a join behind whichever paths arrive goes on though a decision on one of them ended the run | `missed`, `missed2`: what is behind the join does not run |
 //! | a task that skips others leaves no result in 3.x | `chosen` |
 //! | `fail_fast`, `fail_stop`: success though a task failed | `no_output_has_what_is_a_trap` |
 //! | `sla` is accepted and ignored in 3.x, `LatestOnlyOperator` skips nothing, bare expressions of cron and periods run late | the same |
@@ -135,9 +136,37 @@ fn estate() -> tempfile::TempDir {
             "after:end:fail",
         ],
     );
+    let chooses = |case: &str| decision("left", case, "fail", "more");
+    let fork = "<fork name='first'><path start='left'/><path start='right'/></fork>";
+    let join = "<join name='both' to='after'/>";
+    let missed = |case: &str| {
+        [fork.to_owned(), chooses(case)].into_iter().chain(
+            ["more:both:mend", "mend:both:fail", "right:both:fail", join, "after:end:fail"]
+                .map(str::to_owned),
+        )
+    };
+    for (name, case) in [("missed", "${side eq 'x'}"), ("arrived", "${side eq 'y'}")] {
+        let nodes: Vec<String> = missed(case).collect();
+        put(name, &nodes.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    // The join leaves no task of its own where nothing ends the run.
+    put(
+        "missed2",
+        &[
+            fork,
+            &chooses("${side eq 'x'}"),
+            "more:both:fail",
+            "right:both:fail",
+            join,
+            "after:end:fail",
+        ],
+    );
     put("waits", &["first:second:fail", "second:end:first2", "first2:end:fail"]);
     written(folder.path(), "waits/coordinator.xml", WAITS);
-    for name in ["met", "broken", "lately", "turned", "unread", "unread2", "chosen"] {
+    for name in [
+        "met", "broken", "lately", "turned", "unread", "unread2", "chosen", "missed", "missed2",
+        "arrived",
+    ] {
         written(folder.path(), &format!("{name}/job.properties"), "side=x\n");
     }
     folder
@@ -231,6 +260,20 @@ fn runs_end_as_a_server_ends_them() {
             &[("b", "success"), ("mend", "upstream_failed"), ("after", "upstream_failed")],
         ),
         ("ended", &["c"], "success", &[("mend", "success"), ("after", "success")]),
+        (
+            "missed",
+            &[],
+            "failed",
+            &[("right", "success"), ("after", "skipped"), ("fail", "failed")],
+        ),
+        (
+            "missed2",
+            &[],
+            "failed",
+            &[("right", "success"), ("after", "skipped"), ("fail", "failed")],
+        ),
+        ("arrived", &[], "success", &[("more", "success"), ("after", "success")]),
+        ("arrived", &["more"], "success", &[("mend", "success"), ("after", "success")]),
         ("unread", &[], "failed", &[("first", "failed"), ("mend", "upstream_failed")]),
         ("unread2", &[], "failed", &[("first", "failed"), ("tell", "failed")]),
         ("waits", &[], "failed", &[("first", "upstream_failed"), ("second", "upstream_failed")]),
