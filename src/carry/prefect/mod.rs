@@ -7,6 +7,7 @@
 mod actions;
 mod coordinator;
 mod flow;
+mod modules;
 mod python;
 
 use super::airflow::expression::{Names, Place, Text as Code};
@@ -45,12 +46,17 @@ pub fn helpers() -> Vec<Output> {
 /// ```
 /// use ankus::carry::prefect::flow_name;
 /// assert_eq!(flow_name("daily-load.v2"), "daily_load_v2");
+/// // Beside `secrets.py` nothing could import the module of Python.
+/// assert_eq!(flow_name("secrets"), "secrets_flow");
 /// ```
 pub fn flow_name(name: &str) -> String {
     let name = identifier(name);
+    if modules::hides(&name) {
+        return format!("{name}_flow");
+    }
     // Names of the file itself and of the modules beside it.
-    const TAKEN: [&str; 8] =
-        ["run", "flow", "State", "prefect", "oozie_data", "oozie_el", "oozie_prefect", "params"];
+    const TAKEN: [&str; 7] =
+        ["run", "flow", "State", "oozie_data", "oozie_el", "oozie_prefect", "params"];
     if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
 }
 
