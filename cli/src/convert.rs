@@ -5,6 +5,7 @@ mod compare;
 mod data;
 mod graphs;
 mod joined;
+mod paths;
 mod prove;
 mod told;
 mod turns;
@@ -400,6 +401,7 @@ fn convert(
             by_path.insert(absolute(&workflow.found.path), unit.name.clone());
         }
     }
+    paths::of_started(&mut units, &by_path);
     let joined = joined::of(&units, target, &by_path);
     conversions.extend(carried::all(&units, &joined, (target, cut_over), &by_path));
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));

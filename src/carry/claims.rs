@@ -335,11 +335,11 @@ pub(super) fn flow(
             ledger.whole(launcher.span, Outcome::Approximate, reason, "");
         }
     }
-    unused_cluster(ledger, workflow);
+    self::global(ledger, workflow);
 }
 
-/// What actions share of a cluster, where each that reaches one has its own: it says nothing.
-pub(super) fn unused_cluster(ledger: &mut Ledger, workflow: &Workflow) {
+/// What actions share: it says nothing where each that has a use for it has its own. Sub-workflows inherit it from a server.
+pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow) {
     let Some(global) = &workflow.global else { return };
     let bodies = || workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
     let reaches = |body: &&Body| {
@@ -354,8 +354,24 @@ pub(super) fn unused_cluster(ledger: &mut Ledger, workflow: &Workflow) {
         [(&global.name_node, takes_files), (&global.resource_manager, takes_jobs)]
     {
         if let Some(scalar) = scalar.as_ref().filter(|_| !is_taken) {
-            let reason = "no action takes it from here, so that nothing is made of it";
-            ledger.claim(scalar.span(), Outcome::Exact, reason, "");
+            ledger.claim(scalar.span(), Outcome::Exact, UNUSED, "");
+        }
+    }
+    let mut jobs = bodies().filter(reaches).filter(|body| !has_no_job(body));
+    if jobs.next().is_none() {
+        for scalar in &global.job_xml {
+            ledger.claim(scalar.span(), Outcome::Exact, UNUSED, "");
         }
     }
 }
+    let passes_on = |body: &Body| {
+        matches!(body.details, Details::SubWorkflow { propagate_configuration: Some(_), .. })
+    };
+    if bodies().any(passes_on) {
+        let reason = "with a server, sub-workflows that take the configuration inherit it; here each has its own `global` alone";
+        let remedy = "write it into the `global` of these sub-workflows, and convert again";
+        ledger.claim(global.span, Outcome::Approximate, reason, remedy);
+    }
+
+/// What is said of what actions share where none has a use for it.
+const UNUSED: &str = "no action takes it from here, so that nothing is made of it";

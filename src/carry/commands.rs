@@ -702,9 +702,11 @@ pub(super) fn shared(workflow: &Workflow, body: &Body) -> Body {
     let Some(global) = &workflow.global else { return body };
     body.name_node = body.name_node.or_else(|| global.name_node.clone());
     body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
-    if body.job_xml.is_empty() {
-        body.job_xml.clone_from(&global.job_xml);
-    }
+    // Those of the action come behind, and so count for more.
+    let is_own = |shared: &&Scalar| body.job_xml.iter().any(|own| own.as_str() == shared.as_str());
+    let before: Vec<Scalar> =
+        global.job_xml.iter().filter(|shared| !is_own(shared)).cloned().collect();
+    body.job_xml.splice(0..0, before);
     for property in &global.configuration {
         let name = property.name.as_str();
         if body.configuration.iter().all(|own| own.name.as_str() != name) {

@@ -64,7 +64,7 @@ impl Printer<'_> {
                 self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
             }
         }
-        claims::unused_cluster(&mut self.ledger, workflow);
+        claims::global(&mut self.ledger, workflow);
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
