@@ -6,7 +6,7 @@ use super::ledger::{Ledger, Outcome};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
-use crate::ir::workflow::{Body, Details, Shape, Workflow};
+use crate::ir::workflow::{Action, Body, Details, Shape, Workflow};
 use crate::settings::secrets::{Secrets, glued_password, user_before};
 use crate::source::Span;
 use crate::syntax::xml::{Element, Tree};
@@ -236,6 +236,30 @@ pub(super) fn unscheduled(
             ledger.whole(element.span(), Outcome::None, &reason, remedy);
         }
     }
+}
+
+/// How often an action is tried again and after how many minutes, with what its application is submitted with, which is when a
+/// server evaluates them; nothing where one of them is not known. Claims the time between.
+pub(super) fn retries(
+    ledger: &mut Ledger,
+    action: &Action,
+    properties: &BTreeMap<String, String>,
+) -> Option<(u32, u32)> {
+    let number = |text: &Scalar| {
+        let resolved = super::resolve(text.as_str(), properties);
+        resolved.trim().parse::<u32>().ok()
+    };
+    let times = number(action.retry_max.as_deref()?)?;
+    let Some(interval) = action.retry_interval.as_deref() else { return Some((times, 10)) };
+    let minutes = number(interval)?;
+    match interval.is_expr() {
+        true => {
+            let reason = "the value that it is submitted with is written out";
+            ledger.claim(interval.span(), Outcome::Approximate, reason, "");
+        }
+        false => ledger.exact(interval.span()),
+    }
+    Some((times, minutes))
 }
 
 /// The path of a sub-workflow whose definition is not converted with this one.

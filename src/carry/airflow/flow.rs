@@ -343,23 +343,17 @@ impl Printer<'_> {
             self.ledger.claim(cred.span(), Outcome::Approximate, reason, "make a connection");
         }
         let Some(most) = &action.retry_max else { return };
-        let interval = action.retry_interval.as_deref();
-        let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());
-        let known = self.say(most).known().map(str::to_owned);
-        let Some(most_times) = number(known.as_deref()) else {
-            let reason = "the number of tries is not known";
+        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let Some((times, minutes)) = known else {
+            let reason = "the number of tries or the time between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "set `retries`");
             return;
         };
         let reason = "the server retries some errors only, and Airflow all";
         self.ledger.claim(most.span(), Outcome::Approximate, reason, "");
-        given.push(("retries".to_owned(), Value::code(most_times.to_string())));
-        let minutes = interval.map(|text| self.say(text).known().map(str::to_owned));
-        let minutes = minutes.map_or(Some(10), |text| number(text.as_deref()));
-        if let Some(minutes) = minutes {
-            let delay = format!("dt.timedelta(minutes={minutes})");
-            given.push(("retry_delay".to_owned(), Value::Code(delay)));
-        }
+        given.push(("retries".to_owned(), Value::code(times.to_string())));
+        let delay = format!("dt.timedelta(minutes={minutes})");
+        given.push(("retry_delay".to_owned(), Value::Code(delay)));
         if let Some(policy) = &action.retry_policy {
             let text = self.say(policy).known().map(str::to_owned);
             if text.as_deref() == Some("exponential") {

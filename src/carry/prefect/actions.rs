@@ -204,10 +204,8 @@ impl Printer<'_> {
             self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
         }
         let Some(most) = action.retry_max.as_ref() else { return found };
-        let number = |text: &Text| text.known().and_then(|text| text.trim().parse::<u32>().ok());
-        let times = number(&self.say(most));
-        let minutes = action.retry_interval.as_deref().map(|text| number(&self.say(text)));
-        let (Some(times), Some(minutes)) = (times, minutes.unwrap_or(Some(10))) else {
+        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let Some((times, minutes)) = known else {
             self.lack = None;
             let reason = "the number of tries or the time between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "write `retries` by hand");

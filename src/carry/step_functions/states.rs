@@ -3,7 +3,7 @@
 //! A fork is a `Parallel` state: what lies between it and its join becomes its branches. States of a branch reach each other
 //! alone, so that a node that is reached from several branches is there once in each of them.
 
-use super::{Printer, expression::Text};
+use super::Printer;
 use crate::analysis::Analysis;
 use crate::carry::claims;
 use crate::carry::commands::{Commands, shared};
@@ -323,10 +323,8 @@ impl<'a> Printer<'a> {
             self.differs(cred.span(), super::CREDENTIALS, super::ROLE);
         }
         let Some(most) = &action.retry_max else { return };
-        let number = |text: &Text| text.known().and_then(|text| text.trim().parse::<u32>().ok());
-        let times = number(&self.say(most));
-        let minutes = action.retry_interval.as_deref().map(|text| number(&self.say(text)));
-        let (Some(times), Some(minutes)) = (times, minutes.unwrap_or(Some(10))) else {
+        let known = claims::retries(&mut self.ledger, action, self.given.properties);
+        let Some((times, minutes)) = known else {
             let reason = "the number of tries or the time between them is not known";
             self.ledger.claim(most.span(), Outcome::None, reason, "write a Retry");
             return;
