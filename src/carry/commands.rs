@@ -71,6 +71,18 @@ pub(super) fn takes_conf(body: &Body) -> bool {
     matches!(body.details, Details::Sqoop { .. } | Details::Distcp { .. })
 }
 
+/// The folder of the configuration that the command line of Hive is given.
+pub(super) const HIVE_CONF: &str = "hive-conf";
+
+/// The file of properties that a launcher makes the `hive-site.xml` of an action of. Of several it makes one.
+pub(super) fn hive_site(body: &Body) -> Option<&Scalar> {
+    let is_cli = matches!(body.details, Details::Hive { jdbc_url: None, .. });
+    match &body.job_xml[..] {
+        [site] if is_cli => Some(site),
+        _ => None,
+    }
+}
+
 /// The program that submits to Spark: distributions that have another Spark beside it give that a name of its own.
 pub(super) fn spark_submit(body: &Body) -> &'static str {
     if &*body.kind == "spark3" { "spark3-submit" } else { "spark-submit" }
@@ -326,6 +338,13 @@ pub(super) trait Commands {
             let text = self.say(scalar);
             let (path, name) = split_name::<Self>(text);
             let mut get = words("hdfs dfs -get -f");
+            if hive_site(body) == Some(scalar) {
+                command.before.push(words(&format!("mkdir -p {HIVE_CONF}")));
+                let site = one(&format!("{HIVE_CONF}/hive-site.xml"));
+                get.extend([Word::One(self.absolute(path)), site]);
+                command.before.push(get);
+                continue;
+            }
             get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
             command.before.push(get);
             if body.job_xml.contains(scalar) {
@@ -576,7 +595,12 @@ pub(super) trait Commands {
                         let url = self.word(url);
                         out.add("beeline -u").push(url);
                     }
-                    None => drop(out.add("hive")),
+                    None => {
+                        out.add("hive");
+                        if hive_site(body).is_some() {
+                            out.words.extend([one("--config"), one(HIVE_CONF)]);
+                        }
+                    }
                 }
                 if let Some(password) = password {
                     let text = self.hide(password.span(), "password");

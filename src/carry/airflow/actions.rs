@@ -161,6 +161,12 @@ impl Printer<'_> {
             let text = self.say(scalar);
             let (path, name) = split_name(text);
             let path = self.absolute(path);
+            if commands::hive_site(body).is_some() {
+                let folder = commands::HIVE_CONF;
+                lines.push(format!("mkdir -p {folder}"));
+                lines.push(format!("hdfs dfs -get -f {} {folder}/hive-site.xml", path.word()));
+                continue;
+            }
             lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
             if !commands::takes_conf(body) {
                 self.differs(scalar.span(), commands::UNREAD, commands::CHECK_READ);
@@ -368,7 +374,12 @@ impl Printer<'_> {
                         let secret = if password.is_some() { " -p \"$HIVE_PASSWORD\"" } else { "" };
                         format!("beeline -u {url}{secret}{options}{params}{arguments} {what}")
                     }
-                    None => format!("hive{options}{params}{arguments} {what}"),
+                    None => {
+                        let folder = commands::HIVE_CONF;
+                        let site = commands::hive_site(body)
+                            .map_or(String::new(), |_| format!(" --config {folder}"));
+                        format!("hive{site}{options}{params}{arguments} {what}")
+                    }
                 }
             }
             Details::Sqoop { command, .. } => {
