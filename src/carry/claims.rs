@@ -268,7 +268,10 @@ pub(super) fn unknown_start(
     path: &Scalar,
     properties: &BTreeMap<String, String>,
 ) {
-    let (reason, remedy) = match super::resolve(path.as_str(), properties).contains("${") {
+    let path_now = super::resolve(path.as_str(), properties);
+    // What lies in the folder of the application is known by its name.
+    let rest = path_now.trim().strip_prefix("${wf:appPath()}").unwrap_or(&path_now);
+    let (reason, remedy) = match rest.contains("${") {
         true => {
             ("which workflow it starts is known only when it runs", "name the one that is meant")
         }
@@ -387,7 +390,6 @@ pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow) {
             ledger.claim(scalar.span(), Outcome::Exact, UNUSED, "");
         }
     }
-}
     let passes_on = |body: &Body| {
         matches!(body.details, Details::SubWorkflow { propagate_configuration: Some(_), .. })
     };
@@ -396,6 +398,7 @@ pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow) {
         let remedy = "write it into the `global` of these sub-workflows, and convert again";
         ledger.claim(global.span, Outcome::Approximate, reason, remedy);
     }
+}
 
 /// What is said of what actions share where none has a use for it.
 const UNUSED: &str = "no action takes it from here, so that nothing is made of it";

@@ -5,7 +5,7 @@
 
 use super::claims::{Cut, Piece, WrittenSecrets};
 use super::ledger::{Ledger, Outcome};
-use super::{airflow, text};
+use super::{Unscheduled, airflow, text};
 use crate::ir::Scalar;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
@@ -65,6 +65,8 @@ pub(super) struct Reader<'a> {
     pub(super) dialect: Dialect,
     /// Where the text stands.
     pub(super) phase: Phase,
+    /// Why nothing is known of the times and the data of the coordinator.
+    pub(super) unscheduled: Option<&'a Unscheduled>,
 }
 
 /// A printer, as far as texts and their secrets are concerned.
@@ -130,7 +132,11 @@ fn secret<'a, P: Says<'a>>(printer: &mut P, span: Span, name: &str) -> P::Text {
 /// Claims a text as it came out.
 pub(super) fn judge<'a, P: Says<'a>>(printer: &mut P, span: Span, text: &P::Text) {
     if let Some(why) = text.lack() {
-        printer.claims().claim(span, Outcome::None, why, P::LACKING);
+        // An expression of times and data lacks nothing but them.
+        let unscheduled = printer.reader().unscheduled.filter(|_| why.contains("coord:"));
+        let reason = unscheduled.map_or_else(|| why.to_owned(), Unscheduled::reason);
+        let remedy = unscheduled.map_or(P::LACKING, Unscheduled::remedy);
+        printer.claims().claim(span, Outcome::None, &reason, remedy);
         printer.lacks(why);
     } else if let Some(why) = text.difference() {
         printer.claims().claim(span, Outcome::Approximate, why, "");
@@ -144,7 +150,7 @@ fn secret_in<'a, P: Says<'a>>(printer: &P, source: &str) -> Option<String> {
     if !source.contains("${") {
         return None;
     }
-    let Reader { secrets, properties, dialect, phase } = printer.reader();
+    let Reader { secrets, properties, dialect, phase, .. } = printer.reader();
     let template = Template::compile(source, phase, dialect);
     let expressions = template.pieces().iter().filter_map(|piece| match *piece {
         Part::Expression { first, last, .. } => Some(first as usize..last as usize),

@@ -347,3 +347,52 @@ fn what_says_nothing_is_not_lost_and_what_is_refused_has_the_code() {
     let (_, lost, _) = convert(&[&shown(&folder.path().join("b")), "--report", &report]);
     assert!(lost.contains("a server refuses the bundle with E"), "{lost}");
 }
+
+/// What an expression of a coordinator lacks is when that runs, and what lies in the folder of an application has a name.
+#[test]
+fn what_is_lost_has_its_own_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = "<coordinator-app name='open' frequency='60' start='${from}' end='2027-01-01T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><datasets><dataset name='d' frequency='60' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>/d/${HOUR}</uri-template></dataset></datasets><input-events><data-in name='in' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events><action><workflow><app-path>/apps/open</app-path><configuration><property><name>input</name><value>${coord:dataIn('in')}</value></property></configuration></workflow></action></coordinator-app>";
+    written(folder.path(), "open/coordinator.xml", coordinator);
+    let workflow = "<workflow-app name='open' xmlns='uri:oozie:workflow:0.5'><start to='sub'/><action name='sub'><sub-workflow><app-path>${wf:appPath()}/child</app-path></sub-workflow><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "open/workflow.xml", workflow);
+    for target in ["airflow", "step-functions", "argo", "prefect"] {
+        let out = shown(&folder.path().join("out").join(target));
+        let app = shown(&folder.path().join("open"));
+        let (_, lost, _) = convert(&[&app, "--to", target, "-o", &out]);
+        assert!(!lost.contains("has no counterpart"), "{target}: {lost}");
+        assert!(lost.contains("not given: from"), "{target}: {lost}");
+        let missing = "the workflow that it starts is not among the converted files";
+        assert!(lost.contains(missing), "{target}: {lost}");
+    }
+}
+
+/// A sub-workflow that is read with the properties of whoever starts it lies in a folder of its own, and inherits nothing here.
+#[test]
+fn a_sub_workflow_has_its_own_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let parent = "<workflow-app name='parent' xmlns='uri:oozie:workflow:0.5'><global><configuration><property><name>queue</name><value>etl</value></property></configuration></global><start to='sub'/><action name='sub'><sub-workflow><app-path>${nameNode}/apps/parent/child</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "parent/workflow.xml", parent);
+    let child = "<workflow-app name='child' xmlns='uri:oozie:workflow:0.5'><start to='load'/><action name='load' retry-max='${tries}' retry-interval='1'><hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>rm</job-tracker><name-node>nn</name-node><job-xml>hive.xml</job-xml><script>load.q</script></hive><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    written(folder.path(), "parent/child/workflow.xml", child);
+    let properties =
+        "nameNode=hdfs://nn\ntries=2\noozie.wf.application.path=${nameNode}/apps/parent\n";
+    written(folder.path(), "parent/job.properties", properties);
+    let app = shown(&folder.path().join("parent"));
+    let out = folder.path().join("out");
+    let report = folder.path().join("report.md");
+    convert(&[&app, "-o", &shown(&out), "--report", &shown(&report)]);
+    let dag = std::fs::read_to_string(out.join("dags/child.py")).expect("a DAG");
+    for part in [
+        "\"oozie.wf.application.path\": \"hdfs://nn/apps/parent/child\"",
+        "/hive.xml hive-conf/hive-site.xml\n",
+        "hive --config hive-conf --hiveconf",
+        "retries=2",
+        "minutes=1",
+    ] {
+        assert!(dag.contains(part), "{part} in\n{dag}");
+    }
+    let report = std::fs::read_to_string(report).expect("a report");
+    assert!(report.contains("sub-workflows that take the configuration inherit it"), "{report}");
+    assert!(!report.contains("hive.job-xml"), "{report}");
+}

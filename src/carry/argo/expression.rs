@@ -17,7 +17,7 @@ const LAYOUT: &str = "2006-01-02T15:04Z";
 /// The time that a run stands for.
 pub const NOMINAL: &str = "date(workflow.parameters['nominal-time']).UTC()";
 
-const NUMBERS: &str = "a text is read as a whole number: an empty one or a fraction is an error";
+const NUMBERS: &str = "a text is read as a whole number: an empty one or a fraction is an error of the task, whose error transition is taken then; a server fails the run";
 
 const STATUS: &str = "the value is the status of the task; the message is only in `workflow.failures`, for exit handlers";
 

@@ -129,7 +129,9 @@ impl<'a> Says<'a> for Printer<'a> {
 
     fn reader(&self) -> Reader<'a> {
         let Given { secrets, properties, dialect, .. } = self.given;
-        Reader { secrets, properties, dialect, phase: self.phase }
+        let coordinator = self.given.coordinator.as_ref();
+        let unscheduled = coordinator.and_then(|coordinator| coordinator.definition.err());
+        Reader { secrets, properties, dialect, phase: self.phase, unscheduled }
     }
 
     fn written(&mut self) -> &mut WrittenSecrets {
