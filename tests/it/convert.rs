@@ -148,6 +148,35 @@ fn edited_files_are_left_alone() {
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
 }
 
+/// A run that was stopped has written some files and not others: the next one takes none of them for edited.
+#[test]
+fn a_run_that_was_stopped_leaves_no_edited_file() {
+    let folder = application();
+    let out = folder.path().join("out");
+    let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
+    let manifest = out.join(".ankus-convert.json");
+    let file = out.join("dags/daily.py");
+    let read = |path: &Path| std::fs::read_to_string(path).expect("it is there");
+    let hash = |text: &str| -> String {
+        let all: Value = serde_json::from_str(text).expect("JSON");
+        all["dags/daily.py"].as_str().expect("a hash").to_owned()
+    };
+    assert_eq!(convert(&[&apps, "-o", &target]).0, 0);
+    let (first, old) = (read(&file), hash(&read(&manifest)));
+    written(folder.path(), "apps/daily/job.properties", "mode=part\n");
+    assert_eq!(convert(&[&apps, "-o", &target]).0, 0);
+    let (second, after) = (read(&file), read(&manifest));
+    let new = hash(&after);
+    assert!(old != new && !new.contains(' '), "{after}");
+    written(folder.path(), "apps/daily/job.properties", "mode=whole\n");
+    for text in [first, second] {
+        std::fs::write(&manifest, after.replace(&new, &format!("{old} {new}"))).expect("writable");
+        std::fs::write(&file, text).expect("writable");
+        let (code, _, said) = convert(&[&apps, "-o", &target]);
+        assert!(code == 0 && said.contains("1 file written"), "{said}");
+    }
+}
+
 #[test]
 fn what_is_lost_has_to_be_allowed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -430,6 +459,10 @@ const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1
     <argument>https://me:planted-23@host/${wf:id()}</argument><argument>${pw}@${pwOfPw}</argument>
     <argument>mysql -uroot -pPlanted-25 &lt; a.sql; mysqladmin -p'planted-26 a' flush</argument>
     <env-var>DB_PASSWORD=planted-8</env-var></shell>
+    <ok to="curl"/><error to="fail"/></action>
+  <action name="curl"><shell xmlns="uri:oozie:shell-action:1.0"><exec>curl</exec>
+    <argument>-u</argument><argument>me:planted-29</argument><argument>-H</argument><argument>Authorization: Bearer planted-30</argument>
+    <argument>-H</argument><argument>Authorization: Basic planted-31</argument></shell>
     <ok to="dump"/><error to="fail"/></action>
   <action name="dump"><shell xmlns="uri:oozie:shell-action:1.0"><exec>/usr/bin/mysqldump</exec>
     <argument>-uroot</argument><argument>-pplanted-27</argument><argument>shop</argument></shell>
@@ -471,10 +504,6 @@ fn no_secret_is_written_down() {
         arguments.extend(["--to".into(), target.into(), "--allow".into(), "*".into()]);
         for end in ["html", "md", "json"] {
             arguments.extend(["--report".into(), shown(&out.join(format!("report.{end}")))]);
-    <ok to="curl"/><error to="fail"/></action>
-  <action name="curl"><shell xmlns="uri:oozie:shell-action:1.0"><exec>curl</exec>
-    <argument>-u</argument><argument>me:planted-29</argument><argument>-H</argument><argument>Authorization: Bearer planted-30</argument>
-    <argument>-H</argument><argument>Authorization: Basic planted-31</argument></shell>
         }
         std::fs::create_dir(&out).expect("a folder");
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -248,6 +248,37 @@ fn what_one_graph_would_do_otherwise_stays_apart() {
     assert!(said.contains("each of them reads what the other one writes"), "{said}");
 }
 
+/// Coordinators that become one graph after somebody edited their files: nothing of what was edited is to be removed before it is where
+/// it belongs.
+#[test]
+fn what_was_edited_before_it_was_joined_is_not_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let run = |settings: &str| {
+        let apps = folder.path().join("apps");
+        estate(&apps, settings, TOUCH, "current(0)", "01");
+        let (_, _, said) = convert(&[&shown(&apps), "-o", &shown(&out), "--allow", "*"]);
+        said
+    };
+    let edit = |name: &str| {
+        let path = out.join(format!("dags/{name}.py"));
+        let text = std::fs::read_to_string(&path).expect("a DAG");
+        std::fs::write(&path, format!("# mine\n{text}")).expect("writable");
+    };
+    run("");
+    let said = run(GRAPH);
+    assert!(said.contains("rich.py: remove it, what it does is in dags/clean.py now"), "{said}");
+    edit("rich");
+    let said = run(GRAPH);
+    assert!(said.contains("but it was edited: make the same changes there"), "{said}");
+    let other = tempfile::tempdir().expect("a folder");
+    std::fs::rename(&out, other.path().join("before")).expect("it moves");
+    run("");
+    edit("clean");
+    let said = run(GRAPH);
+    assert!(said.contains("rich.py: keep it until dags/clean.py, which was edited"), "{said}");
+}
+
 /// Recovers from a failure, and chooses by what was captured; `last` is its last action.
 fn branching(last: &str) -> String {
     let shell = |name: &str, argument: &str, (ok, error): (&str, &str)| {

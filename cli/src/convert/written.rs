@@ -9,7 +9,7 @@ use ankus::carry::airflow::site::Form;
 use ankus::edit;
 use ankus::source::SIZE_LIMIT;
 use ankus_project::{Tree, write};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) enum Mode {
     Check,
 }
 
-/// Hashes of files by their paths.
+/// Hashes of files by their paths. While a run writes, a file has two of them, with a blank between: as it was, and as it will be.
 type Manifest = BTreeMap<String, String>;
 
 /// What is written.
@@ -58,7 +58,13 @@ pub(super) fn write_all(
     let disk = Disk::of(folder)?;
     let before = disk.manifest()?;
     let mut after = before.clone();
+    // A run that is stopped half way leaves no file that counts as edited.
+    let pending = pending(&before, files.outputs);
+    if mode == Mode::Write && pending != before {
+        disk.keep(&pending)?;
+    }
     let (mut written, mut same, mut edited) = (0, 0, 0);
+    let mut left_alone: BTreeSet<&str> = BTreeSet::new();
     for output in files.outputs {
         let path = folder.join(&output.path);
         let hash_now = || hash(output.text.as_bytes());
@@ -79,6 +85,7 @@ pub(super) fn write_all(
                     shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
                 }
                 edited += 1;
+                left_alone.insert(&output.path);
                 shell.say(format!("{}: it was edited, and is left alone", path.display()));
             }
             (Standing::Ours(old), _) => {
@@ -97,22 +104,50 @@ pub(super) fn write_all(
         }
     }
     for (old, new) in files.replaced {
-        if disk.read(&folder.join(old))?.is_some() {
-            edited += 1;
-            let path = folder.join(old);
-            shell.say(format!("{}: remove it, what it does is in {new} now", path.display()));
-        }
+        let Some(bytes) = disk.read(&folder.join(old))? else { continue };
+        edited += 1;
+        let path = folder.join(old);
+        let path = path.display();
+        shell.say(match (left_alone.contains(new.as_str()), is_ours(&before, old, &bytes)) {
+            (true, _) => format!(
+                "{path}: keep it until {new}, which was edited and is left alone, has the change above; what it does is there then"
+            ),
+            (false, true) => format!("{path}: remove it, what it does is in {new} now"),
+            (false, false) => format!(
+                "{path}: what it does is in {new} now, but it was edited: make the same changes there, and remove it"
+            ),
+        });
     }
     let number = count_of(written, "file");
     if mode != Mode::Write {
         shell.say(format!("{number} would be written, {same} up to date, {edited} edited"));
         return Ok(written + edited);
     }
-    if after != before {
+    if after != pending {
         disk.keep(&after)?;
     }
     shell.say(format!("{number} written, {same} up to date, {edited} edited"));
     Ok(edited)
+}
+
+/// Hashes of the files as they are, and as they will be.
+fn pending(before: &Manifest, outputs: &[Output]) -> Manifest {
+    let mut all = before.clone();
+    for output in outputs {
+        let new = hash(output.text.as_bytes());
+        let known = all.entry(output.path.clone()).or_insert_with(|| new.clone());
+        if !known.split(' ').any(|one| one == new) {
+            known.push(' ');
+            known.push_str(&new);
+        }
+    }
+    all
+}
+
+/// Whether a file is as a run wrote it.
+fn is_ours(manifest: &Manifest, path: &str, bytes: &[u8]) -> bool {
+    let own = hash(bytes);
+    manifest.get(path).is_some_and(|known| known.split(' ').any(|one| one == own))
 }
 
 /// The folder that is written to.
@@ -158,22 +193,28 @@ impl Disk<'_> {
         if bytes == output.text.as_bytes() {
             return Ok(Standing::Same);
         }
-        let is_ours = before.get(&output.path) == Some(&hash(&bytes));
+        let is_ours = is_ours(before, &output.path, &bytes);
         let old = String::from_utf8_lossy(&bytes).into_owned();
         Ok(if is_ours { Standing::Ours(old) } else { Standing::Edited(old) })
     }
 
     fn write(&self, path: &Path, text: &str) -> miette::Result<()> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                Failure::new(format!("cannot make `{}`", folder.display())).because(error)
-            })?;
+            self.make(folder)?;
         }
         write::file(path, text.as_bytes())?;
         Ok(())
     }
 
+    fn make(&self, folder: &Path) -> miette::Result<()> {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::new(format!("cannot make `{}`", folder.display())).because(error)
+        })?;
+        Ok(())
+    }
+
     fn keep(&self, hashes: &Manifest) -> miette::Result<()> {
+        self.make(self.folder)?;
         let text = serde_json::to_string_pretty(hashes)
             .map_err(|error| Failure::new(error.to_string()))?;
         write::file(&self.folder.join(MANIFEST), format!("{text}\n").as_bytes())?;
