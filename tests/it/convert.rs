@@ -177,6 +177,18 @@ fn a_run_that_was_stopped_leaves_no_edited_file() {
     }
 }
 
+/// A Python that cannot be started is told of although no scenario is played.
+#[test]
+fn the_python_of_a_proof_has_to_be_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = LOAD.replace("</start>", "");
+    written(folder.path(), "workflow.xml", &text.replace("to=\"end\"", "to=\"nowhere\""));
+    let app = shown(&folder.path().join("workflow.xml"));
+    let python = shown(&folder.path().join("no-python"));
+    let (code, _, said) = convert(&[&app, "--prove", "--python", &python, "--allow", "*"]);
+    assert!(code == 2 && said.contains("cannot start"), "{said}");
+}
+
 #[test]
 fn what_is_lost_has_to_be_allowed() {
     let folder = tempfile::tempdir().expect("a folder");

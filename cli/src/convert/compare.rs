@@ -43,6 +43,12 @@ pub(super) struct Behind {
 }
 
 impl Trial {
+    /// The actions that fail in our simulator.
+    pub(super) fn failed(&self) -> BTreeSet<&str> {
+        let nodes = self.played.seen.nodes.iter().filter(|node| node.status == "ERROR");
+        nodes.map(|node| &*node.name).collect()
+    }
+
     /// The id of the task of a node.
     fn id(&self, name: &str) -> String {
         format!("{}{}", self.prefix, dag_id(name))

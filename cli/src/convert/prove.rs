@@ -158,7 +158,7 @@ pub(super) fn prove(
             replay.loosely += 1;
             continue;
         }
-        let because = told[*at].explain(&trial.plan, &differs);
+        let because = told[*at].explain(&trial.plan, &trial.failed(), &differs);
         replay.differs.push(Difference {
             scenario: trial.title.clone(),
             what: differs.into_iter().map(|one| one.what).collect(),
@@ -455,9 +455,21 @@ fn asked(
     outputs: &[Output],
     trials: &[(usize, Trial)],
 ) -> miette::Result<Vec<Value>> {
-    // An engine takes seconds to start.
+    // An engine takes seconds to start; that there is a Python is seen at once.
     if trials.is_empty() {
-        return Ok(Vec::new());
+        let started = Command::new(python)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        return match started {
+            Ok(status) if status.success() => Ok(Vec::new()),
+            Ok(_) => Err(Failure::new(format!("`{}` is no Python", python.display()))
+                .help(python_help(engine))
+                .into()),
+            Err(error) => Err(cannot_start(python, error).help(python_help(engine)).into()),
+        };
     }
     let folder = std::env::temp_dir().join(format!("ankus-prove-{}", std::process::id()));
     let result = in_folder(engine, &folder, python, outputs, trials);
@@ -495,9 +507,7 @@ fn in_folder(
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .output()
-        .map_err(|error| {
-            Failure::new(format!("cannot start `{}`", python.display())).because(error)
-        })?;
+        .map_err(|error| cannot_start(python, error).help(python_help(engine)))?;
     let text = match done.status.success() {
         true => std::fs::read_to_string(&answers).ok(),
         false => None,
@@ -509,8 +519,15 @@ fn in_folder(
         let last: Vec<&str> = last.into_iter().rev().collect();
         let name = engine.name;
         let failure = Failure::new(format!("{name} did not answer: {}", last.join(" ")));
-        let help = format!("--python names the Python of a virtual environment with {name}");
-        return Err(failure.help(help).into());
+        return Err(failure.help(python_help(engine)).into());
     };
     Ok(read)
+}
+
+fn cannot_start(python: &Path, error: std::io::Error) -> Failure {
+    Failure::new(format!("cannot start `{}`", python.display())).because(error)
+}
+
+fn python_help(engine: &Engine) -> String {
+    format!("--python names the Python of a virtual environment with {}", engine.name)
 }

@@ -99,8 +99,14 @@ impl Told {
         self.messages.keys().cloned().collect()
     }
 
-    /// The losses that explain all of some differences; nothing where one is left that none explains.
-    pub(super) fn explain(&self, plan: &Plan, differs: &[Differs]) -> Option<Vec<String>> {
+    /// The losses that explain all of some differences; nothing where one is left that none explains. `failed` are the actions that
+    /// fail here: one with a loss fails there before it begins, and its handlers do not run.
+    pub(super) fn explain(
+        &self,
+        plan: &Plan,
+        failed: &BTreeSet<&str>,
+        differs: &[Differs],
+    ) -> Option<Vec<String>> {
         let mut because: BTreeSet<String> = BTreeSet::new();
         let changed: BTreeSet<&str> = differs.iter().filter_map(node_of).collect();
         let (mut explained, mut begins) = (BTreeSet::new(), Vec::new());
@@ -110,7 +116,11 @@ impl Told {
             let first = matches!(node.work, Work::Start { .. }) && !self.data.is_empty();
             // A decision that goes another way need not differ itself.
             let chosen = self.nodes.get(&node.name);
-            let chosen = chosen.filter(|_| matches!(node.work, Work::Decision { .. }));
+            let chosen = chosen.filter(|_| match node.work {
+                Work::Decision { .. } => true,
+                Work::Action(_) => failed.contains(&*node.name),
+                _ => false,
+            });
             let losses = own.or(chosen).or(first.then_some(&self.data));
             if let Some(losses) = losses {
                 let passes = first || chosen.is_some();
@@ -200,6 +210,7 @@ fn holds(outer: Span, inner: Span) -> bool {
 mod tests {
     use super::*;
     use ankus_lang::el::{Dialect, Phase, Template};
+    use ankus_lang::plan::Action;
 
     /// `start` -> `which` -> `one` or `two`, which are kill nodes.
     fn plan() -> Plan {
@@ -222,22 +233,23 @@ mod tests {
 
     #[test]
     fn a_difference_is_explained_by_what_is_lost_where_it_begins() {
+        let none = BTreeSet::new();
         let other_way = differs(&[About::Run, About::Node("one".to_owned())]);
         let lost = |node: &str| {
             let losses = BTreeSet::from([format!("in {node}")]);
             Told { nodes: BTreeMap::from([(node.to_owned(), losses)]), ..Told::default() }
         };
-        assert_eq!(Told::default().explain(&plan(), &other_way), None);
-        assert_eq!(lost("two").explain(&plan(), &other_way), None);
+        assert_eq!(Told::default().explain(&plan(), &none, &other_way), None);
+        assert_eq!(lost("two").explain(&plan(), &none, &other_way), None);
         let because = Some(vec!["in which".to_owned()]);
-        assert_eq!(lost("which").explain(&plan(), &other_way), because);
+        assert_eq!(lost("which").explain(&plan(), &none, &other_way), because);
         // A run that ends otherwise while all nodes agree is no matter of one of them.
-        assert_eq!(lost("which").explain(&plan(), &differs(&[About::Run])), None);
+        assert_eq!(lost("which").explain(&plan(), &none, &differs(&[About::Run])), None);
         let began = differs(&[About::Node("which".to_owned())]);
         let data = Told { data: BTreeSet::from(["data".to_owned()]), ..Told::default() };
-        assert_eq!(data.explain(&plan(), &began), Some(vec!["data".to_owned()]));
-        assert_eq!(data.explain(&plan(), &other_way), None);
-        assert_eq!(data.explain(&plan(), &differs(&[About::Playing])), None);
+        assert_eq!(data.explain(&plan(), &none, &began), Some(vec!["data".to_owned()]));
+        assert_eq!(data.explain(&plan(), &none, &other_way), None);
+        assert_eq!(data.explain(&plan(), &none, &differs(&[About::Playing])), None);
     }
 
     /// What fails in place of a lost node stops what runs beside it, where an engine stops the paths of a fork together.
@@ -256,19 +268,51 @@ mod tests {
         let nodes =
             works.map(|(name, work)| Node { name: name.to_owned(), span: (0, 0), work }).to_vec();
         let plan = Plan::of_nodes(template("w"), Dialect::Tomcat, nodes);
+        let none = BTreeSet::new();
         let losses = BTreeSet::from(["here".to_owned()]);
         let told = Told { nodes: BTreeMap::from([("lost".to_owned(), losses)]), ..Told::default() };
         let node = |name: &str| About::Node(name.to_owned());
         let because = Some(vec!["here".to_owned()]);
-        assert_eq!(told.explain(&plan, &differs(&[node("lost"), node("beside")])), because);
-        assert_eq!(told.explain(&plan, &differs(&[node("beside")])), None);
-        assert_eq!(told.explain(&plan, &differs(&[About::Message("kill".to_owned())])), because);
-        assert_eq!(Told::default().explain(&plan, &differs(&[node("beside")])), None);
+        assert_eq!(told.explain(&plan, &none, &differs(&[node("lost"), node("beside")])), because);
+        assert_eq!(told.explain(&plan, &none, &differs(&[node("beside")])), None);
+        assert_eq!(
+            told.explain(&plan, &none, &differs(&[About::Message("kill".to_owned())])),
+            because
+        );
+        assert_eq!(Told::default().explain(&plan, &none, &differs(&[node("beside")])), None);
     }
 
     #[test]
     fn names_are_found_whole() {
         assert!(mentions("${day}", "day") && mentions("wf:conf('day')", "day"));
         assert!(!mentions("${daily} ${to_day}", "day"));
+    }
+
+    /// An action with a loss fails before it begins, so that its handler does not run: it fails on both sides, and the handler differs.
+    #[test]
+    fn the_handler_of_a_lost_action_is_explained_where_that_fails() {
+        let template = |text| Template::compile(text, Phase::Workflow, Dialect::Tomcat);
+        let action = Action {
+            kind: "shell".to_owned(),
+            head: template("<shell/>"),
+            configuration: None,
+            tail: template(""),
+            takes_defaults: false,
+            ok: 2,
+            error: 3,
+            retry_max: None,
+            retry_interval: None,
+            retry_policy: None,
+            cred: None,
+        };
+        let mut plan = plan();
+        plan.nodes[1].work = Work::Action(Box::new(action));
+        let losses = BTreeSet::from(["in which".to_owned()]);
+        let told =
+            Told { nodes: BTreeMap::from([("which".to_owned(), losses)]), ..Told::default() };
+        let handler = differs(&[About::Node("two".to_owned())]);
+        let because = Some(vec!["in which".to_owned()]);
+        assert_eq!(told.explain(&plan, &BTreeSet::from(["which"]), &handler), because);
+        assert_eq!(told.explain(&plan, &BTreeSet::new(), &handler), None);
     }
 }
