@@ -3,7 +3,7 @@
 use super::{Finding, Input, fixture, without_tree};
 use crate::diag::{Diagnostic, Level, Note};
 use crate::settings::Rating;
-use foldhash::{HashMap, HashMapExt};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use std::collections::BTreeMap;
 
 /// Findings with their levels, and how many are not among them.
@@ -123,7 +123,8 @@ fn fold(findings: Vec<Finding>) -> Vec<Finding> {
     for (at, finding) in &mut kept {
         let Some(others) = others.remove(at) else { continue };
         let head = &mut finding.diagnostic;
-        head.places += others.len();
+        let mut known = HashSet::new();
+        known.insert((head.file.clone(), head.span));
         let mut whole = true;
         for other in others {
             // One fix mends all places, if each of them has one like it.
@@ -135,6 +136,11 @@ fn fold(findings: Vec<Finding>) -> Vec<Finding> {
                 head.fixes[0].edits.extend(edits.into_iter().flatten());
             }
             whole &= alike;
+            // Several callers may find the same fault at one place.
+            if !known.insert((other.file.clone(), other.span)) {
+                continue;
+            }
+            head.places += 1;
             head.notes.push(Note {
                 file: other.file,
                 span: other.span,
@@ -161,4 +167,23 @@ pub(super) fn sort(findings: &mut [Finding]) {
 pub(super) fn key(finding: &Finding) -> (&str, u32, &str, &str) {
     let diagnostic = &finding.diagnostic;
     (&finding.path, diagnostic.span.start, diagnostic.kind.name, &diagnostic.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Span;
+
+    #[test]
+    fn one_place_counts_once() {
+        let at = |start: u32| {
+            let span = Span { start, end: start + 1 };
+            let found = Diagnostic::new(&crate::check::FILE_TOO_LARGE, span, "x").about("x");
+            let level = found.kind.level;
+            Finding { path: "w.xml".to_owned(), level, diagnostic: found }
+        };
+        let folded = fold(vec![at(3), at(3), at(9), at(3), at(9)]);
+        let [one] = &folded[..] else { panic!("{}", folded.len()) };
+        assert_eq!((one.diagnostic.places, one.diagnostic.notes.len()), (2, 1));
+    }
 }

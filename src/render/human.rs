@@ -292,8 +292,10 @@ fn diagnostic<'a>(
         lines.dedup();
         let listed: Vec<String> = lines.iter().take(LISTED_LINES).map(u32::to_string).collect();
         let more = if lines.len() > LISTED_LINES { ", …" } else { "" };
+        let others = if told.len() == 1 { "the other is" } else { "the others are" };
+        let on = if lines.len() == 1 { "line" } else { "lines" };
         notes.push(format!(
-            "{} places in all; the others are on lines {}{more}",
+            "{} places in all; {others} on {on} {}{more}",
             found.places,
             listed.join(", ")
         ));
