@@ -185,12 +185,12 @@ impl LevelArgument {
 
 fn target(text: &str) -> Result<Target, String> {
     let known = Target::ALL.map(Target::name).join(", ");
-    Target::named(text).ok_or_else(|| format!("known are {known}"))
+    Target::named(text).ok_or_else(|| format!("the versions are {known}"))
 }
 
 fn profile(text: &str) -> Result<Profile, String> {
     let known = Profile::ALL.map(Profile::name).join(", ");
-    Profile::named(text).ok_or_else(|| format!("known are {known}"))
+    Profile::named(text).ok_or_else(|| format!("the profiles are {known}"))
 }
 
 fn instant(text: &str) -> Result<Instant, String> {
@@ -228,7 +228,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         write::file(path, text.as_bytes())?;
         let count = count_of(report.findings.len(), "finding");
         shell.say(format!(
-            "wrote {count} to {0}; `ankus check --baseline {0}` keeps quiet about them",
+            "wrote {count} to {0}; `ankus check --baseline {0}` does not report them",
             path.display()
         ));
         return ended(&failures, false);
@@ -392,7 +392,7 @@ fn sum_up(report: &Report, arguments: &Arguments, bounds: &Bounds, gone: u64, sh
     {
         let baseline = path.display();
         shell.say(format!(
-            "{} of the baseline {} gone; `--write-baseline {baseline}` takes them out",
+            "{} of the baseline {} gone; `--write-baseline {baseline}` removes them",
             count_of(gone as usize, "finding"),
             if gone == 1 { "is" } else { "are" }
         ));
@@ -491,7 +491,7 @@ fn known_rule(name: &str) -> miette::Result<()> {
         return Err(failure.help(format!("`ankus explain {name}` says what it means")).into());
     }
     let known = kinds.iter().map(|kind| kind.name).chain(groups);
-    let failure = Failure::new(format!("no rule, group or code is named `{name}`"));
+    let failure = Failure::new(format!("there is no rule, group or code `{name}`"));
     Err(match nearest(name, known) {
         Some(near) => failure.help(format!("did you mean `{near}`?")).into(),
         None => failure.help("`ankus rules` lists them").into(),
@@ -715,8 +715,8 @@ fn cache(
         // Whoever sends the tree would send the answers along.
         Some(folder) if lies_in_a_tree(folder) => {
             let folder = folder.display();
-            let failure = Failure::new(format!("`{folder}` lies in the tree that is checked"));
-            return Err(failure.help("name a folder for --cache-dir that lies elsewhere").into());
+            let failure = Failure::new(format!("`{folder}` is inside the tree that is checked"));
+            return Err(failure.help("choose a folder outside it for --cache-dir").into());
         }
         Some(folder) => folder.clone(),
         None if found.len() < cache::WORTH_IT => return Ok(None),

@@ -49,7 +49,7 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     let loaded = project.settings(&file)?;
     let text = match &loaded.file {
         Some(file) => format!("# {}\n", ankus::text::line(&ankus_project::shown(file))),
-        None => "# no ankus.toml from here upward: this is what holds without one\n".to_owned(),
+        None => "# no ankus.toml in this folder or above: these are the defaults\n".to_owned(),
     };
     let site = told(&loaded.settings);
     shell.out(text + &written(&loaded.settings) + &site)?;
@@ -67,7 +67,9 @@ fn told(settings: &Settings) -> String {
     for (name, value, known) in site.told() {
         let value = settings.secrets.shown(name, value);
         let told = match known.map(|known| known.effect) {
-            _ if site.overridden.contains(name) => "not used: settings say otherwise".to_owned(),
+            _ if site.overridden.contains(name) => {
+                "not used: overridden by the settings".to_owned()
+            }
             Some(Effect::Honored(_)) => "honored".to_owned(),
             Some(Effect::Declare(what)) => format!("to be declared: {what}"),
             Some(Effect::Without(why)) => format!("without effect: {why}"),
@@ -332,7 +334,7 @@ fn list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }
 
-const FIRST: &str = r#"# Settings of ankus, for everything below this folder. `ankus config show` prints what holds.
+const FIRST: &str = r#"# Settings of ankus, for everything below this folder. `ankus config show` prints the settings in effect.
 
 # The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1, or trunk.
 target = "5.2.1"
@@ -371,7 +373,10 @@ fn init(folder: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     let written = created.and_then(|mut open| open.write_all(FIRST.as_bytes()));
     match written {
         Ok(()) => {
-            shell.say(format!("wrote `{}`; `ankus config show` prints what holds", file.display()));
+            shell.say(format!(
+                "wrote `{}`; `ankus config show` prints the settings in effect",
+                file.display()
+            ));
             Ok(Exit::Success)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {

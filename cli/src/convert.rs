@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
 
 fn target(text: &str) -> Result<Target, String> {
     Target::of(text).ok_or_else(|| {
-        "known are airflow, airflow==3, airflow==2.10, prefect, step-functions, argo and databricks"
+        "the targets are airflow, airflow==3, airflow==2.10, prefect, step-functions, argo and databricks"
             .to_owned()
     })
 }
@@ -124,7 +124,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if arguments.prove && matches!(arguments.to, Target::Argo | Target::Databricks) {
         let failure =
             Failure::new("--prove is for a conversion to Airflow, Prefect or Step Functions");
-        return Err(failure.help("no engine is installed here that could play the others").into());
+        return Err(failure.help("no engine is available that could run the others").into());
     }
     let carried = convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
     let Carried { conversions, units, joined } = &carried;
@@ -197,14 +197,14 @@ fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette
             Err(why) => {
                 let reason = why.reason();
                 shell.say(format!(
-                    "{path}: no command ends it, for its times are not known: {reason}"
+                    "{path}: no command can end it, because its times are unknown: {reason}"
                 ));
                 continue;
             }
         };
         let times = &definition.schedule;
         if times.end <= cut_over {
-            shell.say(format!("{path}: it has ended by then, and Airflow runs nothing of it"));
+            shell.say(format!("{path}: it will have ended by then, so Airflow runs nothing of it"));
         } else if times.start >= cut_over {
             shell.line(format!("oozie job -kill COORDINATOR-ID  # {path}: it begins later"))?;
         } else {
@@ -245,8 +245,9 @@ fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> 
         count_of(sums.applications, "application"),
     ));
     let loosely = sums.loosely;
-    shell
-        .say(format!("    {loosely} of them but for tasks that a server stops when another fails"));
+    shell.say(format!(
+        "    {loosely} of them except for tasks that a server stops when another fails"
+    ));
     let told = sums.told;
     shell.say(format!("    {told} others differ where the report says that something is lost"));
     Ok(wrong)

@@ -403,7 +403,7 @@ pub(super) fn follow(
             }
         }
         if signals.typed() > 0 || signals.is_ending() {
-            shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
+            shell.say(format!("{id} is left as it is; `ankus run --resume {id}` continues it"));
             return Ok(Exit::Unfinished);
         }
         if asked.elapsed() > ASK {

@@ -87,7 +87,7 @@ impl Examined {
         let notes = unheeded::notes(&self.plan, &self.files, &self.settings, names);
         let path = &self.path;
         if notes.is_empty() {
-            shell.line(format!("workflow  {path}: everything it says has an effect here"))?;
+            shell.line(format!("workflow  {path}: everything in it has an effect here"))?;
             return Ok(true);
         }
         shell.line(format!("workflow  {path}: without effect here, or refused"))?;
@@ -129,7 +129,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let (tools, hosts) = match &settings {
         Ok(loaded) => {
             let file = loaded.file.as_ref().map(|file| ankus_project::shown(file));
-            let file = file.unwrap_or_else(|| "no ankus.toml from here upward".to_owned());
+            let file = file.unwrap_or_else(|| "no ankus.toml in this folder or above".to_owned());
             shell.line(format!("settings  {file}"))?;
             site(&loaded.settings, shell)?;
             (loaded.settings.tools.clone(), loaded.settings.hosts.clone())
@@ -152,7 +152,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             }
         }
     } else {
-        "not there yet; the first run makes it".to_owned()
+        "does not exist yet; the first run creates it".to_owned()
     };
     shell.line(format!("store     {}: {state}", folder.display()))?;
 
@@ -192,7 +192,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             Some(given) if Path::new(given).is_file() => given.clone(),
             Some(given) => {
                 well = false;
-                format!("[tools] says {given}, where nothing is")
+                format!("[tools] names {given}, which does not exist")
             }
             None => match on_path(tool) {
                 Some(path) => path.display().to_string(),
@@ -226,7 +226,7 @@ fn site(settings: &Settings, shell: &mut Shell) -> miette::Result<()> {
     for (name, _, known) in site.told() {
         match known.map(|known| known.effect) {
             _ if site.overridden.contains(name) => {
-                lines.push(format!("  {name}: not used, for settings say otherwise"));
+                lines.push(format!("  {name}: not used: overridden by the settings"));
             }
             Some(Effect::Honored(_)) => honored += 1,
             Some(Effect::Declare(what)) => lines.push(format!("  {name}: {what}")),
@@ -286,7 +286,7 @@ fn asked(authority: &str, text: &str) -> Result<String, String> {
     let files = files.with_patience(PATIENCE).with_user(&user);
     match files.status(&FileUri::parse(authority).with_path("/")) {
         Ok(Some(_)) => Ok(format!("{text} answers")),
-        Ok(None) => Ok(format!("{text} answers, and has no such folder yet")),
+        Ok(None) => Ok(format!("{text} answers, but has no such folder yet")),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -152,7 +152,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 fn phase(name: &str) -> miette::Result<Phase> {
     Phase::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Phase::ALL.iter().map(|phase| phase.name()).collect();
-        Failure::new(format!("no phase is named `{name}`"))
+        Failure::new(format!("there is no phase `{name}`"))
             .help(match ankus::diag::nearest(name, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("they are {}", names.join(", ")),

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if meant.is_empty() && entry.is_none() {
         let known = kinds.iter().map(|kind| kind.name);
         let known = known.chain(codes::all().iter().flat_map(|entry| entry.codes.iter().copied()));
-        let failure = Failure::new(format!("no rule or code is named `{name}`"));
+        let failure = Failure::new(format!("there is no rule or code `{name}`"));
         return Err(match nearest(name, known) {
             Some(near) => failure.help(format!("did you mean `{near}`?")).into(),
             None => failure.help("`ankus rules` and `ankus rules --codes` list them").into(),

@@ -107,7 +107,7 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
     let uri = FileUri::parse(&uri);
     if arguments.is_look() {
         let what = "--dry-run and --simulate";
-        let message = format!("`{uri}` has to be brought here for that, which {what} do not do");
+        let message = format!("`{uri}` would have to be fetched, which {what} do not do");
         return Err(Failure::new(message).help("name a folder of this machine").into());
     }
     let (settings, file) = store::settings_of(shell, Path::new("workflow.xml"))?;
@@ -239,7 +239,7 @@ fn of_properties(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Str
         [(_, path)] => *path,
         [] => {
             let message = format!(
-                "nothing is named, and no property says what to run ({})",
+                "no application is given, and no property says what to run ({})",
                 PATHS.join(", ")
             );
             return Err(Failure::new(message)
@@ -248,7 +248,7 @@ fn of_properties(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Str
         }
         [(one, _), (other, _), ..] => {
             let message =
-                format!("the properties name several things to run: `{one}` and `{other}`");
+                format!("the properties name several applications: `{one}` and `{other}`");
             return Err(Failure::new(message).help("name one of them").into());
         }
     };

@@ -456,7 +456,9 @@ fn environment(
     let Some(kept) = driver::needs::of_job(&*reader, id).map_err(store::failure)? else {
         let message =
             format!("an older ankus submitted `{id}`, and did not record what it runs with");
-        return Err(Failure::new(message).help("it runs with what whoever runs it has").into());
+        return Err(Failure::new(message)
+            .help("it uses the environment of whoever runs it")
+            .into());
     };
     let settings = needs::settings_of(&kept).map_err(Failure::new)?;
     let shown = |map: &BTreeMap<String, String>| -> BTreeMap<String, String> {
@@ -538,7 +540,7 @@ fn purge(
         };
         if top != *id {
             let failure = Failure::new(format!("`{id}` belongs to `{top}`"));
-            return Err(failure.help("it goes with the job on top of it").into());
+            return Err(failure.help("it is removed together with that job").into());
         }
         chosen.push(id.clone());
     }

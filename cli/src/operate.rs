@@ -550,7 +550,7 @@ pub(super) fn conclude(
     }
     let status = job.status();
     if format == RunFormat::Human && matches!(status, Status::Suspended | Status::PrepSuspended) {
-        shell.say(format!("`ankus job resume {id}` goes on"));
+        shell.say(format!("`ankus job resume {id}` continues it"));
     }
     Ok(match status {
         Status::Succeeded => Exit::Success,

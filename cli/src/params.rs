@@ -100,7 +100,7 @@ fn human(list: &[Parameter], source: &Source) -> String {
             (Some((value, from)), _) => format!("= {value}  ({from})"),
             (None, Some((value, from))) => format!("= {value}  (default, {from})"),
             (None, None) if each.is_required => "missing".to_owned(),
-            (None, None) => "not given, and not needed".to_owned(),
+            (None, None) => "not set, and not needed".to_owned(),
         };
         let _ = ankus::put!(&mut text, "{:width$}  {state}", each.name);
         let lines = lines(each, source);

@@ -31,7 +31,7 @@ pub(crate) fn drawn(svg: &str) -> Result<Vec<u8>, String> {
     let (width, height) = (tree.size().width(), tree.size().height());
     let scale = (MOST_DOTS / (width * height)).sqrt().min(SHARP);
     let too_large = || {
-        format!("a picture of {width:.0} by {height:.0} is too large for PNG; as SVG it can be had")
+        format!("a picture of {width:.0} by {height:.0} is too large for PNG; use `--format svg`")
     };
     if scale < COARSE {
         return Err(too_large());

@@ -56,7 +56,8 @@ pub(super) fn server_of(url: Option<&str>) -> miette::Result<Option<String>> {
         std::env::args().any(|word| word == "--store" || word.starts_with("--store="));
     match url {
         Some(_) if names_store => {
-            Err(Failure::new("`--url` names a server, and `--store` a store: one of them").into())
+            Err(Failure::new("`--url` names a server and `--store` a store: use only one of them")
+                .into())
         }
         Some(url) => Ok(Some(url.to_owned())),
         None if names_store || std::env::var_os("ANKUS_STORE").is_some() => Ok(None),
@@ -81,7 +82,7 @@ pub(super) fn run(url: &str, command: JobCommand, shell: &mut Shell) -> miette::
         }
         JobCommand::Purge { ids, older_than, dry_run } => {
             if dry_run || !ids.is_empty() {
-                let failure = Failure::new("a server purges by age, and does not say what");
+                let failure = Failure::new("a server purges by age, without listing the jobs");
                 return Err(failure.help("`--older-than DAYS`, without `--dry-run`").into());
             }
             server.purge(older_than, shell)
@@ -189,8 +190,8 @@ impl Reply {
             }
             (None, 200..=299) => Ok(self.body),
             (None, 401 | 403) => {
-                let failure = Failure::new("the server does not know who asks");
-                let help = "ANKUS_TOKEN holds a bearer token; user and password may stand in the URL: https://ann:secret@host:11443/oozie. Kerberos \
+                let failure = Failure::new("the server requires authentication");
+                let help = "ANKUS_TOKEN holds a bearer token; user and password can be part of the URL: https://ann:secret@host:11443/oozie. Kerberos \
                             takes the `oozie` client";
                 Err(failure.help(help).into())
             }

@@ -137,7 +137,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         match found.kind {
             ankus::check::FileKind::Coordinator | ankus::check::FileKind::Bundle => {
                 if arguments.begin.is_some() || arguments.only.is_some() {
-                    let message = "a coordinator or a bundle has no node to begin at";
+                    let message = "a coordinator or a bundle has no node to start at";
                     let help = "name its workflow";
                     return Err(Failure::new(message).help(help).into());
                 }
@@ -241,18 +241,18 @@ fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
             let message = format!(
                 "`{name}` is on one branch of a fork, and its join `{join}` would wait for the others"
             );
-            Failure::new(message).help("begin at the fork, or run the action alone with --only")
+            Failure::new(message).help("start at the fork, or run the action alone with --only")
         }
         Err(NoPart::NoAction) => {
             let message = format!("`{name}` is not an action, and only an action can be run alone");
-            Failure::new(message).help(format!("`--from {name}` begins there"))
+            Failure::new(message).help(format!("`--from {name}` starts there"))
         }
         Err(NoPart::Endless) => {
-            let message = format!("a run that begins at `{name}` would not come to an end");
+            let message = format!("a run that starts at `{name}` would never end");
             Failure::new(message).help("nothing leads to it from `start`, so no server looks at it")
         }
         Err(NoPart::NoEnd) => {
-            Failure::new("the workflow has no end node, and no run of it can end well")
+            Failure::new("the workflow has no end node, so no run of it can succeed")
         }
     };
     Err(failure.into())
@@ -391,7 +391,7 @@ pub(super) fn take_up(
     let kept = driver::needs::of_job(&*reader, id).map_err(store::failure)?;
     if let Some(kept) = kept.filter(|kept| root.is_some() && kept.root != needs.root) {
         let root = kept.root.display();
-        shell.say(format!("--root changes nothing: the job goes on with the root it has, {root}"));
+        shell.say(format!("--root has no effect: the job keeps its root, {root}"));
     }
     let mut runner = Runner::open(store, needs, needs::own_limits(shell)?)?;
     let following =

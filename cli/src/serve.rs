@@ -103,7 +103,7 @@ fn failed(report: &miette::Report) -> Fault {
 
 /// Nothing of what was asked is kept where the disk is full, or fails.
 fn unwritten(why: &str) -> Fault {
-    Fault::internal(format!("{why}: nothing was changed; ask again later")).status(503)
+    Fault::internal(format!("{why}: nothing was changed; try again later")).status(503)
 }
 
 /// A refusal of the engine, with its code where it has one.
@@ -719,8 +719,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         drop(runner);
         let refuses = served.refuses();
         match (&refused, &refuses) {
-            (None, Some(why)) => shell.say(format!("{why}; what is asked is refused until then")),
-            (Some(_), None) => shell.say("the store takes what is asked again"),
+            (None, Some(why)) => shell.say(format!("{why}; requests are refused until then")),
+            (Some(_), None) => shell.say("the store accepts requests again"),
             _ => {}
         }
         refused = refuses;
@@ -741,6 +741,6 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         exporter.end();
         told.try_iter().for_each(|line| shell.say(line));
     }
-    shell.say("what runs goes on; `ankus serve` and `ankus up` take it up");
+    shell.say("running programs continue; `ankus serve` and `ankus up` take them up");
     Ok(Exit::Success)
 }

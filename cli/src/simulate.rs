@@ -99,7 +99,7 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
 
     if end.is_cut {
         let at = ProcessingZone::UTC.format(end.at);
-        let message = format!("more than {MOST_ACTIONS} actions have come about by {at}");
+        let message = format!("more than {MOST_ACTIONS} actions exist by {at}");
         return Err(Failure::new(message).help("--until T ends a simulation earlier").into());
     }
 

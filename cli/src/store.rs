@@ -63,13 +63,13 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
             "name a folder of this machine with --store or ANKUS_STORE; --network-store runs it all the same, and then no other machine may use it",
         ),
         driver::Error::Store(ankus_procedure::store::Error::Full) => Some(
-            "make room on the disk; then `ankus run --resume ID`, `ankus up` or `ankus serve` goes on",
+            "make room on the disk; then `ankus run --resume ID`, `ankus up` or `ankus serve` continues",
         ),
         driver::Error::Store(ankus_procedure::store::Error::Gone) => Some(
             "the state of its jobs is lost; programs that were running may still run, and nothing supervises them",
         ),
         driver::Error::Store(ankus_procedure::store::Error::DamagedLog(_)) => Some(
-            "restore a backup; or `ankus store check --forget-damaged` goes on with what stands before",
+            "restore a backup; or `ankus store check --forget-damaged` continues with what precedes the damage",
         ),
         driver::Error::Store(Damaged(_)) => Some(
             "`ankus store check` lists all damage; restore a backup, or delete what is damaged with `--forget-damaged`",
@@ -92,7 +92,7 @@ pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> 
         Some(reader) => Ok(reader),
         None => {
             let message = format!("there is no store in `{}`", store.store.display());
-            let help = "`ankus run` makes one in .ankus of the working directory; --store or ANKUS_STORE names another";
+            let help = "`ankus run` creates one in .ankus of the working directory; --store or ANKUS_STORE names another";
             Err(Failure::new(message).help(help).into())
         }
     }
@@ -133,8 +133,8 @@ pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String>
     if total > fits.len() {
         shown.push_str(&format!(" and {} more", total - fits.len()));
     }
-    let message = format!("`{job}` is the beginning of {total} ids");
-    Err(Failure::new(message).help(format!("write more of it: {shown}")).into())
+    let message = format!("`{job}` matches {total} ids");
+    Err(Failure::new(message).help(format!("give more characters of it: {shown}")).into())
 }
 
 /// Says of a dry run how much of the site's configuration a run does not go by.
@@ -421,7 +421,7 @@ pub(crate) fn follow(
             asked = count;
             if following.detach || count > 1 || signals.is_ending() {
                 progress.clear();
-                shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
+                shell.say(format!("{id} is left as it is; `ankus run --resume {id}` continues it"));
                 return Ok(Exit::Unfinished);
             }
             progress.say(

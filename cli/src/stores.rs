@@ -120,8 +120,8 @@ fn check(
     drop(store);
     let left = looked(&path)?;
     shell.say(match left.is_sound() {
-        true => "what was damaged is forgotten, and the store is sound",
-        false => "what was damaged is forgotten as far as that can be done; restore a backup",
+        true => "the damaged entries were removed, and the store is intact",
+        false => "not all of the damage could be removed; restore a backup",
     });
     Ok(Exit::fault_if(!left.is_sound()))
 }
@@ -146,7 +146,7 @@ fn tell(found: &Soundness, shell: &mut Shell) -> miette::Result<()> {
     }
     if let Some(log) = found.log {
         shell.out(format!(
-            "log: damaged at byte {}; at least {} commits behind that are lost\n",
+            "log: damaged at byte {}; at least {} commits after that are lost\n",
             log.at, log.commits
         ))?;
     }
@@ -160,8 +160,8 @@ fn tell(found: &Soundness, shell: &mut Shell) -> miette::Result<()> {
         shell.line(format!("listed: {id} is not listed as it is"))?;
     }
     shell.out(match found.is_sound() {
-        true => format!("{} rows, all as they were written\n", found.rows),
-        false => format!("{} rows, and what is named above is damaged\n", found.rows),
+        true => format!("{} rows, all intact\n", found.rows),
+        false => format!("{} rows, damaged as listed above\n", found.rows),
     })
 }
 
@@ -195,7 +195,7 @@ fn compact(arguments: &StoreArguments, shell: &mut Shell) -> miette::Result<Exit
     store.compact().map_err(|error| store::failure(error.into()))?;
     drop(store);
     shell.say(format!(
-        "{before} bytes before, {} now; {plans} plans that no job has are gone",
+        "{before} bytes before, {} now; plans without a job removed: {plans}",
         size()
     ));
     Ok(Exit::Success)
@@ -208,7 +208,7 @@ fn export(arguments: &StoreArguments, to: &Path, shell: &mut Shell) -> miette::R
     std::fs::create_dir_all(to).map_err(|error| unwritable(to, error))?;
     if std::fs::read_dir(to).map_err(|error| unwritable(to, error))?.next().is_some() {
         let failure = Failure::new(format!("`{}` is not empty", to.display()));
-        return Err(failure.help("name a folder that is not there yet").into());
+        return Err(failure.help("name a folder that does not exist yet").into());
     }
     let write = |name: String, text: String| -> miette::Result<()> {
         let path = to.join(name);

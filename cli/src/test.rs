@@ -317,7 +317,7 @@ fn human(results: &[Scored]) -> String {
                 let names: Vec<_> = outcome.played.unstubbed.iter().map(String::as_str).collect();
                 let _ = ankus::put!(
                     &mut text,
-                    "        without a stub, taken to succeed: {}",
+                    "        without a stub, assumed to succeed: {}",
                     names.join(", ")
                 );
             }

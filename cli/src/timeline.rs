@@ -146,7 +146,7 @@ pub(super) fn admit(tracks: &[Track]) -> miette::Result<()> {
         let too_many = events.zip(data).find(|(_, data)| data.uris.len() > MOST_INSTANCES);
         if let Some((event, data)) = too_many {
             let message = format!(
-                "an action of `{}` has {} instances of `{}`, and a run takes {MOST_INSTANCES} at most",
+                "an action of `{}` has {} instances of `{}`, and a run accepts at most {MOST_INSTANCES}",
                 track.name,
                 data.uris.len(),
                 event.dataset.name

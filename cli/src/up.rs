@@ -86,7 +86,7 @@ fn serve(
             store::forget_old(driver, &settings.keep)?;
         }
         if signals.typed() > 0 || signals.is_ending() {
-            shell.say("what runs goes on; `ankus up` takes it up");
+            shell.say("running programs continue; `ankus up` takes them up");
             return Ok(if until_idle { Exit::Unfinished } else { Exit::Success });
         }
         if runner.is_handed_over().map_err(store::failure)? {

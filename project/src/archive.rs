@@ -68,8 +68,8 @@ impl Archive {
         let mut zip = zip::ZipArchive::new(BufReader::new(file)).map_err(broken)?;
         if zip.len() != listed.len() {
             return Err(match repeated(&listed) {
-                Some(name) => refused(format_args!("`{name}` is in it twice")),
-                None => refused("its directory contradicts itself"),
+                Some(name) => refused(format_args!("it contains `{name}` twice")),
+                None => refused("its directory is inconsistent"),
             });
         }
         let most = metadata.len().saturating_mul(RATIO).clamp(SMALL, BYTES);
@@ -104,7 +104,7 @@ impl Archive {
             if let Some(member) = member
                 && entries.insert(path, Some(member)).is_some()
             {
-                return Err(refused(format_args!("`{name}` is in it twice")));
+                return Err(refused(format_args!("it contains `{name}` twice")));
             }
         }
         entries.insert(PathBuf::new(), None);

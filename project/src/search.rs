@@ -288,7 +288,7 @@ impl Ignored {
         let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
         let count = self.0.as_ref().map_or(0, |patterns| patterns.count) + lines.clone().count();
         if count > IGNORE_PATTERNS {
-            return Err(format!("more than {IGNORE_PATTERNS} patterns hold here"));
+            return Err(format!("more than {IGNORE_PATTERNS} patterns apply here"));
         }
         let mut builder = GitignoreBuilder::new(Path::new("/").join(folder));
         for line in lines {

@@ -476,7 +476,10 @@ impl Project {
 fn elsewhere(file: &Path) -> Failure {
     let own = user_file()
         .map_or_else(|| "your own settings".to_owned(), |own| format!("`{}`", own.display()));
-    let message = format!("`{}` chooses launchers, which a tree cannot do", shown(file));
+    let message = format!(
+        "`{}` chooses launchers, which the settings of a tree are not allowed to do",
+        shown(file)
+    );
     Failure::new(message).help(format!(
         "name them in {own}, or pass this file as `--config` if you trust it: `kind` and `launcher` in [launchers.…]"
     ))

@@ -207,7 +207,7 @@ fn properties_name_what_to_run() {
     let (code, told) = said(folder.path(), &["run", "hdfs://nn:8020/apps/none"]);
     assert!(code == Some(2) && told.contains("there is nothing at"), "{told}");
     let (code, told) = said(folder.path(), &["run", "hdfs://nn:8020/apps/say", "--dry-run"]);
-    assert!(code == Some(2) && told.contains("has to be brought here"), "{told}");
+    assert!(code == Some(2) && told.contains("would have to be fetched"), "{told}");
     assert_eq!(kept(folder.path()), 0, "it was read where it lies");
 }
 

@@ -462,7 +462,7 @@ fn schemas_are_printed_and_doctors_look() {
     }
     let apps = folder(&[]);
     let run = ankus(&["doctor"]).folder(apps.path()).run();
-    run.said(0, "store     .ankus: not there yet");
+    run.said(0, "store     .ankus: does not exist yet");
     let broken = folder(&[("ankus.toml", "[rulez]\n")]);
     ankus(&["doctor"]).folder(broken.path()).run().said(1, "unknown key `rulez`");
 }

@@ -134,7 +134,7 @@ fn codes_are_listed_selected_and_completed() {
     };
     let rules = &of("E0707").expect("it is listed")["rules"];
     assert!(rules.as_array().is_some_and(|rules| rules.iter().any(|rule| rule == "cycle")));
-    ankus(&["explain", "E0077"]).run().said(2, "no rule or code is named `E0077`");
+    ankus(&["explain", "E0077"]).run().said(2, "there is no rule or code `E0077`");
     let folder = crate::cli::folder(&[(
         "workflow.xml",
         "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"a\"><start to=\"b\"/><kill name=\"c\">\

@@ -24,8 +24,8 @@ fn a_job_is_named_by_the_beginning_of_its_id_or_as_the_latest() {
     assert!(tell(folder, &["job", "show", "latest"], 0).starts_with("load-two steps (SUCCEEDED)"));
     assert!(tell(folder, &["job", "show", "load-o"], 0).starts_with("load-one steps (SUCCEEDED)"));
     let ambiguous = tell(folder, &["job", "log", "load"], 2);
-    assert!(ambiguous.contains("`load` is the beginning of 2 ids"), "{ambiguous}");
-    assert!(ambiguous.contains("write more of it: load-one, load-two"), "{ambiguous}");
+    assert!(ambiguous.contains("`load` matches 2 ids"), "{ambiguous}");
+    assert!(ambiguous.contains("give more characters of it: load-one, load-two"), "{ambiguous}");
     let unknown = tell(folder, &["job", "kill", "nothing"], 2);
     assert!(unknown.contains("there is no job `nothing`"), "{unknown}");
     assert!(tell(folder, &["run", "--resume", "lat"], 2).contains("there is no job `lat`"));

@@ -109,14 +109,14 @@ fn the_other_side_ends_where_airflow_begins() {
     assert!(dag.contains("start_date=pendulum.datetime(2026, 3, 7, 6, 0)"), "{dag}");
     assert!(printed.starts_with("oozie job -kill COORDINATOR-ID"), "{printed}");
     let (printed, said, _) = cut("2026-03-10T06:00Z");
-    assert!(printed.is_empty() && said.contains("it has ended by then"), "{printed}{said}");
+    assert!(printed.is_empty() && said.contains("it will have ended by then"), "{printed}{said}");
     // Of one whose times are not known that is said.
     let open = DAILY.replace("2026-03-07T06:00Z", "${from}").replace("\"daily\"", "\"open\"");
     written(folder.path(), "open/coordinator.xml", &open);
     let (apart, instant) = (shown(&folder.path().join("open")), "2026-03-08T06:00Z");
     let target = shown(&folder.path().join("other"));
     let (_, printed, said) = convert(&[&apart, "-o", &target, "--cut-over", instant]);
-    assert!(!printed.contains("oozie job") && said.contains("no command ends it"), "{said}");
+    assert!(!printed.contains("oozie job") && said.contains("no command can end it"), "{said}");
     let (code, _, said) = convert(&[&apps, "-o", &shown(&out), "--cut-over", "soon"]);
     assert!(code == 2 && said.contains("it is written like 2026-12-01T00:00Z"), "{said}");
 }

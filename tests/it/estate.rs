@@ -247,7 +247,7 @@ fn answers_are_kept_where_they_are_many() {
     assert_eq!(check(&[]).stdout, first.stdout);
     assert_eq!(check(&[]).stdout, first.stdout);
     // A folder that others may read or write could hold answers that others made.
-    check(&["--cache-dir", "answers"]).said(2, "lies in the tree that is checked");
+    check(&["--cache-dir", "answers"]).said(2, "is inside the tree that is checked");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&kept, open).expect("ours");
     let before = count();

@@ -261,7 +261,7 @@ fn ctrl_c_says_what_it_does() {
     signal("-INT", again.id());
     let output = ended(again);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output));
-    let said = "x is left as it is; `ankus run --resume x` goes on";
+    let said = "x is left as it is; `ankus run --resume x` continues it";
     assert!(text(&output).contains(said), "{}", text(&output));
     assert!(is_alive(place.programs()[1]), "programs go on");
     place.let_go();

@@ -301,12 +301,12 @@ fn a_program_that_passes_its_bounds_is_ended_and_says_so() {
         "[launchers]\ngrace = 1\n[launchers.local]\ntime = 1\n",
         "trap '' TERM\nsleep 3600 &\nsleep 3600\nsleep 3600",
     );
-    assert!(said.contains("ran longer than it may ([launchers.local] time)"), "{said}");
+    assert!(said.contains("ran longer than allowed ([launchers.local] time)"), "{said}");
     let (_folder, said) = one(
         "[launchers.local]\ndisk = \"200KB\"\n",
         "for i in 1 2 3; do head -c 100000 /dev/zero > part$i; done; sleep 3600",
     );
-    assert!(said.contains("put more into its folder than it may"), "{said}");
+    assert!(said.contains("wrote more to its folder than allowed"), "{said}");
     if cfg!(target_os = "linux") {
         let (folder, said) = one(
             "[launchers.local]\ndisk = \"100KB\"\n",
@@ -331,7 +331,7 @@ fn output_is_kept_up_to_what_an_attempt_and_a_job_may() {
     let (folder, said) = one("[launchers]\noutput_job = 20000\n", script);
     assert!(said.starts_with("SUCCEEDED"), "what is captured is whole: {said}");
     assert_eq!(attempt(&folder, "stdout").len(), 1_500);
-    let note = "\n[30000 bytes more were not kept: the job has as many as it may, [launchers] output_job]\n";
+    let note = "\n[30000 bytes more were not kept: the job has reached its limit, [launchers] output_job]\n";
     assert_eq!(attempt(&folder, "stderr").len(), 20_000 + note.len());
 }
 

@@ -394,7 +394,7 @@ fn what_a_client_sets_counts() {
     editor.configuration = json!({"profile": "sloppy"});
     editor.tell("workspace/didChangeConfiguration", json!({"settings": null}));
     editor.until("a complaint", |editor| {
-        editor.told.iter().any(|told| told.to_string().contains("no profile is named `sloppy`"))
+        editor.told.iter().any(|told| told.to_string().contains("there is no profile `sloppy`"))
     });
     assert_eq!(editor.shut_down(), Some(0));
 }

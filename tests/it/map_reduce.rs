@@ -117,7 +117,7 @@ fn what_the_element_says_goes_with_the_job() {
     }
     assert!(sent["mapreduce.job.tags"].starts_with("ankus-"), "{sent:?}");
     let log = fs::read_to_string(work.with_file_name("stderr")).expect("a log");
-    let note = "[oozie.libpath names hdfs://nn:8020/libs, where nothing is]";
+    let note = "[oozie.libpath names hdfs://nn:8020/libs, which does not exist]";
     assert!(log.starts_with(note), "{log}");
 }
 

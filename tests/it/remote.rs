@@ -154,7 +154,7 @@ fn commands_reach_a_server_with_who_asks() {
     let (code, said) = ask(&plain, &["suspend", "2-W"], &[]);
     assert_eq!((code, said.contains("E0603: SQL error")), (Some(2), true), "{said}");
     let (code, said) = ask(&plain, &["show", "3-W"], &[]);
-    assert_eq!((code, said.contains("does not know who asks")), (Some(2), true), "{said}");
+    assert_eq!((code, said.contains("requires authentication")), (Some(2), true), "{said}");
     drop(asked.try_iter().collect::<Vec<_>>());
     // A password goes into a header and into no message.
     let named = format!("http://joe:se%40cret@{url}");

@@ -249,7 +249,7 @@ fn a_part_of_a_workflow_runs() {
     for (arguments, words) in [
         (["--from", "left"], "its join `both` would wait"),
         (["--from", "lift"], "did you mean `left`?"),
-        (["--only", "split"], "`--from split` begins there"),
+        (["--only", "split"], "`--from split` starts there"),
     ] {
         let (code, log, said) = ask("none", &arguments);
         assert_eq!((code, log.as_str()), (Some(2), ""), "{said}");

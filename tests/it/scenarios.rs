@@ -259,7 +259,7 @@ fn a_first_set_makes_up_what_nobody_gives_and_never_expects_a_failure_of_what_is
     // With what is made up it goes to the kill node, and nobody knows what leads elsewhere.
     let here = folder(&[("workflow.xml", &NEEDY.replace("CASE", "fail"))]);
     let said = ankus(&["test", "--init", "."]).folder(here.path()).run();
-    said.said(1, "no `all-well` is written, for with every action well the job is KILLED");
+    said.said(1, "no `all-well` is written: even if every action succeeds, the job is KILLED");
     said.said(1, "made up; give those that decide on the way in a job.properties");
     assert!(!here.path().join("scenarios/all-well.scenario.toml").exists());
     std::fs::write(here.path().join("job.properties"), "mode=full\n").expect("a file");

@@ -484,12 +484,12 @@ fn what_says_nothing_of_who_asks_is_refused_at_the_start() {
     std::fs::set_permissions(folder.path().join("open.toml"), open).expect("ours");
     for (arguments, said) in [
         (&["--auth", "basic"][..], "need --accounts"),
-        (&["--accounts", "open.toml"], "counts only with --auth"),
+        (&["--accounts", "open.toml"], "has an effect only with --auth"),
         (&["--auth", "token", "--accounts", "open.toml"], "chmod 600"),
         (&["--auth", "token", "--accounts", "absent.toml"], "cannot be read"),
         (&["--tls", "absent.pem", "absent.pem"], "TLS cannot be used"),
         (&["--auth", "kerberos"], "needs --keytab"),
-        (&["--auth", "simple", "--keytab", "open.toml"], "counts only with --auth kerberos"),
+        (&["--auth", "simple", "--keytab", "open.toml"], "has an effect only with --auth kerberos"),
         (&["--auth", "kerberos", "--keytab", "open.toml"], "can be read"),
         (&["--auth", "digest"], "invalid value"),
     ] {

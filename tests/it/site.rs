@@ -202,7 +202,7 @@ fn actions_have_the_name_node_and_the_tracker_of_the_site() {
         said.contains("name-node = \"hdfs://own\"") && said.contains("job-tracker = \"jt:1\""),
         "{said}"
     );
-    assert!(said.contains("hdfs://site  (not used: settings say otherwise)"), "{said}");
+    assert!(said.contains("hdfs://site  (not used: overridden by the settings)"), "{said}");
     let other = site(&[("oozie.actions.default.job-tracker", "jt:2")]);
     place.write("other.xml", &other);
     let (_, said) = place.says(&["config", "show", "--site", "other.xml"]);

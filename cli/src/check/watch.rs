@@ -29,7 +29,7 @@ pub(super) fn watch(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
             Err(report) => shell.say(format!("error: {report}")),
         }
         shell.flush()?;
-        shell.say("watching; Ctrl-C ends it");
+        shell.say("watching for changes; press Ctrl-C to stop");
         while look(arguments, &project) == before {
             std::thread::sleep(PAUSE);
         }

@@ -42,11 +42,11 @@ impl Preferences {
         let mut wrong = None;
         if let Some(name) = read.profile.as_deref().filter(|name| Profile::named(name).is_none()) {
             let known = Profile::ALL.map(Profile::name).join(", ");
-            wrong = Some(format!("no profile is named `{name}`; known are {known}"));
+            wrong = Some(format!("there is no profile `{name}`; the profiles are {known}"));
         }
         if let Some(name) = read.target.as_deref().filter(|name| Target::named(name).is_none()) {
             let known = Target::ALL.map(Target::name).join(", ");
-            wrong = Some(format!("no target is named `{name}`; known are {known}"));
+            wrong = Some(format!("there is no target `{name}`; the targets are {known}"));
         }
         (read, wrong)
     }

@@ -115,7 +115,8 @@ fn work(shared: &(Mutex<Queue>, Condvar), world: &World) {
             false => answer(world, request, &is_cancelled),
         };
         let answer = catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
-            let words = format!("`{method}` has failed in ankus itself; the server goes on");
+            let words =
+                format!("`{method}` failed because of a bug in ankus; the server continues");
             world.client.log(MessageType::ERROR, &words);
             Err(error(ErrorCode::InternalError, words))
         });

@@ -419,7 +419,7 @@ impl World {
             if done.is_err() {
                 self.client.log(
                     MessageType::ERROR,
-                    &format!("a check has failed in ankus itself: {job:?}"),
+                    &format!("a check failed because of a bug in ankus: {job:?}"),
                 );
             }
         }

@@ -213,8 +213,8 @@ impl AccessArguments {
             return Err(failure.help("docs/web-services.md describes the file").into());
         }
         if methods.is_empty() && self.accounts.is_some() {
-            let failure = Failure::new("--accounts counts only with --auth");
-            return Err(failure.help("choose with --auth how clients say who they are").into());
+            let failure = Failure::new("--accounts has an effect only with --auth");
+            return Err(failure.help("choose with --auth how clients authenticate").into());
         }
         let accounts = self.accounts.as_deref().map(accounts_of).transpose();
         let accounts = accounts.map_err(Failure::new)?.unwrap_or_default();
@@ -268,7 +268,7 @@ impl AccessArguments {
                 Err(failure.help(how).into())
             }
             (false, Some(_)) => {
-                let failure = Failure::new("--keytab counts only with --auth kerberos");
+                let failure = Failure::new("--keytab has an effect only with --auth kerberos");
                 Err(failure.help("add kerberos to --auth").into())
             }
         }
@@ -308,9 +308,9 @@ impl Access {
             said.push(match accounts_of(&accounts.path) {
                 Ok(renewed) => {
                     self.keeper.renew(renewed);
-                    "the file of accounts was read again".to_owned()
+                    "the file of accounts was reloaded".to_owned()
                 }
-                Err(why) => format!("the accounts stay as they were: {why}"),
+                Err(why) => format!("the accounts are unchanged: {why}"),
             });
         }
         if let (Some(keytab), Some(acceptor)) = (&mut self.keytab, &self.acceptor)
@@ -319,9 +319,9 @@ impl Access {
             said.push(match keytab_of(&keytab.path, self.principal.as_deref()) {
                 Ok(renewed) => {
                     acceptor.renew(renewed);
-                    "the keytab was read again".to_owned()
+                    "the keytab was reloaded".to_owned()
                 }
-                Err(why) => format!("the keytab stays as it was: {why}"),
+                Err(why) => format!("the keytab is unchanged: {why}"),
             });
         }
         // All are asked, so that a pair that was changed at once is read once.
@@ -333,8 +333,8 @@ impl Access {
             let renewed =
                 read(&chain.path).and_then(|chain| certificates.renew(&chain, &read(&key.path)?));
             said.push(match renewed {
-                Ok(()) => "the certificate was read again".to_owned(),
-                Err(why) => format!("the certificate stays as it was: {why}"),
+                Ok(()) => "the certificate was reloaded".to_owned(),
+                Err(why) => format!("the certificate is unchanged: {why}"),
             });
         }
         said

@@ -78,7 +78,7 @@ pub(crate) fn explore(
         }
         let played = try_out(project, &explored, &failing, Scenario::default())?;
         if let Some(refused) = &played.refused {
-            let help = "give what it asks for in a job.properties beside the application";
+            let help = "set what it needs in a job.properties next to the application";
             return Err(Failure::new(format!("the submission is refused: {refused}"))
                 .help(help)
                 .into());
@@ -194,7 +194,7 @@ fn write_one(
     }
     let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));
     if !made_up.is_empty() {
-        text.push_str("\n# Nobody gives these: they are made up.\n[properties]\n");
+        text.push_str("\n# Nothing sets these: the values are made up.\n[properties]\n");
         for (name, value) in made_up {
             let _ = writeln!(text, "{name:?} = {value:?}");
         }
@@ -218,7 +218,7 @@ fn write_one(
 fn tell_unwell(unwell: &Played, made_up: &BTreeMap<String, String>, shell: &mut Shell) {
     let seen = &unwell.seen;
     shell.say(format!(
-        "no `all-well` is written, for with every action well the job is {}",
+        "no `all-well` is written: even if every action succeeds, the job is {}",
         seen.status
     ));
     let faults = seen.nodes.iter().filter_map(|node| {

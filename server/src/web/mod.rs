@@ -39,7 +39,7 @@ fn named(shared: &Shared, fault: Fault) -> Fault {
     }
     match shared.backend.trouble() {
         Some(why) => {
-            Fault { message: format!("{why}: nothing was changed; ask again later"), ..fault }
+            Fault { message: format!("{why}: nothing was changed; try again later"), ..fault }
         }
         None => fault,
     }

@@ -48,7 +48,7 @@ impl Shipped {
         let first = self.names.entry(name.to_owned()).or_insert_with(|| uri.clone());
         let is_own = first == uri;
         if !is_own {
-            self.notes.push(format!("{uri} is left out: {first} has the name `{name}` already"));
+            self.notes.push(format!("{uri} is left out: {first} already has the name `{name}`"));
         }
         is_own
     }

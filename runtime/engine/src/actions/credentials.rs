@@ -63,7 +63,7 @@ pub fn find(
         return Ok(found);
     }
     if asked.section.is_empty() {
-        let why = "the workflow has no <credentials>, and a server passes over it";
+        let why = "the workflow has no <credentials>, so a server ignores it";
         found.notes.push(format!("cred=\"{names}\" without effect: {why}"));
         return Ok(found);
     }

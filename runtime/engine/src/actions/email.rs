@@ -232,7 +232,7 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
         let why = if error.is_timeout() || waits(&error) {
             format!("did not answer within {patience} ms")
         } else {
-            format!("did not take it: {error}")
+            format!("did not accept it: {error}")
         };
         fault("EM007", format_args!("the mail server {host}:{port} {why}"))
     })
@@ -263,7 +263,7 @@ fn transport(request: &Request<'_, '_>, host: &str) -> Result<SmtpTransportBuild
     let is_plain_allowed = request.server("plain-password") == Some("true");
     let tls = match mode {
         "off" if user.is_some() && !is_plain_allowed => {
-            let why = "a password is not sent in the clear; say tls = \"required\", or plain-password = true";
+            let why = "a password is not sent in clear text; set tls = \"required\", or plain-password = true";
             return Err(set(&why));
         }
         "off" => Tls::None,

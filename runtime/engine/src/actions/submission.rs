@@ -101,7 +101,7 @@ pub fn wait(words: &[String]) -> ExitCode {
             ExitCode::from(1)
         }
         None => {
-            eprintln!("nothing is known of the job {id} any more");
+            eprintln!("the job {id} is no longer known");
             ExitCode::from(2)
         }
     }

@@ -119,7 +119,7 @@ impl Shared {
         let given = new.id.is_some();
         let id = new.id.unwrap_or_else(|| self.next_id());
         if view::record(self.reader(), &id)?.is_some() {
-            return Err(Error::State(format!("there is a job `{id}` already")));
+            return Err(Error::State(format!("there is already a job `{id}`")));
         }
         let needs = self.keep_needs(needs, &new.mounts)?;
         let equipped = needs.equipped.clone();

@@ -38,7 +38,9 @@ impl Workplace<'_, '_> {
                 Some(_) => self.bring_library(&library, work, shipped)?,
                 // A server passes over it, too.
                 None => {
-                    shipped.notes.push(format!("oozie.libpath names {library}, where nothing is"));
+                    shipped
+                        .notes
+                        .push(format!("oozie.libpath names {library}, which does not exist"));
                 }
             }
         }

@@ -34,8 +34,8 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     };
     if let Some(bound) = exit.bound {
         let (what, setting) = match bound {
-            Bound::Time => ("ran longer than it may", "time"),
-            Bound::Disk => ("put more into its folder than it may", "disk"),
+            Bound::Time => ("ran longer than allowed", "time"),
+            Bound::Disk => ("wrote more to its folder than allowed", "disk"),
         };
         let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
         return failed("JA018", format!("{message}, and was ended{}", log()));
@@ -58,8 +58,8 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         (None, signal) => {
             let signal = signal.unwrap_or_default();
             let bound = match signal {
-                _ if signal == Signal::XCPU.as_raw() => ", which computed longer than it may",
-                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than it may",
+                _ if signal == Signal::XCPU.as_raw() => ", which used more CPU time than allowed",
+                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than allowed",
                 _ => "",
             };
             return failed(

@@ -139,7 +139,7 @@ impl Shared {
             || bundle::record(reader, &id)?.is_some()
             || crate::driver::view::record(reader, &id)?.is_some();
         match is_taken {
-            true => Err(Error::State(format!("there is a job `{id}` already"))),
+            true => Err(Error::State(format!("there is already a job `{id}`"))),
             false => Ok(id),
         }
     }

@@ -202,7 +202,7 @@ impl Livy {
                 ended(format!("ended {} in the cluster{why}", app.final_status))
             }
             None => ended(format!(
-                "is not known to Livy any more, and how it ended nobody says (`web` of the launcher: {})",
+                "is no longer known to Livy, and its outcome is unknown (`web` of the launcher: {})",
                 if self.web.is_empty() { "not set" } else { "no application with its tag" }
             )),
         })
@@ -537,7 +537,7 @@ fn submit(words: &[String]) -> Result<Submit, String> {
                 }
                 (None, None) => {
                     return Err(format!(
-                        "Livy has no place for the option `{option}` of <spark-opts>: say it by `--conf`"
+                        "Livy has no place for the option `{option}` of <spark-opts>: use `--conf`"
                     ));
                 }
             },

@@ -36,7 +36,7 @@ pub(super) fn put(
     is_end: bool,
 ) -> io::Result<()> {
     if !NAMES.contains(&part.name.as_str()) {
-        return Err(io::Error::other("what came back is not to be understood"));
+        return Err(io::Error::other("the answer cannot be understood"));
     }
     if part.size > part.bytes.len() as u64 {
         // Whoever reads properties in it is not to take the part for the whole.

@@ -255,7 +255,7 @@ exit 0
 
 /// Puts what was sent into files of the attempt.
 fn receive(mut stream: impl io::BufRead, folder: &Path, program: &Program) -> io::Result<()> {
-    let broken = || io::Error::other("what the host sent is not to be understood");
+    let broken = || io::Error::other("the answer of the host cannot be understood");
     let mut line = String::new();
     loop {
         line.clear();

@@ -410,7 +410,7 @@ impl Files for ObjectFiles {
         let absent = |uri: &FileUri| io::Error::new(Kind::NotFound, format!("{uri} is not there"));
         let found = self.look(&old)?.ok_or_else(|| absent(from))?;
         if self.look(&new)?.is_some() {
-            return Err(io::Error::new(Kind::AlreadyExists, format!("{to} is there already")));
+            return Err(io::Error::new(Kind::AlreadyExists, format!("{to} already exists")));
         }
         if old.is_empty() || new.starts_with(&format!("{old}/")) {
             return Err(io::Error::new(Kind::InvalidInput, format!("{to} lies in {from}")));

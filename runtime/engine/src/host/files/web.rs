@@ -542,7 +542,7 @@ impl Files for WebFiles {
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         // Interfaces that do not know `NONE` would move into a folder that is there.
         if self.status(to)?.is_some() {
-            let why = format!("{} is there already", self.path(to));
+            let why = format!("{} already exists", self.path(to));
             return Err(io::Error::new(Kind::AlreadyExists, why));
         }
         match self.rename_to(&self.path(from), &self.path(to), "NONE")? {
@@ -585,7 +585,7 @@ impl Files for WebFiles {
                 true => Ok(()),
                 false => Err(io::Error::new(
                     Kind::AlreadyExists,
-                    format!("{path} is there already, and its gateway does not replace it"),
+                    format!("{path} already exists, and its gateway does not replace it"),
                 )),
             });
         if written.is_err() {

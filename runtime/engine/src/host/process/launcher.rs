@@ -609,7 +609,7 @@ impl Stream {
                 );
             } else {
                 let bytes = self.dropped_by_job + self.dropped;
-                say(bytes, "the job has as many as it may, [launchers] output_job".to_owned());
+                say(bytes, "the job has reached its limit, [launchers] output_job".to_owned());
             }
             let _ = file.write_all(note.as_bytes());
         }
