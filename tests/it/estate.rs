@@ -234,7 +234,7 @@ fn answers_are_kept_where_they_are_many() {
     assert_eq!(check(&[]).stdout, first.stdout);
     assert!(check(&["--select", "script-crlf"]).stdout.is_empty());
     assert_eq!(count(), 2);
-    ankus(&["doctor"]).folder(estate.path()).run().said(0, "the first run makes it");
+    ankus(&["doctor"]).folder(estate.path()).run().said(0, "the first run creates it");
     // A damaged file is no file; one of another program neither.
     let entries = std::fs::read_dir(&kept).expect("it is there");
     for entry in entries.flatten().filter(|entry| entry.file_name() != "key") {

@@ -273,7 +273,7 @@ fn what_livy_has_forgotten_is_never_started_again() {
     let failed = json!({"id": "application_1700000000000_0005", "state": "FINISHED", "finalStatus": "FAILED", "diagnostics": "no room"});
     let with_web = format!("{STAGING}\nweb = \"SERVER\"");
     for (settings, applications, words) in [
-        (STAGING, vec![], "JA018: the spark action's job is not known to Livy any more"),
+        (STAGING, vec![], "JA018: the spark action's job is no longer known to Livy"),
         (with_web.as_str(), vec![succeeded], "SUCCEEDED"),
         (with_web.as_str(), vec![failed], "ended FAILED in the cluster: no room"),
     ] {

@@ -484,6 +484,55 @@ fn changes_of_a_running_coordinator_hold_through_a_crash() {
 }
 
 #[test]
+fn a_rerun_of_a_bundle_keeps_its_options_through_a_crash() {
+    let output = "<datasets><dataset name='d' frequency='${coord:days(1)}' initial-instance='2020-01-01T00:00Z' timezone='UTC'><uri-template>/out/${YEAR}${MONTH}${DAY}</uri-template></dataset></datasets><output-events><data-out name='out' dataset='d'><instance>${coord:current(0)}</instance></data-out></output-events>";
+    let one = coordinator("one", 2, 2, output);
+    let bundle = "<bundle-app xmlns='uri:oozie:bundle:0.2' name='b'><coordinator name='one'><app-path>/apps/one</app-path></coordinator></bundle-app>";
+    let mut world = World::new(&[
+        (".ankus/root/apps/one/coordinator.xml", one.as_str()),
+        (".ankus/root/apps/b/bundle.xml", bundle),
+    ]);
+    let bundle = world.starts("bundle", "b");
+    let runs = |world: &World, begun: usize| {
+        world.until(|| match (world.begun().len(), world.alive()) {
+            (all, 2) if all == begun => Ok(()),
+            other => Err(format!("{other:?} and not {begun}")),
+        });
+    };
+    runs(&world, 2);
+    let names: Vec<String> = world.begun().into_iter().map(|(_, name)| name).collect();
+    let outputs: Vec<std::path::PathBuf> = names
+        .iter()
+        .map(|name| name.strip_prefix("one-").expect("the day follows"))
+        .map(|day| world.path().join(format!(".ankus/root/out/{day}")))
+        .collect();
+    let job = world.server().json(&format!("v2/job/{bundle}?show=info"));
+    let member = job["bundleCoordJobs"][0]["coordJobId"].as_str().expect("it has one").to_owned();
+    let mut begun = 2;
+    for (options, stays) in [("&nocleanup=true", true), ("", false), ("&nocleanup=true", true)] {
+        world.touch("go");
+        world.waits(&member, &[(1, "SUCCEEDED"), (2, "SUCCEEDED")]);
+        std::fs::remove_file(world.path().join("go")).expect("there");
+        for output in &outputs {
+            std::fs::create_dir_all(output).expect("writable");
+        }
+        let path = format!(
+            "v2/job/{bundle}?action=bundle-rerun&coord-scope=one&date-scope=&refresh=true{options}"
+        );
+        let xml = "content-type: application/xml\r\n";
+        let answer = world.server().ask("PUT", &path, xml, "<configuration/>");
+        assert!(answer.status.starts_with("200"), "{path}: {}", answer.status);
+        world.restarts();
+        begun += 2;
+        runs(&world, begun);
+        let is_there: Vec<bool> = outputs.iter().map(|output| output.exists()).collect();
+        assert_eq!(is_there, [stays; 2], "{options}");
+    }
+    world.touch("go");
+    world.waits(&member, &[(1, "SUCCEEDED"), (2, "SUCCEEDED")]);
+}
+
+#[test]
 fn old_actions_of_a_coordinator_that_goes_on_are_purged() {
     let text = coordinator("p", 3, 3, "");
     let mut world = World::new(&[(".ankus/root/apps/p/coordinator.xml", text.as_str())]);

@@ -132,7 +132,7 @@ fn one_bad_row_costs_one_row() {
     said(folder, &["run", "app", "--id", "third"], 0);
 
     assert!(
-        said(folder, &["store", "check", "--forget-damaged"], 0).contains("the store is sound")
+        said(folder, &["store", "check", "--forget-damaged"], 0).contains("the store is intact")
     );
     said(folder, &["store", "check"], 0);
 }
