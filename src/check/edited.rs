@@ -10,6 +10,7 @@
 //! answer.
 
 mod glance;
+mod length;
 mod nodes;
 mod sketch;
 
@@ -21,12 +22,12 @@ use crate::budget;
 use crate::diag::{Diagnostic, Kind};
 use crate::ir::workflow::Shape;
 use crate::lint::{self, Action, Facts, seen};
-use crate::reference::findings::too_long;
 use crate::schema::kinds::DEFINITION_TOO_LONG;
 use crate::settings::{Rating, Settings};
 use crate::source::{Moved, Source, Span};
 use crate::syntax::xml::{Element, NodeId, Tree};
 pub use glance::Glance;
+use length::{limit, tell_length};
 use nodes::Nodes;
 use sketch::{Drawn, Since, Sketch, Ways};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -279,7 +280,7 @@ impl Known {
     /// it is as it was. `None` leaves the findings as they were: then only [`check`] can tell.
     pub fn edited(&self, input: &Input<'_>, findings: &mut Vec<Finding>) -> Option<Known> {
         let (old, new) = (self.source.text.as_str(), input.source.text.as_str());
-        let limit = input.settings.server.definition_limit.unwrap_or(100_000);
+        let limit = limit(input);
         let is_over = |text: &str| text.len() as u64 > limit;
         if is_over(old) != is_over(new) || new.len() > 2 * old.len() {
             return None;
@@ -301,13 +302,7 @@ impl Known {
             next.led = Some(led);
             next.is_fresh = false;
         }
-        if is_over(new) {
-            // Its length is that of all of it.
-            let all = findings.iter_mut().map(|finding| &mut finding.diagnostic);
-            for found in all.filter(|found| std::ptr::eq(found.kind, &DEFINITION_TOO_LONG)) {
-                found.message = too_long(new.len() as u64, limit);
-            }
-        }
+        tell_length(new, limit, findings);
         Some(Known { source: Arc::clone(input.source), parts, ..next })
     }
 
@@ -876,5 +871,19 @@ mod tests {
         let expected = lengths(&check(&input(&new)).findings);
         assert_eq!(expected.len(), 1);
         assert_eq!(lengths(&findings), expected);
+        // A first look tells it as well, and that a definition is no longer too long.
+        let (old, new) = (long(1_000, "value"), long(1_000, "v"));
+        let outcome = check(&input(&old));
+        let analysis = outcome.analysis.expect("a definition");
+        let first = Glance::of(&input(&old), &analysis).expect("it is large");
+        let mut findings = outcome.findings.clone();
+        assert!(first.edited(&input(&new), &mut findings).is_some());
+        assert_eq!(lengths(&findings), lengths(&check(&input(&new)).findings));
+        let mut settings = Settings::default();
+        settings.server.definition_limit = Some(new.text.len() as u64);
+        let input = Input { settings: &settings, ..Input::of(&new, FileKind::Workflow) };
+        let mut findings = outcome.findings;
+        assert!(first.edited(&input, &mut findings).is_some());
+        assert_eq!(lengths(&findings), [""; 0]);
     }
 }

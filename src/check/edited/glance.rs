@@ -8,7 +8,7 @@
 use super::nodes::Nodes;
 use super::{
     ALONE, Alone, Input, Looked, Name, Part, Role, difference, follow, inside, is_plain_name,
-    parts, placed_in, relocate,
+    limit, parts, placed_in, relocate, tell_length,
 };
 use crate::analysis::Analysis;
 use crate::budget;
@@ -129,6 +129,7 @@ impl Glance {
             return None;
         }
         change(&before, &after, &moved, input.source.path.as_str(), findings);
+        tell_length(new, limit(input), findings);
         Some(Glance { source: Arc::clone(input.source), parts, nodes: Arc::clone(&self.nodes) })
     }
 
