@@ -75,7 +75,8 @@ impl Sums {
     fn words(&self) -> String {
         let Sums { applications, scenarios, agree, loosely, told, differ } = self;
         format!(
-            "{scenarios} scenarios of {applications} applications were played on both sides: {agree} agree, {loosely} but for tasks that a server stops when another one fails, {told} differ where something is lost, {differ} differ otherwise."
+            "{scenarios} scenarios of {} were played on both sides: {agree} agree, {loosely} but for tasks that a server stops when another one fails, {told} differ where something is lost, {differ} differ otherwise.",
+            self::applications(*applications)
         )
     }
 }
@@ -321,13 +322,19 @@ fn needs(conversion: &Conversion, mark: &str) -> Option<String> {
     (!words.is_empty()).then(|| format!("Needs: {}.", words.join("; ")))
 }
 
+/// How many applications, in words.
+fn applications(count: usize) -> String {
+    let word = if count == 1 { "application" } else { "applications" };
+    format!("{count} {word}")
+}
+
 /// For people, in Markdown.
 pub fn markdown(target: &str, conversions: &[Conversion], replays: Option<&Replays>) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let [exact, approximate, none] = sums(conversions);
     let mut out = format!(
-        "# Conversion to {target}\n\n{} applications: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.\n",
-        conversions.len()
+        "# Conversion to {target}\n\n{}: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.\n",
+        applications(conversions.len())
     );
     if let Some(replays) = replays {
         out.push_str(&format!("\n{}\n", Sums::of(replays.values()).words()));
@@ -379,8 +386,8 @@ pub fn html(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Conversion to {target}</title>\n\
          <style>body{{font:15px/1.5 sans-serif;margin:2em}}table{{border-collapse:collapse}}td,th{{border:1px solid #ccc;padding:.2em .6em;text-align:left;vertical-align:top}}.none{{background:#fdd}}.approximate{{background:#ffd}}</style>\n\
-         <h1>Conversion to {target}</h1>\n<p>{} applications: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.</p>\n",
-        conversions.len()
+         <h1>Conversion to {target}</h1>\n<p>{}: {exact} elements and attributes exact, {approximate} approximate, {none} not carried over.</p>\n",
+        applications(conversions.len())
     );
     if let Some(replays) = replays {
         out.push_str(&format!("<p>{}</p>\n", safe(&Sums::of(replays.values()).words())));
