@@ -65,6 +65,8 @@ pub struct Tasks {
     pub list: Vec<Task>,
     /// Forks of which a path can fail and end the run, while others go on.
     pub failing_forks: Vec<NodeId>,
+    /// Joins with a path on which a choice ends the run, so that they come after each path.
+    pub meeting: Vec<NodeId>,
     /// Why nothing can be made of it.
     pub broken: Option<&'static str>,
 }
@@ -329,6 +331,7 @@ impl Builder<'_> {
         paths: Vec<(NodeId, Vec<From>)>,
         targets: &mut Targets,
     ) {
+        self.tasks.meeting.push(id);
         for (first, from) in paths {
             let mut end = task;
             if from.len() > 1 {

@@ -39,6 +39,20 @@ fn asked(python: &Path, arguments: &[&str]) -> Value {
     })
 }
 
+/// What is left out counts as done, so that a join cannot tell a path that a choice ended from one that arrived.
+#[test]
+fn a_join_behind_a_path_that_a_choice_ends_is_approximate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "<workflow-app name='fork' xmlns='uri:oozie:workflow:0.5'><start to='split'/><fork name='split'><path start='a'/><path start='which'/></fork><decision name='which'><switch><case to='no'>${side eq 'x'}</case><default to='meet'/></switch></decision><action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><exec>a.sh</exec></shell><ok to='meet'/><error to='no'/></action><join name='meet' to='end'/><kill name='no'><message>no</message></kill><end name='end'/></workflow-app>";
+    written(folder.path(), "workflow.xml", text);
+    let report = folder.path().join("r.md");
+    let app = shown(&folder.path().join("workflow.xml"));
+    convert(&[&app, "--report", &shown(&report)]);
+    let report = std::fs::read_to_string(report).expect("a report");
+    assert!(report.contains("1 application: "), "{report}");
+    assert!(report.contains("what a choice leaves out counts as done"), "{report}");
+}
+
 #[test]
 fn a_coordinator_is_a_job_with_its_schedule() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -245,6 +245,11 @@ impl<'a> Printer<'a> {
             let remedy = "make the tasks of the paths short, or cancel the run by hand";
             self.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
         }
+        for join in &tasks.meeting {
+            let reason = "what a choice leaves out counts as done: where one ends the run on a path, what comes behind the join may run before the run fails";
+            let remedy = "look at the choice again in a condition behind the join, if it matters";
+            self.ledger.claim(workflow.node(*join).tag, Outcome::Approximate, reason, remedy);
+        }
         Some(self.graph(workflow, &tasks))
     }
 
