@@ -3,7 +3,7 @@
 use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{PATH_KEYS, Said};
-use crate::lint::paths::{is_port, names_file_system};
+use crate::lint::paths::{is_port, names_file_system, split_scheme};
 use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used, names_manager};
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties::{Entry, Origin};
@@ -42,6 +42,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if is_date(said.value) && files.any(|(_, entries)| exchanged(entries).is_some()) {
             continue;
         }
+        // Both are told of where they are exchanged.
+        if facts.property_files().iter().any(|(_, e)| exchanged_with_manager(e).is_some()) {
+            continue;
+        }
         let managers = ["job-tracker", "resource-manager"];
         let beside = element.parent().into_iter().flat_map(Element::elements);
         let mut beside = beside.filter(|other| managers.contains(&other.name()));
@@ -58,7 +62,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
             continue;
         }
-        let message = format!("{} is not the URI of a file system", said.words());
+        let message =
+            format!("{} is not the URI of a file system{}", said.words(), why(said.value));
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .about(text.text.as_ref())
             .likely()
@@ -74,6 +79,16 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_name_node =
         |entry: &&Entry| entry.name.replace(['_', '-', '.'], "").eq_ignore_ascii_case("namenode");
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+        if let Some((node, manager)) = exchanged_with_manager(entries) {
+            let message =
+                format!("the values of `{}` and `{}` are exchanged", node.name, manager.name);
+            let found = Diagnostic::new(&RULE.kind, node.value_span, message).likely();
+            let path = source.path.clone();
+            let mut found = found.note_in(path.clone(), manager.value_span, "the URI is here");
+            found.explains = Some(manager.value_span);
+            out.push(found.in_file(path));
+            continue;
+        }
         for entry in entries.iter().filter(is_name_node) {
             let value = entry.value.trim();
             let variable = format!("${{{}}}", entry.name);
@@ -107,12 +122,36 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if is_seen || !is_uri || !is_malformed(value) {
                 continue;
             }
-            let message = format!("the value of `{}` is not the URI of a file system", entry.name);
+            let message = format!(
+                "the value of `{}` is not the URI of a file system{}",
+                entry.name,
+                why(value)
+            );
             let finding = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
             let finding = finding.help("write it as `hdfs://host:8020`");
             out.push(finding.in_file(source.path.clone()));
         }
     }
+}
+
+/// The name node and the resource manager of a file, where each has the value of the other.
+pub(super) fn exchanged_with_manager(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
+    let is_host = |value: &str| {
+        let sign = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        !value.is_empty() && value.chars().all(sign) && !is_date(value)
+    };
+    let is_uri = |value: &str| {
+        split_scheme(value).is_some_and(|(scheme, rest)| {
+            !scheme.is_empty()
+                && !scheme.starts_with("http")
+                && !rest.trim_end_matches('/').contains('/')
+        })
+    };
+    let is_node = |name: &str| name.replace(['_', '-', '.'], "").eq_ignore_ascii_case("namenode");
+    let mut nodes = entries.iter().filter(|entry| is_node(&entry.name));
+    let node = nodes.find(|entry| is_host(entry.value.trim()))?;
+    let mut managers = entries.iter().filter(|entry| names_manager(&entry.name));
+    Some((node, managers.find(|entry| is_uri(entry.value.trim()))?))
 }
 
 /// Whether a value is a date as coordinators have it.
@@ -202,10 +241,29 @@ fn first_of<'v>(value: &'v str, values: &'v BTreeMap<String, String>) -> Option<
     first
 }
 
+/// Where name nodes serve their web pages, unless a site says otherwise.
+const WEB_PORTS: [&str; 4] = ["9870", "9871", "50070", "50470"];
+
+/// Whether a URI has the port of the web pages, which WebHDFS alone answers at.
+fn is_of_web(value: &str) -> bool {
+    let host = value.strip_prefix("hdfs://").and_then(|rest| rest.split('/').next());
+    let port = host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port);
+    WEB_PORTS.contains(&port)
+}
+
+/// What is wrong with a value, where that is not seen.
+fn why(value: &str) -> &'static str {
+    if is_of_web(value) { ": this is the port of its web pages" } else { "" }
+}
+
 fn is_malformed(value: &str) -> bool {
-    // What an expression or a build fills in is not known.
-    if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) {
+    // What an expression or a build fills in is not known; quotes are told of by themselves.
+    let is_quoted = value.starts_with(['"', '\'']);
+    if value.is_empty() || is_quoted || value.contains(['$', '@', '#', '%', '{', '<']) {
         return false;
+    }
+    if is_of_web(value) {
+        return true;
     }
     let Some((scheme, rest)) = value.split_once("://") else {
         // A name alone is one that a site's default file system may have.

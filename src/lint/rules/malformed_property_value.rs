@@ -138,7 +138,8 @@ pub(super) fn finding(span: Span, name: &str, why: &str) -> Diagnostic {
 
 /// Why a property cannot have a value.
 pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
-    if value.is_empty() || value.contains("${") {
+    // A sign behind it is told of by itself.
+    if value.is_empty() || value.contains("${") || value.ends_with(';') {
         return None;
     }
     // As long as one of the two, give or take a letter, which may have four bytes.

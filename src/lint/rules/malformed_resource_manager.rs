@@ -4,6 +4,7 @@ use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Said, is_open};
 use crate::lint::paths::{is_port, names_file_system};
+use crate::lint::rules::malformed_name_node::exchanged_with_manager;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashSet, HashSetExt};
@@ -103,6 +104,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
             continue;
         };
+        // Both are told of where they are exchanged.
+        if facts.property_files().iter().any(|(_, e)| exchanged_with_manager(e).is_some()) {
+            continue;
+        }
         // What is right elsewhere is wrong here, and not where its value stands.
         let exchanged = is_exchanged(facts, element);
         if said.value.contains("://") && (exchanged || is_used(facts, &["name-node"], &text.text)) {

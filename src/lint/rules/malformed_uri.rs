@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if is_name_node {
             continue;
         }
-        let value_of = |name: &str| facts.submission.get(name);
+        let value_of = |name: &str| facts.submission.get(name).or_else(|| near_value(facts, name));
         if let Some(range) = joined(&plain.text, value_of) {
             let span = plain.source(range.clone());
             let at = plain.source(range.end..range.end);
@@ -75,6 +75,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     in_properties(facts, out);
+}
+
+/// What files of properties near a definition say of a name, where nobody is known to start it: all that have it agree.
+fn near_value<'f>(facts: &'f Facts<'_>, name: &str) -> Option<&'f str> {
+    let entries = facts.near_files().iter().flat_map(|(_, entries)| entries);
+    let mut values = entries.filter(|entry| entry.name == name).map(|entry| entry.value.as_str());
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
 }
 
 /// The same in the values of properties.

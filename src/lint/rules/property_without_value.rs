@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
+use crate::source::Source;
 use crate::syntax::properties::Entry;
 use foldhash::HashSet;
 
@@ -42,9 +43,25 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let is_empty = |entry: &&Entry| entry.value.is_empty() && !entry.name.is_empty();
         let empty = entries.iter().filter(is_empty).count();
         let is_form = empty >= FORM && empty * 2 >= entries.len();
-        for entry in entries {
+        for (index, entry) in entries.iter().enumerate() {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
+            let before = index.checked_sub(1).map(|before| &entries[before]);
+            if let Some(before) = before.filter(|before| is_rest(source, before, entry))
+                && !read.contains(name)
+                && !read_anywhere(facts, name)
+            {
+                let message =
+                    format!("this line looks like the rest of the value of `{}`", before.name);
+                let mut found = Diagnostic::new(&RULE.kind, entry.span, message).likely();
+                found.explains = Some(before.value_span);
+                out.push(
+                    found
+                        .help("put the two lines together, or end the first with `\\`")
+                        .in_file(source.path.clone()),
+                );
+                continue;
+            }
             if let Some(sign) = comment(name) {
                 let message =
                     format!("`{sign}` does not start a comment: this line sets a property");
@@ -55,6 +72,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         .help("a comment begins with `#`")
                         .in_file(source.path.clone()),
                 );
+                continue;
+            }
+            if is_sentence(raw, entry) && !read.contains(name) && !read_anywhere(facts, name) {
+                let message = format!("this line sets `{name}`: a comment begins with `#`");
+                let found = Diagnostic::new(&RULE.kind, entry.name_span, message);
+                let found = found.about("a comment without its sign").likely();
+                out.push(found.help("write `#` in front of it").in_file(source.path.clone()));
                 continue;
             }
             // `name value` is a pair as well, for Java, and rarely meant where the value is one.
@@ -71,6 +95,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let hole = raw.ends_with('=')
                 && entry.value.is_empty()
                 && (own.contains(name)
+                    || name == SWITCH
                     || of_definition.contains(name)
                     || PATH_KEYS.contains(&name));
             if !(bare || cut || hole) || name.is_empty() || hole && is_form {
@@ -90,6 +115,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 _ if PATH_KEYS.contains(&name) => {
                     format!("`{name}` is empty, and does not name an application")
                 }
+                _ if hole && name == SWITCH => format!("`{name}` is empty, which is `false`"),
                 _ if hole => format!("`{name}` is empty, but a definition needs its value"),
                 true => format!("the name ends at its first blank: this sets `{name}`"),
                 false => format!("`{name}` has no `=`, and its value is empty"),
@@ -106,18 +132,59 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Whether a line is what was torn off a path or an address in the line right above it.
+fn is_rest(source: &Source, before: &Entry, entry: &Entry) -> bool {
+    let Some(between) = source.text.get(before.span.end as usize..entry.span.start as usize) else {
+        return false;
+    };
+    let raw = source.slice(entry.span).trim();
+    let value = before.value.trim();
+    let is_next = between.matches('\n').count() == 1 && between.trim().is_empty();
+    let is_path = value.contains(['/', '$']) && !value.contains(char::is_whitespace);
+    if !is_next || !is_path || raw.contains(['=', ' ']) || raw.starts_with('/') {
+        return false;
+    }
+    // The rest of a path, or that of an address with its port, whose colon ends a name.
+    let of_path = entry.value.is_empty() && !raw.contains(':') && raw.contains(['/', '}']);
+    let open = value.rsplit_once("://").is_some_and(|(_, host)| !host.contains(['/', ':']));
+    let port = entry.value.split('/').next().unwrap_or_default();
+    let of_host = open && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    of_path || of_host
+}
+
+/// What is on or off; nobody writes it in order to leave it open.
+const SWITCH: &str = "oozie.use.system.libpath";
+
+/// Whether a line is one of words for people, which a comment has lost its sign of.
+fn is_sentence(raw: &str, entry: &Entry) -> bool {
+    let plain = |word: &str| word.len() > 1 && word.chars().all(char::is_alphabetic);
+    !raw.contains(['=', ':', '/', '$', '\\', '\n']) && plain(&entry.name) && {
+        let words = entry.value.split_whitespace();
+        words.clone().any(|word| plain(word.trim_end_matches(['.', ',', '!', '?'])))
+            && !words.clone().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
+    }
+}
+
+/// Whether a file near it reads a property.
+fn read_anywhere(facts: &Facts<'_>, name: &str) -> bool {
+    let reference = format!("${{{name}}}");
+    facts.files.texts().any(|other| other.text.contains(&reference))
+}
+
 /// The sign with which comments of other languages begin, where a name begins with it.
 pub(super) fn comment(name: &str) -> Option<&'static str> {
     ["--", "//"].into_iter().find(|sign| name.starts_with(sign))
 }
 
 /// Elements that mean nothing without a text.
-const NEEDED: [&str; 15] = [
+const NEEDED: [&str; 18] = [
     "app-path",
     "archive",
+    "end-instance",
     "exec",
     "file",
     "host",
+    "instance",
     "jar",
     "job-tracker",
     "job-xml",
@@ -127,6 +194,7 @@ const NEEDED: [&str; 15] = [
     "name-node",
     "resource-manager",
     "script",
+    "start-instance",
     "uri-template",
 ];
 /// The attribute that means nothing without a value; those of coordinators are dates, which have a rule of their own.
