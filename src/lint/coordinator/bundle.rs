@@ -45,6 +45,7 @@ pub fn bundle(
         }
     }
 
+    repeated(written, &mut out);
     let Some(refused) = refused else { return out };
     if refused.about == "kick-off-time"
         && let Some(kick_off) = &written.kick_off
@@ -95,4 +96,29 @@ pub fn bundle(
         out.push(finding(&k::SUBMISSION_REFUSED, span, message));
     }
     out
+}
+
+/// Coordinators that are started twice: from one path, and with the same values.
+fn repeated(written: &Bundle, out: &mut Vec<Diagnostic>) {
+    let mut seen: HashMap<(&str, Vec<(&str, &str)>), Span> = HashMap::new();
+    for member in &written.members {
+        let Some(path) = member.app_path.as_ref().filter(|path| !path.as_str().is_empty()) else {
+            continue;
+        };
+        // `start1` and `start2` are one name for the two.
+        let values = member.configuration.iter().filter_map(|property| {
+            let (name, value) = property.name.as_ref().zip(property.value.as_ref())?;
+            let name = name.as_str().trim().trim_end_matches(|c: char| c.is_ascii_digit());
+            Some((name, value.as_str().trim()))
+        });
+        let mut values: Vec<(&str, &str)> = values.collect();
+        values.sort_unstable();
+        if let Some(first) = seen.get(&(path.as_str().trim(), values.clone())) {
+            let message = "this coordinator is started twice, with the same values";
+            let found = finding(&k::REPEATED_COORDINATOR, path.span(), message);
+            out.push(found.likely().note(*first, "it is started here already"));
+            continue;
+        }
+        seen.insert((path.as_str().trim(), values), path.span());
+    }
 }

@@ -109,6 +109,7 @@ kinds! {
     SLA_NOMINAL_TIME_CONSTANT "sla-nominal-time-constant" Data Warning [] GUESS, "a constant nominal time for the SLA of all actions";
     SLA_ALERT_EVENTS_UNKNOWN "sla-alert-events-unknown" Data Warning [] None, "an unknown SLA event";
     SLA_ALERT_WITHOUT_CONTACT "sla-alert-without-contact" Data Warning [] None, "SLA events without a contact to notify";
+    REPEATED_COORDINATOR "repeated-coordinator" Bundle Warning [] None, "a bundle that starts a coordinator twice";
     DUPLICATE_COORDINATOR_NAME "duplicate-coordinator-name" Bundle Error ["E1304", "E1310"] None, "two coordinators of a bundle have the same name";
     COORDINATOR_NAME_UNRESOLVED "coordinator-name-unresolved" Bundle Error ["E1310", "E1004"] None, "a coordinator of a bundle whose name cannot be computed";
     COORDINATOR_NAME_EMPTY "coordinator-name-empty" Bundle Warning ["E0607"] None, "a coordinator of a bundle without a name";
