@@ -64,9 +64,9 @@ impl<'a> Script<'a> {
         named: Decoded<'a>,
         source: &'a Arc<Source>,
     ) -> Option<Script<'a>> {
-        // A file of settings and arguments of the program may give more.
-        let is_whole =
-            ["job-xml", "argument"].iter().all(|name| action.each(name).next().is_none());
+        // Arguments of the program may give more. A file of settings gives none: a name without a prefix is a variable
+        // of the script, and settings are read as `hiveconf`.
+        let is_whole = !action.texts(&["argument"]).any(|argument| may_give(&argument.text));
         let mut given: Vec<(String, Span)> = Vec::new();
         let mut echoed = HashSet::new();
         for text in action.texts(&["param"]) {
@@ -145,6 +145,16 @@ impl<'a> Script<'a> {
         }
         slips
     }
+}
+
+/// Whether an argument of a program may give its script a value: it says so, or nobody knows what it says.
+fn may_give(argument: &str) -> bool {
+    let text = argument.trim();
+    !text.starts_with("--")
+        || is_open(text)
+        || ["conf", "define", "file", "hivevar", "init", "param", "prop"]
+            .iter()
+            .any(|word| text.contains(word))
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -300,7 +300,9 @@ pub fn bundle(
             // A name that the coordinator has wrong is told there.
             let slip = |name: &str| {
                 let part = ["Y", "M", "D", "H"].iter().any(|letter| name.starts_with(letter));
+                let is_format = || name.bytes().all(|byte| b"yMdHhms".contains(&byte));
                 part && name.len() < 8 && name.bytes().all(|byte| byte.is_ascii_uppercase())
+                    || text.contains("formatTime(") && is_format()
                     || name.contains("${")
                     || ["dataIn", "dataOut"]
                         .iter()

@@ -24,7 +24,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let name = property.name.text.as_ref();
             let value = property.value.as_ref().map_or("", |value| value.text.trim());
             let is_reference = first_expression(name).is_some_and(|range| range == (0..name.len()));
-            let message = if is_reference && is_property(value) {
+            let is_value = is_reference || is_number(name);
+            // A function gives values, and no names.
+            let is_call = is_reference && [":", "("].iter().all(|sign| name.contains(sign));
+            let is_swapped = is_value && is_property(value) || is_call && is_word(value);
+            let message = if is_swapped {
                 format!("name and value are swapped: the value is the name `{value}`")
             } else if is_torn(name) {
                 format!("`{name}` contains a blank, and nothing reads a property with such a name")
@@ -41,6 +45,19 @@ fn is_property(text: &str) -> bool {
     ["mapred.", "mapreduce.", "oozie.", "yarn.", "dfs.", "hive."]
         .iter()
         .any(|start| text.starts_with(start))
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// Whether a text is what a property may be set to, and none is called.
+fn is_number(text: &str) -> bool {
+    matches!(text, "true" | "false")
+        || text.starts_with("-X")
+        || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text is what people call a property of their own.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 

@@ -96,6 +96,7 @@ impl Named<'_> {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     settings(facts, out);
+    links(facts, out);
     let mut named: Vec<Named<'_>> =
         naming_files(facts).filter_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
@@ -362,13 +363,21 @@ impl<'f, 'a> Application<'f, 'a> {
         };
         let before = shown.rfind('/').map_or("", |at| &shown[..=at]);
         let near = meant.near.map(|near| format!("{before}{near}"));
-        match near.or(meant.moved.map(str::to_owned)) {
+        match near.or_else(|| with_hash(shown)).or(meant.moved.map(str::to_owned)) {
             Some(path) => finding
                 .help(format!("did you mean `{path}`?"))
                 .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path))),
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         }
     }
+}
+
+/// A path whose name stands in it twice, with the `#` between the file and the name that it gets: `run.sh#run.sh`.
+fn with_hash(path: &str) -> Option<String> {
+    let name = files::name_of(path);
+    let (file, link) = name.split_at_checked(name.len() / 2)?;
+    let is_twice = file == link && file.contains('.');
+    is_twice.then(|| format!("{}#{link}", &path[..path.len() - link.len()]))
 }
 
 fn is_script(path: &str) -> bool {
@@ -401,6 +410,38 @@ fn said<'f>(facts: &'f Facts<'_>, path: &str) -> Option<&'f str> {
     let name = path.strip_prefix("${")?.strip_suffix('}')?.trim();
     let value = facts.submission.get(name)?.trim();
     (!value.is_empty()).then_some(value)
+}
+
+/// Files that one property names, with the name that they get right behind it: `${keytab}run.keytab`.
+fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let files = facts.workflow().map(|_| facts.named(&["archive", "file"]));
+    for element in files.into_iter().flatten() {
+        let text = element.text().trimmed();
+        let Some((expression, link)) = text.text.split_once('}') else { continue };
+        let whole = format!("{expression}}}");
+        let own = facts.property_files().iter().flat_map(|(_, entries)| entries);
+        let mut own = own.filter(|entry| whole == format!("${{{}}}", entry.name));
+        let value = said(facts, &whole).or_else(|| own.next().map(|entry| entry.value.as_str()));
+        let Some(value) = value else { continue };
+        let ending = |path: &str| {
+            let (_, ending) = files::name_of(path).rsplit_once('.')?;
+            let plain = ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            (plain && !ending.is_empty()).then(|| ending.to_owned())
+        };
+        let is_name = link.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && link.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        if is_name && ending(link).is_some() && ending(link) == ending(value) {
+            let message = format!("a `#` is missing between the file and its name `{link}`");
+            let meant = format!("{whole}#{link}");
+            let span = text.span();
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message)
+                    .likely()
+                    .help(format!("did you mean `{meant}`?"))
+                    .fix(Fix::guess(format!("Name `{meant}`"), span, meant)),
+            );
+        }
+    }
 }
 
 /// Settings of a cluster that are named with a whole path and a slip: nobody can look there.
@@ -571,7 +612,7 @@ fn open_finding(
     let wanted = files::name_of(found);
     let message = format!("the application has no file `{wanted}`");
     let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
-    let finding = match near {
+    let finding = match near.map(str::to_owned).or_else(|| with_hash(&text.text)) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding,
     };

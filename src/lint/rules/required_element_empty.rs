@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// What an action cannot do without, or names nothing with, and no other rule looks at.
-const NEEDED: [&str; 15] = [
+const NEEDED: [&str; 17] = [
     "exec",
     "main-class",
     "script",
@@ -31,6 +31,8 @@ const NEEDED: [&str; 15] = [
     "git-uri",
     "destination-uri",
     "name-node",
+    "job-tracker",
+    "resource-manager",
     "query",
     "file",
     "archive",
@@ -40,7 +42,13 @@ const NEEDED: [&str; 15] = [
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let of_actions = facts.actions.iter().flat_map(|action| action.body.elements());
     let of_global = facts.global().into_iter().flat_map(Element::elements);
-    for element in of_actions.chain(of_global).filter(|e| NEEDED.contains(&e.name())) {
+    // What a coordinator or a bundle starts.
+    let started = match facts.workflow() {
+        None => facts.named(&["app-path"]),
+        Some(_) => Vec::new(),
+    };
+    let all = of_actions.chain(of_global).chain(started);
+    for element in all.filter(|e| NEEDED.contains(&e.name())) {
         if element.elements().next().is_some() || !element.text().text.trim().is_empty() {
             continue;
         }
@@ -48,6 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(Diagnostic::new(&RULE.kind, element.name_span(), message).help(
             match element.name() {
                 "file" | "archive" | "job-xml" => "name a file, or remove the element",
+                "app-path" => "name the definition that is started",
                 _ => "the action fails without it",
             },
         ));

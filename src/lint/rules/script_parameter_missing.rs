@@ -1,7 +1,6 @@
 //! Parameters of scripts that the action gives under another name, or not at all.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
-use crate::lint::facts::Action;
 use crate::lint::scripts::Script;
 use crate::lint::{Facts, Rule};
 use crate::slips::has_name;
@@ -62,7 +61,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 );
             } else if script.is_whole
                 && !script.is_given_twice()
-                && is_given_the_rest(action, &script)
+                && (action.kind() == "pig" || script.missing.len() == 1)
             {
                 // Pig refuses the script; Hive leaves the text as it is.
                 let message = format!("the script reads `{name}`, which no `param` sets");
@@ -128,10 +127,4 @@ fn in_script(
         .help(format!("did you mean `{given}`?"))
         .note_in(facts.path, span, "it is given here")
         .in_file(script.source.path.clone())
-}
-
-/// Whether the action gives its script what it reads, but for one name. Pig has no other source; what Hive reads may also
-/// come from its own settings, where an action gives nothing at all.
-fn is_given_the_rest(action: &Action<'_>, script: &Script<'_>) -> bool {
-    action.kind() == "pig" || script.missing.len() == 1 && action.each("param").next().is_some()
 }

@@ -42,24 +42,16 @@ const PATHS: [&str; 13] = [
 /// What a template of a dataset is made of.
 const TIME: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 /// Elements whose text is for people or for other programs.
-const WORDS: [&str; 10] = [
-    "message",
-    "description",
-    "body",
-    "subject",
-    "command",
-    "name",
-    "to",
-    "cc",
-    "class",
-    "main-class",
-];
+const WORDS: [&str; 8] =
+    ["message", "description", "body", "subject", "command", "name", "class", "main-class"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut known: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
     known.extend(facts.submission.iter().map(|(name, _)| name));
     let all = starts(facts);
     known.extend(all.iter().flat_map(|start| start.names()));
+    let near = facts.near_files().iter().flat_map(|(_, entries)| entries);
+    known.extend(near.map(|entry| entry.name.as_str()));
     let mut valued = vec!["value"];
     valued.extend(CLUSTER);
     known.retain(|name| !name.contains('$'));
@@ -148,7 +140,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             false => format!("`{}` is text, not the variable `{name}`", &plain[range]),
         };
         // A slip of the hand that goes through a file is one.
-        let about = if name.is_empty() { "a stray sign" } else { plain };
+        let about = if name.is_empty() { "a stray sign" } else { facts.slice(span) };
         let finding = Diagnostic::new(&RULE.kind, span, message).about(about).likely();
         out.push(match name.is_empty() {
             true => finding.help("remove it"),
