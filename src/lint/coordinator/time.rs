@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::kinds as k;
-use super::{Facts, changes, finding, is_same_clock, no_date};
+use super::{Facts, LATELY, changes, finding, is_same_clock, no_date};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -168,6 +168,8 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     let cron_text = cron_text.or_else(|| Cron::parse(text).ok().map(|cron| cron.text().to_owned()));
     if let Some(cron) = cron_text {
+        // A zone that the server has as well is heeded.
+        let zone = zone.filter(|zone| !is_clock_of_server(facts, zone));
         cron_rules(written, &cron, zone.as_ref(), out);
     }
 }
@@ -254,6 +256,12 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
                 .help("write hours of UTC, or use `${coord:days(1)}` with a start in UTC"),
         );
     }
+}
+
+/// Whether the server's own zone, in which the dates are written, shows the same time.
+fn is_clock_of_server(facts: &Facts<'_>, zone: &Zone) -> bool {
+    let of_server = i64::from(facts.processing.offset_minutes()) * 60;
+    !changes(zone) && zone.offset_seconds(LATELY) == of_server
 }
 
 fn name_number(field: CronField, text: &str) -> Option<u32> {
