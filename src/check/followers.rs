@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 78] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 96] = [
     ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", "", "misspelt-path", Whole),
     ("missing-application-file", "", "misspelt-path", Within("archive")),
@@ -35,7 +35,25 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 78] = [
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
     ("unknown-element", "", "mapreduce-api-mixed", Within("action")),
+    ("el-syntax-error", "", "name-without-quotes", Whole),
+    ("el-syntax-error", "cannot stand in one text", "variable-without-braces", Whole),
+    ("el-time-constant-outside-template", "", "name-without-quotes", Whole),
+    ("variable-without-braces", "", "shell-quoting-in-argument", Within("argument")),
+    ("unknown-element", "`shell` has no element", "shell-script-not-shipped", Within("action")),
+    ("unknown-element", "`sqoop` has no element", "misspelt-sqoop-option", Within("sqoop")),
+    ("configuration-name-malformed", "new-api", "mapreduce-api-mixed", Within("action")),
+    ("configuration-name-malformed", "are swapped", "subworkflow-parameters-missing", Whole),
+    ("configuration-name-malformed", "are swapped", "workflow-parameters-missing", Whole),
+    ("kill-after-success", "", "entered-twice-after-failure", Whole),
+    ("self-transition", "", "kill-after-success", Whole),
+    ("malformed-name-node", "", "application-path-other-cluster", Whole),
+    ("missing-application-file", "`#` is missing", "shell-script-not-shipped", Within("action")),
+    ("el-unterminated", "", "delete-too-broad", Within("action")),
     ("el-unterminated", "", "sqoop-command-quotes", Within("command")),
+    ("variable-without-braces", "", "instance-not-an-instance-function", Within("instance")),
+    ("script-parameter-missing", "", "undefined-variable", Within("param")),
+    ("name-without-quotes", "", "undefined-variable", Whole),
+    ("xml-not-well-formed", "", "delete-too-broad", Within("action")),
     ("el-syntax-error", "", "sqoop-command-quotes", Within("command")),
     ("el-unterminated", "", "uri-template-too-coarse", Within("dataset")),
     ("el-nested-expression", "", "uri-template-too-coarse", Within("dataset")),

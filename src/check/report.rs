@@ -3,7 +3,8 @@
 use super::kind::{FileKind, recognize};
 use super::rating::{key, sort};
 use super::{FileReport, Finding, Input, Outcome};
-use crate::diag::{Level, Safety};
+use crate::diag::{Diagnostic, Level, Safety};
+use crate::files::folder_of;
 use crate::source::{Encoding, Source, Span};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -140,6 +141,32 @@ fn is_properties(finding: &Finding) -> bool {
     finding.path.ends_with(".properties")
 }
 
+/// The names between backquotes.
+fn quoted(message: &str) -> impl Iterator<Item = &str> {
+    message.split('`').skip(1).step_by(2)
+}
+
+/// The name that nothing sets, in the words of a finding.
+fn lacked(message: &str) -> Option<&str> {
+    match message.split_once("nothing sets") {
+        Some((before, after)) => quoted(after).next().or_else(|| quoted(before).next()),
+        None => message.starts_with("nothing defines").then(|| quoted(message).next())?,
+    }
+}
+
+/// Whether a finding says no more than that names are missing.
+fn is_plain(finding: &Diagnostic) -> bool {
+    let message = &finding.message;
+    message.starts_with("nothing defines")
+        || message.contains(" starts this without ")
+        || message.contains(", but nothing passes ")
+}
+
+/// Whether what stands between backquotes is a file.
+fn is_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".properties") || name.ends_with(".xml")
+}
+
 impl Report {
     /// Adds what came of one file.
     pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
@@ -185,6 +212,7 @@ impl Report {
                     .is_none_or(|rank| first.get(&place).is_none_or(|best| rank <= *best))
             });
         }
+        self.without_repeated();
         self.without_exchanged();
         // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
         let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
@@ -196,8 +224,68 @@ impl Report {
         }
     }
 
-    /// Of two values that stand in each other's place, the second is wrong for the same reason.
+    /// A name that nothing sets is missed in each definition of a folder that reads it or hands it on; it is told of where
+    /// most is said of it, in properties before definitions.
+    fn without_repeated(&mut self) {
+        let rank = |finding: &Finding| {
+            let rule = MISSED.iter().position(|name| *name == finding.diagnostic.kind.name)?;
+            Some((!is_properties(finding), rule))
+        };
+        let mut told: BTreeMap<(String, String), (bool, usize)> = BTreeMap::new();
+        for finding in &self.findings {
+            let lacked = || lacked(&finding.diagnostic.message);
+            if let Some((rank, name)) = rank(finding).and_then(|rank| Some((rank, lacked()?))) {
+                let place = (folder_of(&finding.path).to_owned(), name.to_owned());
+                let best = told.entry(place).or_insert(rank);
+                *best = rank.min(*best);
+            }
+        }
+        // `queuedefault`, for `queue=default`.
+        let joined: Vec<(String, String)> = self
+            .findings
+            .iter()
+            .filter(|finding| {
+                finding.diagnostic.kind.name == "property-without-value" && is_properties(finding)
+            })
+            .filter(|finding| finding.diagnostic.message.contains("has no `=`"))
+            .filter_map(|finding| {
+                let name = quoted(&finding.diagnostic.message).next()?.to_owned();
+                Some((folder_of(&finding.path).to_owned(), name))
+            })
+            .collect();
+        if told.is_empty() && joined.is_empty() {
+            return;
+        }
+        self.findings.retain(|finding| {
+            let Some(rank) = rank(finding).filter(|_| is_plain(&finding.diagnostic)) else {
+                return true;
+            };
+            let folder = folder_of(&finding.path);
+            let is_told = |name: &str| {
+                let best = told.get(&(folder.to_owned(), name.to_owned()));
+                best.is_some_and(|best| *best < rank)
+                    || joined.iter().any(|(of, all)| of == folder && all.starts_with(name))
+            };
+            let names = quoted(&finding.diagnostic.message);
+            !names.filter(|name| !is_file(name)).all(is_told)
+        });
+    }
+
+    /// Of two values that stand in each other's place, the second is wrong for the same reason. What makes the server refuse
+    /// a value stays, and is the one thing told of it.
     fn without_exchanged(&mut self) {
+        let refused: HashSet<(String, Span)> = self
+            .findings
+            .iter()
+            .filter(|finding| finding.level == Level::Error)
+            .map(|finding| (finding.path.clone(), finding.diagnostic.span))
+            .collect();
+        let is_second =
+            |finding: &Finding| finding.diagnostic.kind.name == "duplicate-property-key";
+        self.findings.retain(|finding| {
+            let explained = finding.diagnostic.explains.map(|span| (finding.path.clone(), span));
+            !(is_second(finding) && explained.is_some_and(|place| refused.contains(&place)))
+        });
         let exchanged: HashSet<(String, Span)> = self
             .findings
             .iter()

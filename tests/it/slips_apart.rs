@@ -208,3 +208,53 @@ fn functions_that_ask_for_nearly_one_name_disagree() {
     );
     assert_eq!(found.lines().count(), 1, "{found}");
 }
+
+/// A name node and a resource manager that are exchanged in the second of two files that start a workflow.
+#[test]
+fn each_file_of_properties_is_looked_at() {
+    let given = |node: &str, manager: &str| {
+        format!(
+            "nameNode={node}\njobTracker={manager}\noozie.use.system.libpath=true\n\
+            oozie.wf.application.path=hdfs://nn:8020/apps/sales\n"
+        )
+    };
+    let files = |second: &str| {
+        told(&[
+            ("sales/a.properties", &given("hdfs://nn:8020", "rm:8032")),
+            ("sales/b.properties", second),
+            ("sales/workflow.xml", &flow(&hive("a", "load.q", "", "end"))),
+            ("sales/load.q", "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(files(&given("hdfs://nn:8020", "rm:8032")), "");
+    assert_eq!(
+        files(&given("rm:8032", "hdfs://nn:8020")),
+        "sales/b.properties:1:10: warning: the values of `nameNode` and `jobTracker` are exchanged [malformed-name-node]\n"
+    );
+}
+
+/// What an expression without an end seems to read is asked of nobody, and what a line has lost is told of there alone.
+#[test]
+fn one_fault_of_two_definitions_is_told_once() {
+    let given = "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\nregion=eu\n\
+        nameNode=hdfs://nn:8020\njobTracker=rm:8032\nappFolder=${nameNode}/apps/sales\nout=${nameNode}/out\n\
+        oozie.use.system.libpath=true\noozie.coord.application.path=${nameNode}/apps/sales\n";
+    let text = flow(&hive("a", "load.q", "<param>out=${out}/${region}</param>", "end"));
+    let files = |given: &str, text: &str| {
+        told(&[
+            ("sales/job.properties", given),
+            ("sales/coordinator.xml", DAILY),
+            ("sales/workflow.xml", text),
+            ("sales/load.q", "SELECT '${out}';\n"),
+        ])
+    };
+    assert_eq!(files(given, &text), "");
+    let found = files(given, &text.replace("${out}/", "${out/"));
+    assert!(found.ends_with("`${` without a `}` [el-unterminated]\n"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    for (from, to) in [("nameNode=hdfs", "nameNodehdfs"), ("nameNode=hdfs", "namenode=hdfs")] {
+        let found = files(&given.replace(from, to), &text);
+        assert!(found.starts_with("sales/job.properties:5:1: warning: "), "{found}");
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+}

@@ -92,6 +92,7 @@ const STEPS: &[Step] = &[
     newer_names,
     ways_astray,
     names_that_stand_twice,
+    handlers_out_of_reach,
 ];
 
 /// Takes away what follows from other findings in the same element.
@@ -271,6 +272,17 @@ fn second_datasets(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         finding.span = place;
         finding.fixes.clear();
         found.remove(second);
+    }
+}
+
+/// Where a failure goes on as a success does, what was to handle it is out of reach.
+fn handlers_out_of_reach(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let only = |name: &str| {
+        let mut told = found.iter().filter(|f| is(f, name) && f.file.is_none());
+        told.next().is_some_and(|first| (here.is_on)(first)) && told.next().is_none()
+    };
+    if only("error-swallowed") && only("unreachable-node") {
+        found.retain(|finding| !is(finding, "unreachable-node"));
     }
 }
 

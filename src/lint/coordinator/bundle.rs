@@ -100,7 +100,9 @@ pub fn bundle(
 
 /// Coordinators that are started twice: from one path, and with the same values.
 fn repeated(written: &Bundle, out: &mut Vec<Diagnostic>) {
-    let mut seen: HashMap<(&str, Vec<(&str, &str)>), Span> = HashMap::new();
+    // By path and values.
+    type Given<'b> = (&'b str, Vec<(&'b str, &'b str)>);
+    let mut seen: HashMap<Given<'_>, Span> = HashMap::new();
     for member in &written.members {
         let Some(path) = member.app_path.as_ref().filter(|path| !path.as_str().is_empty()) else {
             continue;

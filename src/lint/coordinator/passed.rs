@@ -163,7 +163,8 @@ impl<'p> Passing<'p> {
         });
         let variables = self.reads.iter().filter(|read| {
             let text = self.workflow.text.get(read.expression.range()).unwrap_or_default();
-            read.how == How::Variable && !reads::is_hyphenated(text)
+            // What an expression without an end seems to read is told of there.
+            read.how == How::Variable && text.ends_with('}') && !reads::is_hyphenated(text)
         });
         let variables =
             variables.map(|read| Wanted { name: &read.name, span: read.span, words: "read here" });

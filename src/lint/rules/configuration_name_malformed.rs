@@ -50,7 +50,7 @@ fn is_property(text: &str) -> bool {
 
 /// Whether a text is what a property may be set to, and none is called.
 fn is_number(text: &str) -> bool {
-    matches!(text, "true" | "false")
+    matches!(text, "true" | "false" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "TRACE")
         || text.starts_with("-X")
         || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -32,9 +32,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let earlier = &entries[earlier];
             let message = format!("`{}` is already set above; only this value is used", entry.name);
-            let finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
+            let mut finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
                 .note_in(source.path.clone(), earlier.name_span, "this value is never used")
                 .in_file(source.path.clone());
+            // Without this line, its value is of no matter.
+            finding.explains = Some(entry.value_span);
             let line = Span::new(
                 earlier.span.start as usize,
                 line_end(&source.text, earlier.span.end as usize),

@@ -91,8 +91,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// Functions of times, with what they take as their last text.
-const OF_TIMES: [(&str, fn(&str) -> bool); 2] =
+const OF_TIMES: [(&str, Wanted); 2] =
     [("coord:formatTime(", is_format), ("coord:dateOffset(", is_unit)];
+
+/// Whether a text is one that a function takes.
+type Wanted = fn(&str) -> bool;
 
 /// The format or unit of a time without its quotes, in one expression.
 fn of_times(facts: &Facts<'_>, text: &Decoded<'_>, range: &Range<usize>) -> Option<Diagnostic> {

@@ -75,7 +75,9 @@ impl Wants {
         wants.not_needed.extend(defaults.entries.into_iter().map(|entry| entry.name));
         for read in reads::of_element(root) {
             wants.read.insert(read.name.clone());
-            if read.how == How::Variable {
+            // What an expression without an end seems to read is told of there.
+            let text = child.text.get(read.expression.range());
+            if read.how == How::Variable && text.is_some_and(|text| text.ends_with('}')) {
                 wants.wanted.push((read.name, read.span, READ));
             }
         }

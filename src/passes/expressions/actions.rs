@@ -199,6 +199,10 @@ fn order(
             );
             return;
         }
+        if !runs.enters(action.0).is_possible() {
+            // Nor does any run enter the action, which is told of the action itself.
+            return;
+        }
         let message = if action == here {
             format!("`{}` has not ended while its own expressions are evaluated", question.action)
         } else {
