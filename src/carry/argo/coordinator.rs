@@ -1,7 +1,7 @@
 //! Coordinators: what starts a run, the data that it waits for, and what the workflow is given.
 
 use super::expression::{Kind, NOMINAL, Part, Text, quoted};
-use super::schedule::times;
+use super::schedule::{in_numbers, times};
 use super::{Printer, resource};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::written;
@@ -160,7 +160,10 @@ impl<'a> Printer<'a> {
             _ => LATEST,
         };
         run.cron = Some(map([
-            ("schedules", Yaml::List(times.crons.into_iter().map(text).collect())),
+            (
+                "schedules",
+                Yaml::List(times.crons.iter().map(|cron| text(in_numbers(cron))).collect()),
+            ),
             ("timezone", text(times.zone)),
             ("when", text(when)),
             ("concurrencyPolicy", text("Allow")),

@@ -47,6 +47,21 @@ pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> 
     }
 }
 
+/// A cron expression with numbers in the place of names: the schema of a `CronWorkflow` takes no others.
+pub(super) fn in_numbers(cron: &str) -> String {
+    const MONTHS: [&str; 12] =
+        ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+    const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+    let mut text = cron.to_ascii_uppercase();
+    for (at, name) in MONTHS.iter().enumerate() {
+        text = text.replace(name, &(at + 1).to_string());
+    }
+    for (at, name) in DAYS.iter().enumerate() {
+        text = text.replace(name, &at.to_string());
+    }
+    text
+}
+
 /// Times of a day that are as far from each other, by minutes of the hour.
 fn of_day(first: Instant, every: i64) -> Vec<String> {
     let mut hours: BTreeMap<i64, Vec<String>> = BTreeMap::new();
@@ -55,4 +70,16 @@ fn of_day(first: Instant, every: i64) -> Vec<String> {
         hours.entry(at % 60).or_default().push((at / 60).to_string());
     }
     hours.into_iter().map(|(minute, hours)| format!("{minute} {} * * *", hours.join(","))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_numbers() {
+        assert_eq!(in_numbers("30 4 * * MON-FRI"), "30 4 * * 1-5");
+        assert_eq!(in_numbers("0 0 1 jan,DEC sun"), "0 0 1 1,12 0");
+        assert_eq!(in_numbers("*/5 0-3 * * *"), "*/5 0-3 * * *");
+    }
 }
