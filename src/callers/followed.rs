@@ -1,0 +1,349 @@
+//! Which definition of a tree a path leads to, by the end of its path.
+
+use super::{
+    Call, KEYS, Kind, Lost, NAMES, Starter, beside_application, common, is_slip_of_folder,
+    parts_of, resolved, roots, top,
+};
+use crate::diag::{Patience, within};
+use crate::files::{folder_of, join, name_of};
+use foldhash::fast::RandomState;
+use foldhash::{HashMap, HashMapExt, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+
+/// Parts of a path that are compared from its end; no tree is deeper where it matters.
+const MOST_PARTS: usize = 64;
+
+/// Hashes what is a hash already.
+#[derive(Default)]
+struct Number(u64);
+
+impl Hasher for Number {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Definitions by a number for an end of their path.
+type Ends<'d> = std::collections::HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>;
+
+pub(super) struct Followed<'d> {
+    paths: HashSet<&'d str>,
+    /// Definitions by a number for an end of their path, or for an end of their folder with their name; all of them,
+    /// and those below each folder of `tops`. Each list is in the order of the parts of the paths.
+    ends: Ends<'d>,
+    /// Names of the folders of definitions by the folder that they are in.
+    beside: HashMap<&'d str, BTreeSet<&'d str>>,
+    /// How many folders all paths have in common.
+    pub(super) common: usize,
+    /// The folders below those that hold definitions.
+    tops: HashSet<&'d str>,
+    patience: Patience,
+    hasher: RandomState,
+}
+
+impl<'d> Followed<'d> {
+    pub(super) fn new(definitions: &'d BTreeSet<String>, starters: &[Starter]) -> Followed<'d> {
+        let common = common(definitions, starters);
+        let mut followed = Followed {
+            paths: definitions.iter().map(String::as_str).collect(),
+            ends: Ends::default(),
+            beside: HashMap::new(),
+            common,
+            tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
+            patience: Patience::default(),
+            hasher: RandomState::default(),
+        };
+        // In this order each list has the order that it is searched in.
+        let mut in_order: Vec<&'d str> = definitions.iter().map(String::as_str).collect();
+        in_order.sort_by(|one, other| one.split('/').cmp(other.split('/')));
+        for path in in_order {
+            let (name, folder, top) = (name_of(path), folder_of(path), top(path, common));
+            let tops = [Some(0), top.map(|top| followed.number(top))];
+            let files = followed.ends_of("", &split(path));
+            let folders = followed.ends_of(name, &split(folder));
+            for end in files.into_iter().chain(folders) {
+                for top in tops.into_iter().flatten() {
+                    followed.ends.entry(end ^ top).or_default().push(path);
+                }
+            }
+            followed.beside.entry(folder_of(folder)).or_default().insert(name_of(folder));
+        }
+        followed
+    }
+
+    /// A number for a folder that ends are looked for below.
+    fn number(&self, top: &str) -> u64 {
+        self.hasher.hash_one(top)
+    }
+
+    /// A number for each end of a path, the shortest first.
+    fn ends_of(&self, name: &str, parts: &[&str]) -> Vec<u64> {
+        let mut hasher = self.hasher.build_hasher();
+        name.hash(&mut hasher);
+        let parts = parts.iter().rev().take(MOST_PARTS);
+        parts
+            .map(|part| {
+                part.hash(&mut hasher);
+                hasher.finish()
+            })
+            .collect()
+    }
+
+    /// The definition that a call means: the one whose path ends as it does, the longest such end; of several, the one
+    /// nearest to the caller, if it is alone there.
+    pub(super) fn to(
+        &self,
+        from: &str,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+    ) -> Option<&'d str> {
+        let uri = resolved(&call.uri, values);
+        let own = folder_of(from);
+        if let Some(below) = uri.strip_prefix("${wf:appPath()}") {
+            return self.at(&join(own, below.trim_start_matches('/'))?, call.name);
+        }
+        let mut parts = parts_of(&uri);
+        if let Some(open) = parts.iter().rposition(|part| part.contains("${")) {
+            parts.drain(..=open);
+        }
+        let Some(last) = parts.last().copied() else {
+            // All that is known is that it is an application; the one beside the properties is meant.
+            return match call.uri.contains("${") {
+                true => None,
+                false => self.at(own, call.name),
+            };
+        };
+        let is_file = last.ends_with(".xml");
+        if is_file && parts.len() == 1 && NAMES.contains(&last) {
+            // The name that all definitions have says nothing but of the folder that the properties lie in.
+            return match from.ends_with(".properties") {
+                true => self.at(&join(own, last)?, call.name),
+                false => None,
+            };
+        }
+        // A folder with definitions of its own may be a repository of its own: only a path that says where else it
+        // leads, from top to bottom, leads out of it.
+        let home = top(from, self.common).filter(|top| self.tops.contains(top));
+        let ends = self.ends_of(if is_file { "" } else { call.name }, &parts);
+        let top = home.map_or(0, |home| self.number(home));
+        // The name that all definitions have is the end of every path.
+        let enough = 1 + usize::from(is_file && NAMES.contains(&last));
+        for length in (1..=ends.len()).rev() {
+            let alike = self.ends.get(&(ends[length - 1] ^ top)).filter(|_| length >= enough);
+            let mut whole = parts[parts.len() - length..].join("/");
+            if !is_file {
+                whole = format!("{whole}/{}", call.name);
+            }
+            let rooted = format!("/{whole}");
+            let whole =
+                [whole, rooted].into_iter().filter_map(|path| self.paths.get(&*path).copied());
+            let found: Vec<&'d str> = whole.collect();
+            if alike.is_some() || !found.is_empty() {
+                return nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);
+            }
+        }
+        if let Some(found) = self.with_coordinator(from, call, &uri, values) {
+            return Some(found);
+        }
+        // Properties most often lie beside what they start, whatever its folder is called there.
+        let beside = self.at(own, call.name).or_else(|| self.below(own, call.name));
+        beside.filter(|_| from.ends_with(".properties"))
+    }
+
+    /// The workflow that is deployed with the coordinator that starts it: what lies beside that there lies beside it here,
+    /// whatever the folder is called.
+    fn with_coordinator(
+        &self,
+        from: &str,
+        call: &Call,
+        uri: &str,
+        values: &BTreeMap<String, String>,
+    ) -> Option<&'d str> {
+        let (key, _) = KEYS[1];
+        let is_start = call.name == NAMES[0] && !from.ends_with(".properties");
+        let own =
+            resolved(values.get(key).filter(|_| is_start && name_of(from) != NAMES[0])?, values);
+        let mut folder = parts_of(&own);
+        if folder.last().is_some_and(|last| last.ends_with(".xml")) {
+            folder.pop();
+        }
+        let rest = parts_of(uri);
+        let rest = rest.strip_prefix(folder.as_slice()).filter(|_| folder.len() > 1)?;
+        self.at(&join(folder_of(from), &rest.join("/"))?, call.name)
+    }
+
+    /// The only definition in the folders directly below one that has none itself.
+    fn below(&self, folder: &str, name: &str) -> Option<&'d str> {
+        let mut found = self.beside.get(folder)?.iter().filter_map(|below| {
+            let below = join(folder, below)?;
+            NAMES.iter().find_map(|name| self.paths.get(&*join(&below, name)?).copied())
+        });
+        let (one, other) = (found.next(), found.next());
+        one.filter(|path| other.is_none() && name_of(path) == name)
+    }
+
+    /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is
+    /// known from the path of an application that is here: what lies beside it there lies beside it here.
+    pub(super) fn lost(
+        &self,
+        starter: &Starter,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+        is_root: bool,
+    ) -> Option<Lost> {
+        let uri = resolved(&call.uri, values);
+        if uri.contains("${") || starter.kind == Kind::Properties {
+            return None;
+        }
+        for (key, name) in KEYS {
+            let Some(own) = values.get(key) else { continue };
+            let own_uri = resolved(own, values);
+            let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
+            // What properties start is the application that they name, whatever its folder is called here.
+            let own = is_root.then_some(starter.path.as_str());
+            let Some(target) = self.to(&starter.path, &probe, values).or(own) else { continue };
+            let Some(path) = beside_application(&uri, &own_uri, target) else { continue };
+            let is_file = path.ends_with(".xml");
+            let wanted = if is_file { folder_of(&path) } else { path.as_str() };
+            let folder = folder_of(wanted);
+            // Only among others of its kind, or in a folder with definitions, its absence means anything.
+            let own_name = name_of(wanted);
+            let all = || self.beside.get(folder).into_iter().flatten().copied();
+            let beside = || all().filter(|name| *name != own_name);
+            if self.at(&path, call.name).is_some() {
+                return None;
+            }
+            // The name of the definition itself, with a slip in it.
+            let of_file =
+                self.at(folder, call.name).is_some() && is_slip_of_folder(own_name, call.name);
+            if all().next().is_none() && !of_file {
+                return None;
+            }
+            let near = match of_file {
+                true => Some(call.name.to_owned()),
+                false => self.patience.nearest(own_name, beside()).map(str::to_owned),
+            };
+            // What properties hold is shown to nobody.
+            let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
+            return Some(Lost { span: call.span, uri, near });
+        }
+        None
+    }
+
+    /// Whether a path that ends as the one of a definition leads to another folder than the one where that definition
+    /// lies, beside the application that was started: one folder in it has a slip, or is another one than in all others.
+    fn misled(
+        &self,
+        starter: &Starter,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+        target: &str,
+    ) -> Option<Lost> {
+        let uri = resolved(&call.uri, values);
+        if uri.contains("${") || starter.kind == Kind::Properties {
+            return None;
+        }
+        for (key, name) in KEYS {
+            let Some(own) = values.get(key) else { continue };
+            let own_uri = resolved(own, values);
+            let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
+            let Some(own_target) = self.to(&starter.path, &probe, values) else { continue };
+            let (there, here) = roots(&own_uri, own_target);
+            let folder = split(folder_of(target));
+            let Some(below) = folder.strip_prefix(here.as_slice()) else { continue };
+            let meant: Vec<&str> = there.iter().chain(below).copied().collect();
+            let mut written = parts_of(&uri);
+            if written.last().is_some_and(|last| last.ends_with(".xml")) {
+                written.pop();
+            }
+            if written == meant {
+                return None;
+            }
+            let mut differing = written.iter().zip(&meant).filter(|(one, other)| one != other);
+            let laid_out = || self.is_laid_out(&there, &here, values, [own_target, target]);
+            let slip = match (differing.next(), differing.next()) {
+                (Some((wrong, right)), None) if written.len() == meant.len() => {
+                    let is_near = || within(wrong, right, 1).is_some() && laid_out();
+                    let is_slip = is_slip_of_folder(wrong, right) || is_near();
+                    is_slip.then(|| (*right).to_owned())
+                }
+                _ => None,
+            };
+            // Where others lie just as in the tree, so does this one.
+            let inside = written.strip_prefix(there.as_slice());
+            let elsewhere = inside.is_some_and(|rest| {
+                let path = join(&here.join("/"), &rest.join("/"));
+                path.is_some_and(|path| self.at(&path, call.name).is_none())
+            });
+            let near = match slip {
+                Some(right) => right,
+                None if elsewhere && laid_out() => below.join("/"),
+                None => return None,
+            };
+            let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
+            return Some(Lost { span: call.span, uri, near: Some(near) });
+        }
+        None
+    }
+
+    /// Whether some other path among the properties leads to a definition that lies there just so in the tree.
+    fn is_laid_out(
+        &self,
+        there: &[&str],
+        here: &[&str],
+        values: &BTreeMap<String, String>,
+        others: [&str; 2],
+    ) -> bool {
+        values.values().filter(|value| value.contains('/')).take(MOST_PARTS).any(|value| {
+            let uri = resolved(value, values);
+            let parts = parts_of(&uri);
+            let Some(rest) = parts.strip_prefix(there).filter(|rest| !rest.is_empty()) else {
+                return false;
+            };
+            let Some(path) = join(&here.join("/"), &rest.join("/")) else { return false };
+            let found = NAMES.iter().find_map(|name| self.at(&path, name));
+            found.is_some_and(|found| !others.contains(&found))
+        })
+    }
+
+    /// The definition at a path, or in the folder there.
+    fn at(&self, path: &str, name: &str) -> Option<&'d str> {
+        let inside = join(path, name);
+        let known = |path: &str| self.paths.get(path).copied();
+        known(path).or_else(|| known(&inside?))
+    }
+}
+
+/// The parts of the path of a definition.
+pub(super) fn split(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
+}
+
+/// Of paths in the order of their parts, and of a few others, the one that has most parts in common with `from`, if there
+/// is only one.
+fn nearest_to<'d>(candidates: &[&'d str], others: &[&'d str], from: &str) -> Option<&'d str> {
+    let common =
+        |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
+    let at = candidates.partition_point(|path| path.split('/').lt(from.split('/')));
+    // Those that have most in common stand around the place where `from` would stand.
+    let around = &candidates[at.saturating_sub(2)..(at + 2).min(candidates.len())];
+    let mut around: Vec<&'d str> = around.iter().chain(others).copied().collect();
+    around.sort_unstable();
+    around.dedup();
+    let most = around.iter().map(|path| common(path)).max()?;
+    let mut nearest = around.into_iter().filter(|path| common(path) == most);
+    match (nearest.next(), nearest.next()) {
+        (Some(path), None) => Some(path),
+        // A bare name says too little where more than one folder has it.
+        _ => None,
+    }
+}
