@@ -241,7 +241,7 @@ impl<'d> Followed<'d> {
 
     /// Whether a path that ends as the one of a definition leads to another folder than the one where that definition
     /// lies, beside the application that was started: one folder in it has a slip, or is another one than in all others.
-    fn misled(
+    pub(super) fn misled(
         &self,
         starter: &Starter,
         call: &Call,

@@ -291,7 +291,7 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         }
         let start = text[..at].rfind("<!--")?;
         let length = text[start..].find("-->")?;
-        let inside = finding.message.starts_with("`--` may not");
+        let inside = finding.message.starts_with("`--` is not allowed");
         inside.then(|| Span::new(start, start + length))
     };
     let first = found.iter().position(|finding| is_broken(finding) && open(finding).is_some());

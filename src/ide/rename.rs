@@ -47,7 +47,7 @@ fn renamable(
     if count == 0 {
         return Err(match found.symbol {
             Symbol::Property => format!("nothing that is known here sets the property `{name}`"),
-            _ => format!("no {symbol} is named `{name}`"),
+            _ => format!("there is no {symbol} `{name}`"),
         });
     }
     if count > 1 && found.symbol != Symbol::Property {

@@ -100,7 +100,7 @@ pub(crate) fn shifts_elements(message: &str) -> bool {
     message.ends_with("is never closed")
         || message.ends_with("is never closed with `>`")
         || closes_nothing(message)
-        || message.starts_with("an element behind the end")
+        || message.starts_with("an element after the end")
 }
 
 /// Whether a finding of broken markup is about an end tag without its element.
