@@ -265,7 +265,11 @@ fn a_tree_cannot_choose_where_programs_run() {
     let output = Command::new(BINARY).args(["run", "app"]).current_dir(folder.path()).output();
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-    assert!(text(&output).contains("which the settings of a tree are not allowed to do"), "{}", text(&output));
+    assert!(
+        text(&output).contains("which the settings of a tree are not allowed to do"),
+        "{}",
+        text(&output)
+    );
     // A command that only looks goes without.
     let output = Command::new(BINARY).args(["check", "app"]).current_dir(folder.path()).output();
     let output = output.expect("it runs");
