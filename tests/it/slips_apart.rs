@@ -229,7 +229,7 @@ fn each_file_of_properties_is_looked_at() {
     assert_eq!(files(&given("hdfs://nn:8020", "rm:8032")), "");
     assert_eq!(
         files(&given("rm:8032", "hdfs://nn:8020")),
-        "sales/b.properties:1:10: warning: the values of `nameNode` and `jobTracker` are exchanged [malformed-name-node]\n"
+        "sales/b.properties:1:10: warning: the values of `nameNode` and `jobTracker` are swapped [malformed-name-node]\n"
     );
 }
 

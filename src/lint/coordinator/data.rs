@@ -245,7 +245,8 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
     if frequency < told && is_named {
         let next = CONSTANTS.get(finest + 1).copied().unwrap_or_default();
         let finest = CONSTANTS[finest];
-        let message = format!("instances that differ only within `{finest}` are the same place");
+        let message =
+            format!("instances that differ only within `{finest}` are at the same location");
         let end = template.span().end as usize;
         let span = template.span();
         let found = finding(&k::URI_TEMPLATE_TOO_COARSE, span, message);

@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(tag) = tags.iter().find(|tag| text.contains(*tag)) else { continue };
         let start = comment.raw_span().start as usize + text.find(tag).unwrap_or_default();
         let name = tag.trim_start_matches('<').split([' ', '>']).next().unwrap_or_default();
-        let message = format!("this comment contains part of a workflow, a `{name}`");
+        let message = format!("this comment contains part of a workflow (`{name}`)");
         let span = crate::source::Span::new(start, start + 1 + name.len());
         out.push(
             Diagnostic::new(&RULE.kind, span, message)

@@ -81,7 +81,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
         if let Some((node, manager)) = exchanged_with_manager(entries) {
             let message =
-                format!("the values of `{}` and `{}` are exchanged", node.name, manager.name);
+                format!("the values of `{}` and `{}` are swapped", node.name, manager.name);
             let found = Diagnostic::new(&RULE.kind, node.value_span, message).likely();
             let path = source.path.clone();
             let mut found = found.note_in(path.clone(), manager.value_span, "the URI is here");

@@ -113,7 +113,7 @@ fn of_times(facts: &Facts<'_>, text: &Decoded<'_>, range: &Range<usize>) -> Opti
         let start =
             range.start + start + length.start + argument.len() - argument.trim_start().len();
         let span = text.source(start..start + name.len());
-        let message = format!("`{name}` is read as a variable, and not as a text");
+        let message = format!("`{name}` is read as a variable, not as a string");
         Some(
             Diagnostic::new(&RULE.kind, span, message)
                 .likely()
