@@ -5,7 +5,8 @@ use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
 use crate::source::Source;
 use crate::syntax::properties::Entry;
-use foldhash::HashSet;
+use foldhash::{HashSet, HashSetExt};
+use std::cell::LazyCell;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -29,6 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let read: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    let anywhere = LazyCell::new(|| read_near(facts));
     let mut of_definition = parts(facts.tree.text());
     of_definition.extend(needed(facts));
     for (source, entries) in facts.property_files() {
@@ -49,7 +51,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let before = index.checked_sub(1).map(|before| &entries[before]);
             if let Some(before) = before.filter(|before| is_rest(source, before, entry))
                 && !read.contains(name)
-                && !read_anywhere(facts, name)
+                && !anywhere.contains(name)
             {
                 let message =
                     format!("this line looks like the rest of the value of `{}`", before.name);
@@ -74,7 +76,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 );
                 continue;
             }
-            if is_sentence(raw, entry) && !read.contains(name) && !read_anywhere(facts, name) {
+            if is_sentence(raw, entry) && !read.contains(name) && !anywhere.contains(name) {
                 let message = format!("this line sets `{name}`: a comment begins with `#`");
                 let found = Diagnostic::new(&RULE.kind, entry.name_span, message);
                 let found = found.about("a comment without its sign").likely();
@@ -165,11 +167,21 @@ fn is_sentence(raw: &str, entry: &Entry) -> bool {
     }
 }
 
-/// Whether a file near it reads a property.
-fn read_anywhere(facts: &Facts<'_>, name: &str) -> bool {
-    let reference = format!("${{{name}}}");
-    facts.files.texts().any(|other| other.text.contains(&reference))
+/// The properties that files near it read, each as `${name}`: every text is looked through once, however many lines ask.
+fn read_near<'f>(facts: &'f Facts<'_>) -> HashSet<&'f str> {
+    let mut names = HashSet::new();
+    for other in facts.files.texts() {
+        for (at, _) in other.text.match_indices("${") {
+            let rest = &other.text.as_bytes()[at + 2..];
+            let end = rest.iter().take(LONGEST_NAME).position(|byte| *byte == b'}');
+            names.extend(end.and_then(|end| other.text.get(at + 2..at + 2 + end)));
+        }
+    }
+    names
 }
+
+/// No property that is read is called by more bytes.
+const LONGEST_NAME: usize = 256;
 
 /// The sign with which comments of other languages begin, where a name begins with it.
 pub(super) fn comment(name: &str) -> Option<&'static str> {
