@@ -227,6 +227,85 @@ fn a_crash_of_ankus_starts_nothing_twice() {
     }
 }
 
+/// An action of ssh whose command goes on for long, with all that it started.
+fn command_over_ssh(host: &Host, folder: &Path) {
+    let ssh =
+        format!("#!/bin/sh\nexec ssh -F {} \"$@\"\n", host.folder.path().join("config").display());
+    let started = folder.join("started").display().to_string();
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='far'><start to='go'/><action name='go'>\
+         <ssh xmlns='uri:oozie:ssh-action:0.2'><host>edge</host><command>sh -c</command>\
+         <arg>echo $$ &gt;&gt; {started}; sleep 300; echo never &gt;&gt; {started}</arg></ssh>\
+         <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    );
+    application(folder, &[("app/workflow.xml", &workflow), ("bin/ssh", &ssh)]);
+    let tool = folder.join("bin/ssh");
+    fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
+    let workflow = fs::read_to_string(folder.join("app/workflow.xml")).expect("a workflow");
+    let workflow = workflow.replace(">edge<", &format!(">{user}@edge<"));
+    fs::write(folder.join("app/workflow.xml"), workflow).expect("a workflow");
+    fs::write(folder.join("own.toml"), format!("[tools]\nssh = \"{}\"\n", tool.display()))
+        .expect("settings");
+}
+
+/// The processes that a command noted, of those that are still there.
+fn left(folder: &Path) -> usize {
+    let noted = fs::read_to_string(folder.join("started")).unwrap_or_default();
+    noted.lines().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).count()
+}
+
+#[test]
+fn the_command_of_an_ssh_action_ends_with_it() {
+    let Some(host) = Host::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    command_over_ssh(&host, folder.path());
+    let mut running =
+        run(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let started = folder.path().join("started");
+    wait("the command does not start", || lines(&started) == 1);
+    let kill = done(command(folder.path(), &["job", "kill", "w"]));
+    assert!(kill.status.success(), "{}", text(&kill));
+    running.wait().expect("it ends");
+    wait("it is left there", || left(folder.path()) == 0);
+    let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+    assert!(show.contains("KILLED"), "{show}");
+}
+
+#[test]
+fn a_command_over_ssh_whose_launcher_is_lost_never_runs_twice_at_once() {
+    let Some(host) = Host::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    command_over_ssh(&host, folder.path());
+    let mut running =
+        run(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let started = folder.path().join("started");
+    wait("the command does not start", || lines(&started) == 1);
+    // Its launcher, which is the parent of the client here.
+    let marker = format!("ANKUS_ATTEMPT={}", folder.path().join("store/jobs/w/go-0-1").display());
+    let mut killed = 0;
+    for entry in fs::read_dir("/proc").expect("processes").filter_map(Result::ok) {
+        let of = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&of("environ")).into_owned();
+        let is_client = of("cmdline").starts_with(b"ssh\0");
+        if !is_client || !text.contains(&marker) {
+            continue;
+        }
+        let stat = String::from_utf8_lossy(&of("stat")).into_owned();
+        let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1));
+        let parent = parent.expect("a parent");
+        let done = Command::new("kill").args(["-9", parent]).status().expect("kill runs");
+        assert!(done.success());
+        killed += 1;
+    }
+    assert_eq!(killed, 1, "the client is not found");
+    wait("it is not started again", || lines(&started) == 2);
+    assert_eq!(left(folder.path()), 1, "the first one was to end before");
+    done(command(folder.path(), &["job", "kill", "w"]));
+    running.wait().expect("it ends");
+    wait("it is left there", || left(folder.path()) == 0);
+}
+
 #[test]
 fn what_a_launcher_cannot_be_told_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -16,7 +16,7 @@ use roxmltree::Node;
 use serde::{Deserialize, Serialize};
 
 pub use crate::host::elsewhere::note;
-use crate::host::elsewhere::tag;
+pub(crate) use crate::host::elsewhere::tag;
 use ankus_lang::configuration;
 use ankus_lang::uri::FileUri;
 

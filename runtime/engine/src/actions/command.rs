@@ -11,6 +11,8 @@ use roxmltree::Node;
 
 use super::cluster::Shipped;
 use super::submission;
+use super::words::{has_scheme, quoted, spark_options, split_like_a_shell};
+use super::workplace::far;
 use ankus_lang::machine::Class;
 
 /// Where options of the launcher's Java machine stand, the first that is there counts: the server's own name, then those of
@@ -76,6 +78,8 @@ pub struct Request<'a, 'input> {
     pub jars: &'a [String],
     /// All files that are brought for the action.
     pub shipped: &'a Shipped,
+    /// The name by which what the attempt runs on another machine is found there.
+    pub attempt: &'a str,
 }
 
 /// The properties for the inputs of a job, the older name first.
@@ -607,7 +611,7 @@ impl Parts<'_, '_, '_> {
         words.extend(self.texts("arg").iter().map(|text| quoted(text)));
         let mut arguments = vec!["-o".to_owned(), "BatchMode=yes".to_owned(), "-o".to_owned()];
         arguments.extend(["StrictHostKeyChecking=accept-new".to_owned(), "--".to_owned(), host]);
-        arguments.push(words.join(" "));
+        arguments.push(far::named(self.request.attempt, &words.join(" ")));
         let mut command = self.done("ssh", arguments);
         command.environment.clear();
         if self.has("capture-output") {
@@ -635,93 +639,6 @@ fn refuse(tool: &str, arguments: &[String], refused: &[&str]) -> Result<(), Refu
         }
         None => Ok(()),
     }
-}
-
-/// One word for a POSIX shell.
-fn quoted(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// Splits at blanks outside quotes; a backslash takes the next character as it is. None where quotes do not match.
-fn split_like_a_shell(text: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (Some(open), _) if character == open => quote = None,
-            (None | Some('"'), '\\') => word.get_or_insert_default().push(characters.next()?),
-            (Some(_), _) => word.get_or_insert_default().push(character),
-            (None, '"' | '\'') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (None, _) if character.is_whitespace() => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(character),
-        }
-    }
-    if quote.is_some() {
-        return None;
-    }
-    words.extend(word);
-    Some(words)
-}
-
-/// `<spark-opts>` as the launcher takes it apart: an option reaches to the next one, and a value that is quoted as a
-/// whole loses its quotes.
-fn spark_options(text: &str) -> Vec<String> {
-    let mut starts = Vec::new();
-    let bytes = text.as_bytes();
-    for (at, _) in text.match_indices("--") {
-        let fresh = at == 0 || bytes[at - 1].is_ascii_whitespace();
-        if fresh
-            && bytes.get(at + 2).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
-        {
-            starts.push(at);
-        }
-    }
-    let mut out = Vec::new();
-    for (index, start) in starts.iter().enumerate() {
-        let end = starts.get(index + 1).copied().unwrap_or(text.len());
-        let option = text[*start..end].trim();
-        let key_end = option.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(option.len());
-        out.push(option[..key_end].to_owned());
-        let value = option[key_end..].trim_start_matches('=').trim();
-        if !value.is_empty() {
-            out.push(unquoted(value));
-        }
-    }
-    out
-}
-
-/// `"v"` becomes `v` and `k="v"` becomes `k=v`, where no other quote is inside.
-fn unquoted(value: &str) -> String {
-    let inner = |text: &str| {
-        let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-        (!inner.contains('"')).then(|| inner.to_owned())
-    };
-    if let Some(inner) = inner(value) {
-        return inner;
-    }
-    if let Some((key, rest)) = value.split_once('=')
-        && !key.contains('"')
-        && let Some(inner) = inner(rest)
-    {
-        return format!("{key}={inner}");
-    }
-    value.to_owned()
-}
-
-/// Whether a text begins with the scheme of a URI.
-fn has_scheme(text: &str) -> bool {
-    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
-    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
 #[cfg(test)]
@@ -759,6 +676,7 @@ mod tests {
             places: &BTreeMap::new(),
             jars: &["a.jar".to_owned()],
             shipped: &shipped,
+            attempt: "t",
         };
         let seen = match command_line(&request).expect("a type that runs a program") {
             Ok(command) => format!("{} {}", command.tool, command.arguments.join(" ")),
@@ -810,7 +728,7 @@ mod tests {
         );
         check(
             "<ssh><host>h</host><command>c</command><arg>a b</arg></ssh>",
-            "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -- ann@h c 'a b'",
+            "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -- ann@h export ANKUS_ATTEMPT=t; c 'a b'",
         );
     }
 

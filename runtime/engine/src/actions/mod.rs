@@ -8,4 +8,5 @@ pub mod email;
 pub mod fs;
 pub mod submission;
 mod together;
+mod words;
 pub mod workplace;

@@ -32,6 +32,7 @@ use ankus_procedure::private;
 
 mod clearing;
 mod elsewhere;
+pub(in crate::actions) mod far;
 mod libraries;
 mod outcome;
 mod places;
@@ -39,6 +40,7 @@ mod settings;
 mod shipping;
 
 pub(crate) use clearing::{clear, forget_key};
+pub(crate) use far::Far;
 pub(crate) use libraries::INHERITED;
 pub use outcome::outcome;
 pub(crate) use outcome::{is_unreached, job_ids};
@@ -155,6 +157,9 @@ pub struct Worked {
     pub capture: Capture,
     /// At most so many bytes of it.
     pub limit: u64,
+    /// The name by which the command of an ssh action is found on its machine.
+    #[serde(default)]
+    far: Option<String>,
     /// The start of the machine in which its files were brought, where they may be lost with the machine: it is prepared once
     /// more then, unless its program has begun.
     #[serde(default)]
@@ -269,6 +274,7 @@ impl Workplace<'_, '_> {
         };
         let places = self.places(kind, &mut shipped)?;
         let (configuration_file, output_file) = (self.text(&written), self.text(&output));
+        let attempt = cluster::tag(self.folder);
         let request = Request {
             element: self.element,
             configuration: &configuration,
@@ -281,6 +287,7 @@ impl Workplace<'_, '_> {
             places: &places,
             jars: &jars,
             shipped: &shipped,
+            attempt: &attempt,
         };
         let command = match command_line(&request) {
             Some(command) => command?,
@@ -304,7 +311,8 @@ impl Workplace<'_, '_> {
             program.whole = limit.saturating_add(1);
         }
         let boot = boot().filter(|_| !self.is_lasting());
-        Ok(Worked { program, capture, limit, boot })
+        let far = (kind == "ssh").then_some(attempt);
+        Ok(Worked { program, capture, limit, far, boot })
     }
 
     /// What the clients of a cluster are told, and where what they start there is found.

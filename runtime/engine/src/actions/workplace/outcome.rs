@@ -147,7 +147,7 @@ fn code_of(kind: &str, code: i32, stderr: &Path) -> String {
 }
 
 /// Why `ssh` never reached the other machine, or was not let in, as a server has it: nothing was run there.
-fn unconnected(code: i32, stderr: &Path) -> Option<&'static str> {
+pub(super) fn unconnected(code: i32, stderr: &Path) -> Option<&'static str> {
     if code != 255 {
         return None;
     }

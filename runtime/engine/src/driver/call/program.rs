@@ -4,7 +4,7 @@ use super::{
     AGAIN_MS, Call, LOOK_MS, LOOK_OLDER_MS, MOST_AGAIN, ROOM_MS, STOPPING_MS, Stage, Then, again,
 };
 use crate::actions::cluster;
-use crate::actions::workplace::{Worked, Workplace};
+use crate::actions::workplace::{Far, Worked, Workplace};
 use crate::actions::workplace::{clear, deliver, forget_key, is_unreached, outcome};
 use crate::driver::Needs;
 use crate::host::elsewhere::Address;
@@ -156,7 +156,10 @@ impl Call {
             }
             _ => true,
         };
-        let leaves = may_leave && cluster::trace(&folder).is_some();
+        // A connection that broke leaves the command on the other machine.
+        let is_cut = matches!(&state, State::Ended(exit) if exit.code == Some(255));
+        let leaves =
+            may_leave && cluster::trace(&folder).is_some() || is_cut && Far::of(&folder).is_some();
         let then = match again.filter(|_| may_again || is_unreached) {
             Some(pause) => Then::Again(pause),
             None => {
@@ -249,6 +252,16 @@ impl Call {
             context.skip_persistence();
             return Step::Suspend(Wait::new().or_pause(pause));
         }
+        let waited = now.saturating_sub(since);
+        let is_patient = match then {
+            Then::Again(_) => waited < CLUSTER_PATIENCE_MS,
+            _ => waited < CLUSTER_PATIENCE_MS / 10,
+        };
+        let signal = if waited < grace_ms { "TERM" } else { "KILL" };
+        if let Some(pause) = Self::clear_far(&folder, signal, is_patient) {
+            context.skip_persistence();
+            return Step::Suspend(Wait::new().or_pause(pause));
+        }
         self.asked = None;
         match then {
             Then::Again(pause) if !self.saved.is_stopped => {
@@ -292,6 +305,23 @@ impl Call {
             pause = Some(CLUSTER_MS);
         }
         pause
+    }
+
+    /// Ends the command of an ssh action on its machine, which does not end with its client. Answers as [`Call::clear_cluster`] does.
+    fn clear_far(folder: &Path, signal: &str, is_patient: bool) -> Option<u64> {
+        let far = Far::of(folder)?;
+        let (pause, why) = match far.end(folder, signal) {
+            Ok(0) => return None,
+            Ok(count) => (CLUSTER_MS, format!("{count} processes go on after they were killed")),
+            Err(why) => (CLUSTER_MS * 5, why),
+        };
+        if is_patient {
+            return Some(pause);
+        }
+        let host = far.host();
+        let note = format!("[the command on {host} may still run, and could not be ended: {why}]");
+        cluster::note(folder, &note);
+        None
     }
 
     /// Jobs in a cluster cannot be ended now: it is tried again, but not for ever.
