@@ -19,11 +19,14 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         let error = ActionError { code: Some(code.to_owned()), message: Some(message) };
         Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
     };
-    let log =
-        || match last_line(&folder.join("stderr")).or_else(|| last_line(&folder.join("stdout"))) {
+    let log = || {
+        let (errors, output) = (folder.join("stderr"), folder.join("stdout"));
+        let said = telling_line(&errors).or_else(|| telling_line(&output));
+        match said.or_else(|| last_line(&errors)).or_else(|| last_line(&output)) {
             Some(line) => format!("; it last said: {line}"),
             None => String::new(),
-        };
+        }
+    };
     let exit = match state {
         State::Ended(exit) => exit,
         State::Lost | State::Absent | State::Running => {
@@ -50,9 +53,10 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         (Some(0), _) => {}
         (Some(code), _) => {
             let name = code_of(kind, code, &folder.join("stderr"));
+            let hint = if kind == "ssh" { hint_of(&name) } else { "" };
             return failed(
                 &name,
-                format!("the {kind} action's program ended with exit code {code}{}", log()),
+                format!("the {kind} action's program ended with exit code {code}{}{hint}", log()),
             );
         }
         (None, signal) => {
@@ -166,6 +170,23 @@ pub(super) fn unconnected(code: i32, stderr: &Path) -> Option<&'static str> {
     })
 }
 
+/// What to do about a machine that cannot be reached, or lets nobody in.
+fn hint_of(code: &str) -> &'static str {
+    match code {
+        "COULD_NOT_RESOLVE_HOST" => {
+            "; correct <host>, or describe it in the configuration of ssh (`~/.ssh/config`)"
+        }
+        "COULD_NOT_CONNECT" => "; see whether the machine is up and its port open from here",
+        "UNKNOWN_ERROR" => {
+            "; see whether `ssh -o BatchMode=yes USER@HOST true` works for the user who runs ankus"
+        }
+        "AUTH_FAILED" => {
+            "; that user's `authorized_keys` needs a key of the user who runs ankus, for nobody can enter a password"
+        }
+        _ => "",
+    }
+}
+
 /// Whether the machine of an ssh action could not be reached: nothing was begun there, and a server would try it again.
 pub(crate) fn is_unreached(kind: &str, folder: &Path, state: &State) -> bool {
     let State::Ended(exit) = state else { return false };
@@ -204,40 +225,76 @@ pub(crate) fn job_ids(folder: &Path) -> Option<String> {
     (!found.is_empty()).then(|| found.join(","))
 }
 
-/// Whether Java says that nobody caught what its main method threw.
+/// Whether Java says that nobody caught what its main method threw, or that there is no such method: an exception of the
+/// launcher, which calls it.
 fn thrown(path: &Path) -> bool {
+    const WORDS: [&str; 3] = [
+        "Exception in thread \"main\" ",
+        "Error: Could not find or load main class ",
+        "Error: Main method ",
+    ];
     let text = read_up_to(path, SCANNED).unwrap_or_default();
-    String::from_utf8_lossy(&text)
-        .lines()
-        .any(|line| line.starts_with("Exception in thread \"main\" "))
+    let text = String::from_utf8_lossy(&text);
+    text.lines().any(|line| WORDS.iter().any(|word| line.starts_with(word)))
 }
 
-fn last_line(path: &Path) -> Option<String> {
-    let mut file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(io::SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(LAST).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    // What its launcher noted, at the start and at the end, is not what it said.
-    let is_own = |line: &str| line.starts_with('[') && line.ends_with(']');
+/// Lines with which tools end after they have said what is wrong.
+const LAST_WORDS: [&str; 10] = [
+    "Error: Could not create the Java Virtual Machine.",
+    "Error: A fatal exception has occurred. Program will exit.",
+    "Streaming Command Failed!",
+    "Try -help for more information",
+    "Try --help for usage instructions.",
+    "No current connection",
+    "and the repository exists.",
+    "Please make sure you have the correct access rights",
+    "fatal: Could not read from remote repository.",
+    "fatal: Could not read from remote repository",
+];
+/// So many characters of a line are told.
+const TOLD: usize = 300;
+
+/// The last line that may say why a program failed.
+fn telling_line(path: &Path) -> Option<String> {
+    let text = end_of(path)?;
     // Of a stack trace of Java, what was thrown says more than where.
     let is_frame = |line: &str| {
         let line = line.trim_start();
         line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"))
     };
-    let is_word = |line: &&str| !line.trim().is_empty() && !is_own(line);
-    // Clients of Java log on while they clear away, and that is no reason.
-    let is_chatter = |line: &str| [" INFO ", " DEBUG "].iter().any(|level| line.contains(level));
-    let quiet = || text.lines().rev().filter(is_word).filter(|line| !is_chatter(line));
-    let Some(last) = quiet().next() else {
-        let last = text.lines().rev().find(is_word)?;
-        return Some(last.trim().chars().take(200).collect());
+    // Clients of Java log on while they clear away, and that is no reason. Warnings rarely are one.
+    let is_chatter = |line: &str| {
+        [" INFO ", " DEBUG ", " WARN "].iter().any(|level| line.contains(level))
+            || LAST_WORDS.contains(&line.trim())
     };
-    let mut lines = quiet().skip(1);
+    let mut lines = text.lines().rev().filter(is_said).filter(|line| !is_chatter(line));
+    let last = lines.next()?;
     let thrown = is_frame(last).then(|| lines.find(|line| !is_frame(line))).flatten();
-    let line = thrown.unwrap_or(last);
-    Some(line.trim().chars().take(200).collect())
+    Some(told(thrown.unwrap_or(last)))
+}
+
+/// The last line, whatever it says.
+fn last_line(path: &Path) -> Option<String> {
+    end_of(path)?.lines().rev().find(is_said).map(told)
+}
+
+/// Whether the program said it: not its launcher, whose notes are at the start and at the end.
+fn is_said(line: &&str) -> bool {
+    let is_note = line.starts_with('[') && line.ends_with(']');
+    !is_note && !line.trim().is_empty()
+}
+
+fn told(line: &str) -> String {
+    line.trim().chars().take(TOLD).collect()
+}
+
+fn end_of(path: &Path) -> Option<String> {
+    let mut file = fs::File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(io::SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -254,6 +311,7 @@ mod tests {
         for (kind, code, said, expected) in [
             ("java", 3, "", "3"),
             ("java", 1, thrown, "JA018"),
+            ("java", 1, "Error: Could not find or load main class no.Such\n", "JA018"),
             ("java", 255, "", "JA019"),
             ("spark", 1, thrown, "JA018"),
             ("spark", 1, "", "1"),
@@ -289,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_is_one_that_says_why() {
+    fn the_line_that_is_told_says_why() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("stderr");
         for (text, expected) in [
@@ -299,12 +357,25 @@ mod tests {
                  26/11/23 04:36:42 INFO ShutdownHookManager: Shutdown hook called\n",
                 Some("Exception in thread \"main\" X: finished with failed status"),
             ),
-            ("10:00 INFO Main: one\n10:00 INFO Main: two\n", Some("10:00 INFO Main: two")),
+            ("10:00 INFO Main: one\n10:00 WARN Main: two\n", None),
             ("\tat org.A.b(A:1)\n", Some("at org.A.b(A:1)")),
+            (
+                "python3: can't open file 'x.py'\n26/11/27 03:11:58 WARN Utils: Set SPARK_LOCAL_IP\n",
+                Some("python3: can't open file 'x.py'"),
+            ),
+            (
+                "Error: Could not open client transport (state=08S01,code=0)\nNo current connection\n",
+                Some("Error: Could not open client transport (state=08S01,code=0)"),
+            ),
+            (
+                "ssh: Could not resolve hostname h\nfatal: Could not read from remote repository.\n\n\
+                 Please make sure you have the correct access rights\nand the repository exists.\n",
+                Some("ssh: Could not resolve hostname h"),
+            ),
             ("", None),
         ] {
             fs::write(&path, text).expect("a file");
-            assert_eq!(last_line(&path).as_deref(), expected, "{text}");
+            assert_eq!(telling_line(&path).as_deref(), expected, "{text}");
         }
     }
 }
