@@ -83,8 +83,8 @@ impl Examined {
 
     /// Lists what has no effect; answers whether nothing is refused.
     fn tell(&self, shell: &mut Shell) -> miette::Result<bool> {
-        let names = self.properties.keys().map(String::as_str);
-        let notes = unheeded::notes(&self.plan, &self.files, &self.settings, names);
+        let given = self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let notes = unheeded::notes(&self.plan, &self.files, &self.settings, given);
         let path = &self.path;
         if notes.is_empty() {
             shell.line(format!("workflow  {path}: everything in it has an effect here"))?;

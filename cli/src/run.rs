@@ -216,7 +216,8 @@ fn unheeded(
     settings: &Settings,
 ) -> miette::Result<Vec<unheeded::Note>> {
     let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(unheeded::notes(&plan, files, settings, submit.properties.keys().map(String::as_str)))
+    let given = submit.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Ok(unheeded::notes(&plan, files, settings, given))
 }
 
 /// The part of a plan that is asked for.

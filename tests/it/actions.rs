@@ -95,6 +95,42 @@ fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
     assert!(log("stdout").starts_with("1 2"), "{}", log("stdout"));
 }
 
+/// A share library that is asked for and that no setting names, and an uber jar that streaming cannot take.
+#[test]
+fn what_a_job_asks_for_in_vain_is_listed_before_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let streaming = "<map-reduce><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+        <streaming><mapper>cat</mapper></streaming><configuration>\
+        <property><name>oozie.mapreduce.uber.jar</name><value>all.jar</value></property>\
+        <property><name>oozie.use.system.libpath</name><value>true</value></property></configuration></map-reduce>";
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>{streaming}<ok to='e'/><error to='k'/></action>\
+         <kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>"
+    );
+    application(folder.path(), &[("app/workflow.xml", &workflow)]);
+    let listed = |more: &[&str]| {
+        let arguments = [&["run", "app", "--dry-run"], more].concat();
+        text(&ankus(folder.path(), &arguments).output().expect("it runs"))
+    };
+    let dry = listed(&["-D", "oozie.use.system.libpath=true"]);
+    for line in [
+        "\noozie.use.system.libpath has no effect: the program has the libraries of its own installation",
+        "action `a`: oozie.use.system.libpath has no effect",
+        "action `a`: oozie.mapreduce.uber.jar has no effect: jobs of streaming",
+    ] {
+        assert!(dry.contains(line), "{line}: {dry}");
+    }
+    let plain = workflow.replace("<streaming><mapper>cat</mapper></streaming>", "");
+    application(folder.path(), &[("app/workflow.xml", &plain)]);
+    let dry = listed(&["-D", "oozie.use.system.libpath=true"]);
+    assert!(!dry.contains("has no effect"), "{dry}");
+    application(folder.path(), &[("app/workflow.xml", &workflow)]);
+    fs::write(folder.path().join("ankus.toml"), "[server]\nshare-lib = \"/share/lib\"\n")
+        .expect("settings");
+    let dry = listed(&[]);
+    assert!(!dry.contains("libpath has no effect"), "{dry}");
+}
+
 /// A workflow whose only action lists its folder.
 fn listing(configuration: &str) -> String {
     format!(

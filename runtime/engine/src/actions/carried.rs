@@ -310,6 +310,10 @@ pub const ELEMENTS: &[Row] = &[
     ),
 ];
 
+/// The property that names the jar with all of a job, and the row for it beside streaming or pipes.
+const UBER_JAR: &str = "oozie.mapreduce.uber.jar";
+const UBER_JAR_OF_CLIENTS: &str = "oozie.mapreduce.uber.jar, with streaming or pipes";
+
 /// What becomes of settings of `<launcher>` where places know of such things, in place of the rows for all. The properties
 /// `oozie.launcher.*` of the same names fare alike.
 const OF_PLACES: &[(Where, &str, Effect)] = &[
@@ -454,7 +458,12 @@ pub const PROPERTIES: &[Row] = &[
         "oozie.action.sqoop.shellsplitter",
         Carried("`true` splits `<command>` as a shell does"),
     ),
-    of(&["map-reduce"], "oozie.mapreduce.uber.jar", Carried("the jar of the job")),
+    of(&["map-reduce"], UBER_JAR, Carried("the jar of the job")),
+    of(
+        &["map-reduce"],
+        UBER_JAR_OF_CLIENTS,
+        Without("jobs of streaming and pipes have a jar of their own, on a server as well"),
+    ),
     of(
         &["distcp"],
         "oozie.launcher.mapreduce.job.hdfs-servers",
@@ -577,7 +586,8 @@ pub fn unheeded<'a>(
         // The settings of the element are properties as well.
         let is_said = |own: &str| said.iter().any(|said| said == own);
         if !name.strip_prefix("oozie.launcher.").is_some_and(is_said) {
-            add(name.to_owned(), property(kind, name, at));
+            let row = if name == UBER_JAR && has_client { UBER_JAR_OF_CLIENTS } else { name };
+            add(name.to_owned(), property(kind, row, at));
         }
     }
     found

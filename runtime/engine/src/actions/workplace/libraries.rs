@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The property that switches the share library on.
-const SWITCH: &str = "oozie.use.system.libpath";
+pub const SWITCH: &str = "oozie.use.system.libpath";
+/// Why it has no effect where the site has no share library.
+pub const NO_LIBRARY: &str = "the program has the libraries of its own installation; `[server] share-lib` names a share library";
 /// The property of a server that says where it lies.
 const SYSTEM: &str = "oozie.service.WorkflowAppService.system.libpath";
 /// The folders that a job has of its parents, where the classpath is inherited.
@@ -68,10 +70,7 @@ impl Workplace<'_, '_> {
         }
         let Some(system) = self.needs.server.get(SYSTEM).filter(|path| !path.trim().is_empty())
         else {
-            shipped.notes.push(format!(
-                "{SWITCH} has no effect: the program has the libraries of its own installation; `[server] share-lib` names a \
-                 share library"
-            ));
+            shipped.notes.push(format!("{SWITCH} has no effect: {NO_LIBRARY}"));
             return Ok(());
         };
         let system = self.resolve(system.trim());

@@ -42,6 +42,7 @@ mod shipping;
 pub(crate) use clearing::{clear, forget_key};
 pub(crate) use far::Far;
 pub(crate) use libraries::INHERITED;
+pub use libraries::{NO_LIBRARY, SWITCH as SHARE_LIBRARY_SWITCH};
 pub use outcome::outcome;
 pub(crate) use outcome::{is_unreached, job_ids};
 pub(crate) use places::deliver;
@@ -370,7 +371,7 @@ impl Workplace<'_, '_> {
     ) -> Result<(), Refusal> {
         let named = configuration.get(UBER_JAR).map(|path| path.trim().to_owned());
         let Some(path) = named.filter(|path| !path.is_empty()) else { return Ok(()) };
-        // It has no effect in jobs of other kinds.
+        // It has no effect in jobs of other kinds, which is noted.
         if is_streaming(self.element) || child(self.element, "pipes").is_some() {
             return Ok(());
         }
