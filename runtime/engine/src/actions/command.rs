@@ -25,6 +25,11 @@ const JAVA_OPTIONS: [&str; 4] = [
 ];
 /// The variable with options for the clients of Hadoop.
 const HADOOP_OPTIONS: &str = "HADOOP_CLIENT_OPTS";
+/// The variables with jars for clients of Hadoop and for Hive, whose list is that of the tasks as well.
+const CLASS_PATH: &str = "HADOOP_CLASSPATH";
+const HIVE_JARS: &str = "HIVE_AUX_JARS_PATH";
+/// Variables with a list of jars, separated by `:`.
+pub(crate) const JAR_LISTS: [&str; 2] = [CLASS_PATH, HIVE_JARS];
 
 /// Why no command line can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +179,13 @@ impl Parts<'_, '_, '_> {
         command
     }
 
+    /// Hadoop's client, with the jars of the action: it looks up classes that the action names before any task does.
+    fn hadoop(&self, arguments: Vec<String>) -> CommandLine {
+        let mut command = self.client("hadoop", HADOOP_OPTIONS, arguments);
+        self.jars_in(CLASS_PATH, &mut command);
+        command
+    }
+
     /// Options of the launcher's Java machine; the first of these properties that is there counts.
     fn launcher_options(&self, names: &[&str]) -> Option<String> {
         let named = names.iter().find_map(|name| self.request.configuration.get(*name));
@@ -213,7 +225,11 @@ impl Parts<'_, '_, '_> {
             true => self.launcher_options(&JAVA_OPTIONS).unwrap_or_default(),
             false => options.join(" "),
         };
-        arguments.extend(options.split_whitespace().map(str::to_owned));
+        // A launcher's container starts by a command line for a shell, so quotes hold a value together.
+        let words = split_like_a_shell(&options);
+        let words =
+            words.unwrap_or_else(|| options.split_whitespace().map(str::to_owned).collect());
+        arguments.extend(words);
         let mut path = vec![".".to_owned()];
         path.extend(self.request.jars.iter().cloned());
         arguments.push("-cp".to_owned());
@@ -298,7 +314,7 @@ impl Parts<'_, '_, '_> {
                 }
             }
             generic.extend(specific);
-            return Ok(self.client("hadoop", HADOOP_OPTIONS, generic));
+            return Ok(self.hadoop(generic));
         }
         if let Some(pipes) = group("pipes") {
             let mut arguments = vec!["pipes".to_owned()];
@@ -312,7 +328,7 @@ impl Parts<'_, '_, '_> {
                     arguments.extend([format!("-{name}"), place.unwrap_or(text)]);
                 }
             }
-            return Ok(self.client("hadoop", HADOOP_OPTIONS, arguments));
+            return Ok(self.hadoop(arguments));
         }
         let class = self.config_class();
         let configuration = match class {
@@ -320,12 +336,9 @@ impl Parts<'_, '_, '_> {
             None => self.request.configuration_file.to_owned(),
         };
         let submit = vec!["job".to_owned(), "-submit".to_owned(), configuration];
-        let mut command = self.client("hadoop", HADOOP_OPTIONS, submit);
+        let mut command = self.hadoop(submit);
         if let Some(class) = class {
             command.environment.push((submission::CONFIG_CLASS.to_owned(), class));
-        }
-        if !self.request.jars.is_empty() {
-            command.environment.push(("HADOOP_CLASSPATH".to_owned(), self.request.jars.join(":")));
         }
         Ok(command)
     }
@@ -427,7 +440,7 @@ impl Parts<'_, '_, '_> {
             }
         }
         let mut command = self.client("hive", HADOOP_OPTIONS, arguments);
-        self.jars_in("HIVE_AUX_JARS_PATH", &mut command);
+        self.jars_in(HIVE_JARS, &mut command);
         Ok(command)
     }
 
@@ -446,7 +459,10 @@ impl Parts<'_, '_, '_> {
                 arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
             }
         }
-        Ok(self.client("beeline", HADOOP_OPTIONS, arguments))
+        let mut command = self.client("beeline", HADOOP_OPTIONS, arguments);
+        // Among them may be the driver of the server's release.
+        self.jars_in(CLASS_PATH, &mut command);
+        Ok(command)
     }
 
     fn sqoop(&self) -> Result<CommandLine, Refusal> {
@@ -478,7 +494,7 @@ impl Parts<'_, '_, '_> {
             arguments.splice(1..1, conf);
         }
         let mut command = self.client("sqoop", HADOOP_OPTIONS, arguments);
-        self.jars_in("HADOOP_CLASSPATH", &mut command);
+        self.jars_in(CLASS_PATH, &mut command);
         Ok(command)
     }
 
@@ -529,8 +545,13 @@ impl Parts<'_, '_, '_> {
             out.extend([option.to_owned(), list.join(",")]);
         }
         let is_given = |name: &str| own.iter().any(|word| word.starts_with(&format!("{name}=")));
+        let of_launcher = |name: &str| {
+            ["oozie.launcher", "oozie.spark"].iter().any(|start| name.starts_with(start))
+        };
         for (name, value) in self.request.configuration {
             let name = match name.as_str() {
+                // What is said to the launcher is not the application's.
+                name if of_launcher(name) => continue,
                 "mapreduce.job.tags" => "spark.yarn.tags".to_owned(),
                 name if name.starts_with("spark.") => name.to_owned(),
                 name if name.starts_with("oozie.") => format!("spark.{name}"),
@@ -557,7 +578,7 @@ impl Parts<'_, '_, '_> {
         let mut arguments = vec!["distcp".to_owned()];
         arguments.extend(conf);
         arguments.extend(self.texts("arg"));
-        let mut command = self.client("hadoop", HADOOP_OPTIONS, arguments);
+        let mut command = self.hadoop(arguments);
         if let Some(options) = self.text("java-opts") {
             command.environment.retain(|(name, _)| name != HADOOP_OPTIONS);
             command.environment.push((HADOOP_OPTIONS.to_owned(), options));
@@ -652,6 +673,15 @@ mod tests {
 
     #[track_caller]
     fn check_with(element: &str, configuration: &[(&str, &str)], expected: &str) {
+        let seen = match command_of(element, configuration) {
+            Ok(command) => format!("{} {}", command.tool, command.arguments.join(" ")),
+            Err(refusal) => format!("{:?} {}", refusal.class, refusal.code),
+        };
+        assert_eq!(seen, expected);
+    }
+
+    #[track_caller]
+    fn command_of(element: &str, configuration: &[(&str, &str)]) -> Result<CommandLine, Refusal> {
         let document = roxmltree::Document::parse(element).expect("well-formed");
         let own = |text: &&str| (*text).to_owned();
         let configuration =
@@ -678,11 +708,7 @@ mod tests {
             shipped: &shipped,
             attempt: "t",
         };
-        let seen = match command_line(&request).expect("a type that runs a program") {
-            Ok(command) => format!("{} {}", command.tool, command.arguments.join(" ")),
-            Err(refusal) => format!("{:?} {}", refusal.class, refusal.code),
-        };
-        assert_eq!(seen, expected);
+        command_line(&request).expect("a type that runs a program")
     }
 
     #[test]
@@ -702,6 +728,10 @@ mod tests {
         check(
             "<java><main-class>M</main-class><java-opts>-Xmx1g</java-opts><arg>x</arg><capture-output/></java>",
             "java -Xmx1g -cp .:a.jar -Doozie.action.conf.xml=action.xml -Doozie.action.output.properties=out M x",
+        );
+        check(
+            "<java><main-class>M</main-class><java-opts>-Da='b c' -Dd=e</java-opts></java>",
+            "java -Da=b c -Dd=e -cp .:a.jar -Doozie.action.conf.xml=action.xml M",
         );
         check("<map-reduce/>", "hadoop job -submit action.xml");
         check(
@@ -733,6 +763,22 @@ mod tests {
     }
 
     #[test]
+    fn clients_find_the_classes_of_the_action() {
+        for element in [
+            "<map-reduce/>",
+            "<map-reduce><streaming/></map-reduce>",
+            "<map-reduce><pipes/></map-reduce>",
+            "<distcp/>",
+            "<hive2><jdbc-url>u</jdbc-url><query>q</query></hive2>",
+            "<sqoop><command>import</command></sqoop>",
+        ] {
+            let jars = ("HADOOP_CLASSPATH".to_owned(), "/w/a.jar".to_owned());
+            let command = command_of(element, &[]).expect(element);
+            assert!(command.environment.contains(&jars), "{element}: {command:?}");
+        }
+    }
+
+    #[test]
     fn spark_options_keep_their_values_whole() {
         check(
             "<spark><master>yarn</master><mode>cluster</mode><name>n</name><class>C</class><jar>s/other.jar</jar>\
@@ -752,6 +798,7 @@ mod tests {
                 ("mapreduce.job.tags", "t"),
                 ("fs.defaultFS", "hdfs://nn"),
                 ("oozie.job.note", "n"),
+                ("oozie.launcher.env", "a=b"),
             ],
             "spark-submit --master local --conf spark.x=1 --archives /c/env.zip#env --files dict.txt \
              --jars a.jar,b.jar --py-files util.py --conf spark.hadoop.fs.defaultFS=hdfs://nn \

@@ -15,7 +15,7 @@ use roxmltree::Node;
 
 use super::carried::{self, Unheeded, Where};
 use super::cluster::{self, Shipped};
-use super::command::{Capture, CommandLine, INPUTS, Refusal, Request, command_line};
+use super::command::{Capture, CommandLine, INPUTS, JAR_LISTS, Refusal, Request, command_line};
 use super::credentials;
 use super::fs::{Operations, glob_limit};
 use super::submission;
@@ -504,11 +504,17 @@ impl Workplace<'_, '_> {
         let root =
             std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
         let mut environment = self.variables(kind, command.environment, request)?;
-        // Options of Java join those that the environment has already.
+        // Options of Java join those that the environment has already, and jars, of which the first counts, those of its lists.
         for (name, value) in &mut environment {
             let own = self.variable(name).filter(|own| !own.is_empty());
-            if let Some(own) = own.filter(|_| JAVA_OPTIONS.contains(&name.as_str())) {
-                *value = format!("{own} {value}");
+            match own {
+                Some(own) if JAVA_OPTIONS.contains(&name.as_str()) => {
+                    *value = format!("{own} {value}")
+                }
+                Some(own) if JAR_LISTS.contains(&name.as_str()) => {
+                    *value = format!("{value}:{own}")
+                }
+                _ => {}
             }
         }
         if !environment.iter().any(|(known, _)| known == "ANKUS_FILE_ROOT") {
