@@ -219,7 +219,8 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         let mut ends = member.split('-');
         ends.all(|end| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    if weekday.split(',').any(numeric) {
+    // Who writes the working days so knows what they are called here: where Monday is 1, they are `1-5`.
+    if weekday != "2-6" && weekday.split(',').any(numeric) {
         let span = place(CronField::DayOfWeek);
         let named = named_days(weekday);
         let message = format!("`{weekday}` is {named}: 1 is Sunday here");
