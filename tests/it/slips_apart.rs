@@ -258,3 +258,52 @@ fn one_fault_of_two_definitions_is_told_once() {
         assert_eq!(found.lines().count(), 1, "{found}");
     }
 }
+
+/// A script gives a value to all that is started with its properties, sub-workflows too.
+#[test]
+fn what_a_script_gives_reaches_what_a_workflow_starts() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nroot=/user/${owner}/apps\npartPath=${root}/sales/part\n\
+        oozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}${root}/sales\n";
+    let run = |option: &str| {
+        format!("#!/bin/sh\noozie job -run -config $1/job.properties {option}=$USER\n")
+    };
+    let part = "<action name='a'><sub-workflow><app-path>${partPath}</app-path><propagate-configuration/>\
+        </sub-workflow><ok to='end'/><error to='bad'/></action>";
+    let files = |option: &str| {
+        told(&[
+            ("control/sales/job.properties", given),
+            ("control/run.sh", &run(option)),
+            ("apps/sales/workflow.xml", &flow(part)),
+            ("apps/sales/part/workflow.xml", &flow(&hive("a", "load.q", "", "end"))),
+            ("apps/sales/part/load.q", "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(files("-Downer"), "");
+    assert!(files("-Dother").contains("nothing defines `owner`"), "{}", files("-Dother"));
+}
+
+/// What the properties of a workflow read of a coordinator is not there.
+#[test]
+fn the_path_of_another_kind_of_application_is_read_by_nobody() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.coord.application.path=${nameNode}/apps/daily\n\
+        appFolder=${oozie.coord.application.path}\neveryDays=1440\nstartTime=2026-01-01T00:00Z\n\
+        endTime=2027-01-01T00:00Z\nregion=eu\n";
+    let files = |given: &str| {
+        told(&[
+            ("daily/job.properties", given),
+            ("daily/coordinator.xml", DAILY),
+            (
+                "daily/workflow.xml",
+                &flow(&hive("a", "load.q", "<param>r=${region}</param>", "end")),
+            ),
+            ("daily/load.q", "SELECT '${r}';\n"),
+        ])
+    };
+    let found = files(given);
+    assert!(!found.contains("application.path"), "{found}");
+    let found =
+        files(&given.replace("oozie.coord.application.path=", "oozie.wf.application.path="));
+    let told =
+        "daily/job.properties:3:1: warning: `oozie.coord.application.path` is read here, but only";
+    assert!(found.starts_with(told), "{found}");
+}

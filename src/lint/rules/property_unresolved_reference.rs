@@ -6,7 +6,7 @@ use crate::lint::reads;
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
 use crate::slips::is_slip;
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::syntax::properties::{Entry, is_filled_in};
 use std::collections::HashSet;
 
@@ -32,9 +32,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let submitted = is_submitted(facts);
     let patience = Patience::default();
     let mut left = MOST_LOOKED_THROUGH;
+    for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
+        out.extend(entries.iter().flat_map(|entry| never_closed(source, entry)));
+    }
     for (source, entries) in facts.property_files() {
-        // What a script gives beside the file.
-        let callers = facts.submission.callers.iter().filter(|caller| caller.path == source.path);
+        out.extend(key_of_another(source, entries));
+        // What a script gives beside the file, whatever it starts with that.
+        let callers = facts.submission.callers.iter().filter(|caller| {
+            caller.path == source.path || caller.by.split(", ").any(|path| path == source.path)
+        });
         let launched = |name: &str| callers.clone().any(|caller| caller.values.contains_key(name));
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let is_template = entries.iter().any(|entry| is_filled_in(&entry.name, &entry.value));
@@ -42,22 +48,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let raw = source.slice(entry.value_span);
             for (at, _) in raw.match_indices("${") {
                 let inner = &raw[at + 2..];
-                let letters = inner
-                    .find(|c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c)))
-                    .unwrap_or(inner.len());
-                // The next one begins, a path goes on or the value ends before it is closed.
-                if letters > 0
-                    && !inner[letters..].starts_with(['}', ' ', '(', '\'', ':', '[', ','])
-                {
-                    let start = entry.value_span.start as usize + at;
-                    let span = Span::new(start, start + 2 + letters);
-                    let message = "this `${` is never closed, so the text stays as it is";
-                    out.push(
-                        Diagnostic::new(&RULE.kind, span, message)
-                            .likely()
-                            .help("write `}` after the name")
-                            .in_file(source.path.clone()),
-                    );
+                let letters = letters_of(inner);
+                if is_open(inner, letters) {
                     continue;
                 }
                 let Some(end) = inner.find('}').map(|end| end + 2) else { break };
@@ -144,4 +136,56 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// How many letters of a name a text begins with.
+fn letters_of(text: &str) -> usize {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    text.find(|c: char| !is_letter(c)).unwrap_or(text.len())
+}
+
+/// Whether behind a name in a reference the next one begins, a path goes on or the value ends before it is closed.
+fn is_open(inner: &str, letters: usize) -> bool {
+    letters > 0 && !inner[letters..].starts_with(['}', ' ', '(', '\'', ':', '[', ','])
+}
+
+/// References of a property that are never closed.
+fn never_closed<'s>(source: &'s Source, entry: &Entry) -> impl Iterator<Item = Diagnostic> + 's {
+    let raw = source.slice(entry.value_span);
+    let start = entry.value_span.start as usize;
+    raw.match_indices("${").filter_map(move |(at, _)| {
+        let inner = &raw[at + 2..];
+        let letters = letters_of(inner);
+        let span = Span::new(start + at, start + at + 2 + letters);
+        let message = "this `${` is never closed, so the text stays as it is";
+        let found = Diagnostic::new(&RULE.kind, span, message)
+            .likely()
+            .help("write `}` after the name")
+            .in_file(source.path.clone());
+        is_open(inner, letters).then_some(found)
+    })
+}
+
+/// A reference to the path of a coordinator or a bundle in properties that start something else, which leave that open. The
+/// path of a workflow is there in each workflow that a coordinator starts.
+fn key_of_another(source: &Source, entries: &[Entry]) -> Option<Diagnostic> {
+    let mut keys = entries.iter().filter(|entry| PATH_KEYS.contains(&entry.name.as_str()));
+    let (key, None) = (keys.next()?, keys.next()) else { return None };
+    PATH_KEYS[1..].iter().filter(|other| **other != key.name).find_map(|other| {
+        let reference = format!("${{{other}}}");
+        let place = entries.iter().find_map(|entry| {
+            let at = source.slice(entry.value_span).find(&reference)?;
+            let start = entry.value_span.start as usize + at;
+            Some(Span::new(start, start + reference.len()))
+        })?;
+        let message = format!("`{other}` is read here, but only `{}` is set", key.name);
+        Some(
+            Diagnostic::new(&RULE.kind, key.name_span, message)
+                .about(*other)
+                .likely()
+                .help(format!("did you mean `{other}`?"))
+                .note_in(source.path.clone(), place, "it is read here")
+                .in_file(source.path.clone()),
+        )
+    })
 }
