@@ -4,7 +4,9 @@ use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{PATH_KEYS, Said};
 use crate::lint::paths::{is_port, names_file_system, split_scheme};
-use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used, names_manager};
+use crate::lint::rules::malformed_resource_manager::{
+    comma_before_port, is_exchanged, is_used, names_manager,
+};
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties::{Entry, Origin};
 use crate::syntax::xml::Element;
@@ -113,13 +115,23 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(found.in_file(source.path.clone()));
                 continue;
             }
+            // Elsewhere in the file the name stands where that of a cluster does.
+            let cluster = format!("://{value}/");
+            if is_bare(value) && source.text.contains(&cluster) && !has_scheme(facts, &variable) {
+                let message =
+                    format!("the value of `{}` is not the URI of a file system", entry.name);
+                let finding = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
+                let finding = finding.help(format!("write it as `hdfs://{value}`"));
+                out.push(finding.in_file(source.path.clone()));
+                continue;
+            }
             // A port says that a URI was meant, unless the scheme stands before the variable.
-            let has_scheme = || {
-                let whole = format!("://{variable}");
-                facts.files.texts().any(|other| other.text.contains(&whole))
-            };
-            let is_uri = value.contains('/') || value.contains(':') && !has_scheme();
-            if is_seen || !is_uri || !is_malformed(value) {
+            let is_uri =
+                value.contains('/') || value.contains(':') && !has_scheme(facts, &variable);
+            if is_seen && !lacks_separator(value)
+                || !is_uri
+                || !is_malformed(value) && !lacks_separator(value)
+            {
                 continue;
             }
             let message = format!(
@@ -134,9 +146,25 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Whether the scheme stands before the variable in some text.
+fn has_scheme(facts: &Facts<'_>, variable: &str) -> bool {
+    let whole = format!("://{variable}");
+    facts.files.texts().any(|other| other.text.contains(&whole))
+}
+
+/// Whether what stands between the scheme and a host that other properties give is no `://`.
+fn lacks_separator(value: &str) -> bool {
+    let rest = value.strip_prefix("hdfs").filter(|_| value.contains("${"));
+    let host = rest.map(|rest| rest.trim_start_matches([':', '/'])).unwrap_or_default();
+    host.starts_with("${") && rest.is_some_and(|rest| !rest.starts_with("://") && rest != host)
+}
+
 /// The name node and the resource manager of a file, where each has the value of the other.
 pub(super) fn exchanged_with_manager(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
     let is_host = |value: &str| {
+        // A resource manager may be written as a URL of the web.
+        let url = ["http://", "https://"].iter().find_map(|scheme| value.strip_prefix(scheme));
+        let value = url.map_or(value, |host| host.trim_end_matches('/'));
         let sign = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         !value.is_empty() && value.chars().all(sign) && !is_date(value)
     };
@@ -274,6 +302,7 @@ fn is_malformed(value: &str) -> bool {
     // A second port; several hosts are of another kind of address.
     let is_twice = authority.matches(':').count() > 1 && !authority.contains(['[', ',']);
     is_twice
+        || comma_before_port(authority)
         || scheme.is_empty()
         || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
         || port.is_some_and(|port| !is_port(port))

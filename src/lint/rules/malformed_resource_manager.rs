@@ -167,6 +167,12 @@ fn host_of_url(value: &str) -> Option<&str> {
     Some(rest.strip_suffix('/').unwrap_or(rest))
 }
 
+/// Whether the port of a single host stands behind a comma: `rm.example.com,8032`.
+pub(super) fn comma_before_port(host: &str) -> bool {
+    let port = host.rsplit_once(',').filter(|(before, _)| !before.contains([',', ':']));
+    port.is_some_and(|(_, port)| port.len() > 3 && is_port(port))
+}
+
 /// Whether a host ends with a port that nothing sets apart from it: `rm.example.com8032`.
 pub(super) fn joined_port(host: &str, ports: &[&str]) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
@@ -208,6 +214,13 @@ fn problem(value: &str) -> Option<&'static str> {
         } else {
             "it contains a stray character"
         });
+    }
+    // Without its brackets no address of version 6 has a port.
+    if value.contains("::") && !value.contains('[') {
+        return Some("it has two `:` in a row");
+    }
+    if comma_before_port(value) {
+        return Some("a `,` stands before the port instead of a `:`");
     }
     let Some((_, port)) = value.rsplit_once(':') else {
         let joined = joined_port(value, &["8021", "8032", "8050", "8088", "9001"]);

@@ -21,8 +21,22 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// What some editors put before the first letter of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
+        if let Some(first) = entries.first()
+            && source.text.starts_with(BYTE_ORDER_MARK)
+            && first.span.start as usize == BYTE_ORDER_MARK.len_utf8()
+        {
+            let name = &first.name;
+            let message = format!("the file begins with a byte-order mark, so `{name}` is not set");
+            let found = Diagnostic::new(&RULE.kind, first.name_span, message).about(name.as_str());
+            let help =
+                "Java takes the mark for a part of the name: save the file as UTF-8 without it";
+            out.push(found.likely().help(help).in_file(source.path.clone()));
+        }
         let known: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         for entry in entries {
             let raw = source.slice(entry.value_span);

@@ -147,7 +147,7 @@ fn is_rest(source: &Source, before: &Entry, entry: &Entry) -> bool {
         return false;
     }
     // The rest of a path, or that of an address with its port, whose colon ends a name.
-    let of_path = entry.value.is_empty() && !raw.contains(':') && raw.contains(['/', '}']);
+    let of_path = entry.value.is_empty() && !raw.contains(':') && raw.contains(['/', '}', '@']);
     let open = value.rsplit_once("://").is_some_and(|(_, host)| !host.contains(['/', ':']));
     let port = entry.value.split('/').next().unwrap_or_default();
     let of_host = open && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
