@@ -1,12 +1,14 @@
 //! What the scripts of Hive and Pig actions read, and the values they get.
 
 use super::facts::{Action, Facts, is_open};
+use super::reads;
+use crate::callers::resolved;
 use crate::diag::within;
 use crate::files::folder_of;
 use crate::slips::{differ_in_a_word, has_name, is_slip};
 use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Scripts of one folder that are looked into.
@@ -36,9 +38,14 @@ pub(super) struct Script<'a> {
 impl<'a> Script<'a> {
     /// The script of a Hive or Pig action, where it lies beside the definition.
     pub(super) fn of(facts: &Facts<'a>, action: &Action<'a>) -> Option<Script<'a>> {
-        let named = action.text("script").filter(|text| !is_open(&text.text))?;
+        let named = action.text("script")?;
         let path = named.text.split('#').next().unwrap_or_default();
-        let source = facts.files.text(&facts.beside(path)?)?;
+        // Part of its name may be what a property holds.
+        let path = match is_open(path) {
+            true => resolved(path, &values_of(facts, path)),
+            false => path.to_owned(),
+        };
+        let source = facts.files.text(&facts.beside(&path).filter(|_| !is_open(&path))?)?;
         Script::read(action, named, source)
     }
 
@@ -145,6 +152,12 @@ impl<'a> Script<'a> {
         }
         slips
     }
+}
+
+/// The properties that a text names, with the values that they are submitted with.
+fn values_of(facts: &Facts<'_>, text: &str) -> BTreeMap<String, String> {
+    let names = reads::of_plain(text, 0).into_iter().map(|read| read.name);
+    names.filter_map(|name| Some((name.clone(), facts.submission.get(&name)?.to_owned()))).collect()
 }
 
 /// Whether an argument of a program may give its script a value: it says so, or nobody knows what it says.

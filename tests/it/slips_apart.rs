@@ -307,3 +307,29 @@ fn the_path_of_another_kind_of_application_is_read_by_nobody() {
         "daily/job.properties:3:1: warning: `oozie.coord.application.path` is read here, but only";
     assert!(found.starts_with(told), "{found}");
 }
+
+/// A part of the name of a script, and the folder of what is shipped, may be what properties hold.
+#[test]
+fn files_that_properties_name_are_looked_into() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nwhich=load.q\nscripts=${nameNode}/apps/sales\n\
+        oozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/sales\n";
+    let shell = "<action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>${jobTracker}</job-tracker>
+<name-node>${nameNode}</name-node>
+<exec>run.sh</exec><file>${scripts}/run.sh</file></shell><ok to='b'/><error to='bad'/></action>";
+    let files = |params: &str, script: &str| {
+        let text = flow(&format!("{shell}{}", hive("b", "sql/${which}", params, "end")));
+        told(&[
+            ("job.properties", given),
+            ("workflow.xml", &text),
+            ("run.sh", script),
+            ("sql/load.q", "SELECT '${day}';\n"),
+        ])
+    };
+    let (params, script) = ("<param>day=${wf:id()}</param>", "#!/bin/sh\necho a\n");
+    assert_eq!(files(params, script), "");
+    let found = files("", script);
+    assert!(found.contains("`day`, which no `param` sets [script-parameter-missing]"), "{found}");
+    let found = files(params, "#!/bin/sh\r\necho a\r\n");
+    assert!(found.starts_with("workflow.xml:4:"), "{found}");
+    assert!(found.ends_with(" [script-crlf]\n"), "{found}");
+}

@@ -104,7 +104,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let application = Application::of(facts, &named);
     // One file that is not there is one fault, however many actions name it.
     let mut told: HashMap<&str, usize> = HashMap::new();
-    for file in named.iter().filter(|file| file.is_absent()) {
+    let is_lost = |file: &&Named<'_>| file.is_absent() && !is_link(&file.text.text);
+    for file in named.iter().filter(is_lost) {
         if let Some(first) = told.get(file.path.as_str()) {
             let first: &mut Diagnostic = &mut out[*first];
             if first.notes.len() < MOST_NOTES {
@@ -271,7 +272,10 @@ impl<'f, 'a> Application<'f, 'a> {
         if known.iter().all(|name| *name != wanted) {
             let others = self.repeated.iter().filter(|other| **other != file.path);
             let others = others.filter(|other| files::folder_of(other) == folder);
-            known.extend(others.map(|other| files::name_of(other)));
+            let others = others.map(|other| files::name_of(other));
+            // Of two names that share little but the ending, the one is not the other.
+            let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+            known.extend(others.filter(|name| within(&stem(wanted), &stem(name), 2).is_some()));
         }
         // Nearly the name of settings that every cluster has.
         if !SETTINGS.contains(&wanted) {
@@ -372,6 +376,11 @@ impl<'f, 'a> Application<'f, 'a> {
     }
 }
 
+/// Whether a whole path, or one that begins with a property, has the name of the file twice.
+fn is_link(path: &str) -> bool {
+    (is_whole(path) || path.starts_with("${")) && with_hash(path).is_some()
+}
+
 /// A path whose name stands in it twice, with the `#` between the file and the name that it gets: `run.sh#run.sh`.
 fn with_hash(path: &str) -> Option<String> {
     let name = files::name_of(path);
@@ -417,6 +426,15 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let files = facts.workflow().map(|_| facts.named(&["archive", "file"]));
     for element in files.into_iter().flatten() {
         let text = element.text().trimmed();
+        if is_link(&text.text)
+            && let Some(meant) = with_hash(&text.text)
+        {
+            let link = meant.rsplit('#').next().unwrap_or_default();
+            let message = format!("a `#` is missing between the file and its name `{link}`");
+            let help = format!("did you mean `{meant}`?");
+            out.push(Diagnostic::new(&RULE.kind, text.span(), message).likely().help(help));
+            continue;
+        }
         let Some((expression, link)) = text.text.split_once('}') else { continue };
         let whole = format!("{expression}}}");
         let own = facts.property_files().iter().flat_map(|(_, entries)| entries);
@@ -428,11 +446,13 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let plain = ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
             (plain && !ending.is_empty()).then(|| ending.to_owned())
         };
+        // The name may be what another property holds.
+        let link = said(facts, link).filter(|_| link.ends_with('}')).unwrap_or(link);
         let is_name = link.starts_with(|c: char| c.is_ascii_alphanumeric())
             && link.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         if is_name && ending(link).is_some() && ending(link) == ending(value) {
             let message = format!("a `#` is missing between the file and its name `{link}`");
-            let meant = format!("{whole}#{link}");
+            let meant = format!("{whole}#{}", &text.text[whole.len()..]);
             let span = text.span();
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)

@@ -2,6 +2,7 @@
 
 use crate::diag::Edit;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::files::name_of;
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -24,10 +25,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         for text in action.texts(&["file"]) {
             let path = text.text.split('#').next().unwrap_or_default().trim();
-            if is_open(path) || path.starts_with('/') {
-                continue;
-            }
-            let Some(path) = facts.beside(path) else { continue };
+            // What is deployed from here lies under its name in the folder that a whole path names.
+            let path = match is_open(path) || path.starts_with('/') || path.contains("://") {
+                true => name_of(path),
+                false => path,
+            };
+            let Some(path) = facts.beside(path).filter(|_| !path.is_empty()) else { continue };
             let Some(source) = facts.files.text(&path) else { continue };
             let first = source.text.lines().next().unwrap_or_default();
             if !(source.text.starts_with("#!") && source.text[first.len()..].starts_with("\r\n")) {
