@@ -1,7 +1,7 @@
 //! Scripts that stay at home.
 
 use super::misspelt_spark_option;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::files::{Presence, folder_of, name_of};
 use crate::lint::facts::{Said, is_open, links, sibling};
 use crate::lint::{Action, Facts, Rule};
@@ -144,6 +144,36 @@ fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
     Some(format!("{}{one}", &program[..program.len().checked_sub(wanted.len())?]))
 }
 
+/// The scripts that a map-reduce action streams its records through, where it ships others and not them.
+fn streamed(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
+    let links = links(action);
+    // Archives, and settings for the cache of files, may bring it under a name nobody sees.
+    let hides = links.iter().any(|link| is_open(link))
+        || action.each("archive").next().is_some()
+        || facts.tree.text().contains("cache.files")
+        || facts.tree.text().contains("tmpfiles");
+    let Some(streaming) = action.body.child("streaming").filter(|_| !hides) else { return };
+    let programs = ["mapper", "reducer"].into_iter().filter_map(|name| streaming.child(name));
+    for text in programs.map(|program| program.text().trimmed()) {
+        let name = text.text.split_whitespace().next().unwrap_or_default();
+        let is_script = SCRIPTS.iter().any(|end| name.len() > end.len() && name.ends_with(end));
+        if !is_script || is_open(name) || name.contains('/') || links.iter().any(|l| l == name) {
+            continue;
+        }
+        let lib = facts.beside(&format!("lib/{name}"));
+        let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
+        if in_lib || links.is_empty() {
+            continue;
+        }
+        let message = format!("no `file` element ships `{name}` to the machine where it runs");
+        let found = Diagnostic::new(&RULE.kind, text.source(0..name.len()), message).likely();
+        out.push(match nearest(name, links.iter().map(String::as_str)) {
+            Some(near) => found.help(format!("did you mean `{near}`?")),
+            None => found.help(format!("add `<file>{name}</file>`")),
+        });
+    }
+}
+
 /// Programs of a machine whose first argument is the script that they run.
 const INTERPRETERS: [&str; 8] = ["bash", "ksh", "perl", "python", "Rscript", "ruby", "sh", "zsh"];
 
@@ -246,6 +276,9 @@ fn is_kept(facts: &Facts<'_>, name: &str) -> bool {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
         options_file(facts, action, out);
+    }
+    for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
+        streamed(facts, action, out);
     }
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         let Some(text) = action.text("exec") else { continue };
