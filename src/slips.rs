@@ -136,6 +136,9 @@ const OF_NODES: [&str; 22] = [
     "success", "update",
 ];
 
+/// Letters that look like digits, with those.
+pub(crate) const LETTERS: [(&str, &str); 4] = [("O", "0"), ("o", "0"), ("l", "1"), ("I", "1")];
+
 /// Whether `name` is more likely a slip of `other` than the other way round: its own words are met less often in the
 /// texts, and are less often words at all. Where both are as likely, it is not.
 pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {

@@ -159,6 +159,10 @@ impl Project {
             }
             if given.files.is_empty() && !given.no_properties {
                 self.add_callers(&mut loaded, looks);
+                // Who starts it says where they are.
+                if found.kind == FileKind::Coordinator && !loaded.submission.callers.is_empty() {
+                    add_includes(&mut loaded, looks);
+                }
             }
         } else if loaded.too_large.is_none() {
             loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));

@@ -213,6 +213,7 @@ impl Report {
             });
         }
         self.without_repeated();
+        self.of_one_key();
         self.without_exchanged();
         // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
         let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
@@ -268,6 +269,42 @@ impl Report {
             };
             let names = quoted(&finding.diagnostic.message);
             !names.filter(|name| !is_file(name)).all(is_told)
+        });
+    }
+
+    /// A name that several definitions read, and that one line of properties sets under nearly that name, is told of there.
+    fn of_one_key(&mut self) {
+        let key = |finding: &Finding| {
+            let note = finding
+                .diagnostic
+                .notes
+                .iter()
+                .find(|note| note.message.contains("is set here"))?;
+            let of = finding.diagnostic.kind.name == "undefined-variable";
+            Some((note.file.clone().filter(|_| of)?, note.span, note.message.clone()))
+        };
+        let mut files: BTreeMap<(String, Span, String), HashSet<String>> = BTreeMap::new();
+        for finding in &self.findings {
+            if let Some(key) = key(finding) {
+                files.entry(key).or_default().insert(finding.path.clone());
+            }
+        }
+        files.retain(|_, files| files.len() > 1);
+        let mut told = HashSet::new();
+        self.findings.retain_mut(|finding| {
+            let Some(key) = key(finding).filter(|key| files.contains_key(key)) else { return true };
+            let names = quoted(&key.2).next().zip(lacked(&finding.diagnostic.message));
+            let Some((near, name)) = names else { return true };
+            let message = format!("nothing reads `{near}`, and nothing sets `{name}`");
+            let mut found = Diagnostic::new(finding.diagnostic.kind, key.1, message)
+                .about(name)
+                .help(format!("did you mean `{name}`?"))
+                .note_in(finding.path.clone(), finding.diagnostic.span, "it is read here")
+                .in_file(key.0.clone());
+            found.confidence = finding.diagnostic.confidence.clone();
+            finding.path = key.0.clone();
+            finding.diagnostic = found;
+            told.insert(key)
         });
     }
 

@@ -729,7 +729,7 @@ fn the_workflow_beside_tells_names() {
     assert_eq!(tell(&daily), "");
     assert_eq!(
         tell(&daily.replace("YEAR", "YEeR")),
-        "a/coordinator.xml:4:21: warning: the workflow beside this reads `YEAR`, but is passed `YEeR` [workflow-parameters-missing]\n"
+        "a/coordinator.xml:4:21: warning: the workflow reads `YEAR`, but is passed `YEeR` [workflow-parameters-missing]\n"
     );
     assert_eq!(
         tell(&daily.replace("sales-daily", "sales-dialy")),

@@ -333,3 +333,80 @@ fn files_that_properties_name_are_looked_into() {
     assert!(found.starts_with("workflow.xml:4:"), "{found}");
     assert!(found.ends_with(" [script-crlf]\n"), "{found}");
 }
+
+const SETS: &str = "<datasets><dataset name='orders' frequency='${coord:days(1)}' initial-instance='2025-01-01T00:00Z'
+  timezone='UTC'><uri-template>${nameNode}/orders/${YEAR}/${MONTH}/${DAY}</uri-template></dataset></datasets>";
+
+fn fed(dataset: &str) -> String {
+    format!(
+        "<coordinator-app name='c' frequency='${{coord:days(1)}}' start='${{startTime}}' end='${{endTime}}'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+  <datasets><include>${{root}}/sets.xml</include></datasets>
+  <input-events><data-in name='in' dataset='{dataset}'><instance>${{coord:current(0)}}</instance></data-in></input-events>
+  <action><workflow><app-path>${{root}}/flows/load.xml</app-path></workflow></action></coordinator-app>"
+    )
+}
+
+/// where it is set with other capitals.
+#[test]
+fn coordinators_of_a_bundle_are_judged_with_its_properties() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nroot=${nameNode}/apps/shop\nstartTime=2026-01-01T00:00Z\n\
+        endTime=2027-01-01T00:00Z\noozie.use.system.libpath=true\noozie.bundle.application.path=${root}/all.xml\n";
+    let all = "<bundle-app name='all' xmlns='uri:oozie:bundle:0.2'>
+<coordinator name='a'><app-path>${root}/times/a.xml</app-path></coordinator>
+<coordinator name='b'><app-path>${root}/times/b.xml</app-path></coordinator></bundle-app>";
+    let text = flow(&hive("a", "load.q", "", "end"));
+    let files = |given: &str, dataset: &str| {
+        told(&[
+            ("shop/job.properties", given),
+            ("shop/all.xml", all),
+            ("shop/sets.xml", SETS),
+            ("shop/times/a.xml", &fed("orders")),
+            ("shop/times/b.xml", &fed(dataset)),
+            ("shop/flows/load.xml", &text),
+            ("shop/flows/load.q", "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(files(given, "orders"), "");
+    let found = files(given, "ordres");
+    assert!(found.starts_with("shop/times/b.xml:4:"), "{found}");
+    assert!(found.ends_with(" [undefined-dataset]\n"), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    assert_eq!(
+        files(&given.replace("endTime", "endtime"), "orders"),
+        "shop/job.properties:5:1: warning: nothing reads `endtime`, and nothing sets `endTime` [undefined-variable]\n"
+    );
+}
+
+/// The workflow beside a coordinator that is called as the folder in which the coordinator looks for it.
+#[test]
+fn a_workflow_that_is_called_as_its_folder_is_the_one_that_is_started() {
+    let daily = |name: &str| {
+        format!(
+            "<coordinator-app name='c' frequency='${{coord:days(1)}}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+  <action><workflow><app-path>${{nameNode}}/apps/orders_daily/</app-path><configuration>
+    <property><name>{name}</name><value>${{coord:formatTime(coord:nominalTime(), 'yyyy')}}</value></property>
+  </configuration></workflow></action></coordinator-app>"
+        )
+    };
+    let text = flow(&hive("a", "load.q", "<param>year=${YEAR}</param>", "end")).replace(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>",
+        "<workflow-app name='orders_daily' xmlns='uri:oozie:workflow:0.5'>\
+         <parameters><property><name>YEAR</name></property></parameters>",
+    );
+    let files = |name: &str| {
+        told(&[
+            ("coordinator.xml", &daily(name)),
+            ("workflow.xml", &text),
+            ("load.q", "SELECT '${year}';\n"),
+        ])
+    };
+    assert_eq!(files("YEAR"), "");
+    for name in ["YERA", "year_no"] {
+        let told = format!(
+            "coordinator.xml:4:21: warning: the workflow reads `YEAR`, but is passed `{name}` [workflow-parameters-missing]\n"
+        );
+        assert_eq!(files(name), told);
+    }
+}

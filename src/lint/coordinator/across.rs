@@ -164,7 +164,8 @@ pub(super) fn workflow(
         return;
     }
     let guessed = || around.find(computed?, "workflow.xml");
-    let Some(found) = around.started(path.span()).or_else(guessed) else {
+    let found = around.started(path.span()).or_else(guessed);
+    let Some(found) = found.or_else(|| beside::called_alike(path, around)) else {
         absent_workflow(written, path, computed, around, out);
         return;
     };
@@ -304,6 +305,7 @@ pub fn bundle(
                 part && name.len() < 8 && name.bytes().all(|byte| byte.is_ascii_uppercase())
                     || text.contains("formatTime(") && is_format()
                     || name.contains("${")
+                    || slips::LETTERS.iter().any(|(letter, _)| *letter == name)
                     || ["dataIn", "dataOut"]
                         .iter()
                         .any(|function| text.contains(&format!("coord:{function}({name})")))

@@ -39,6 +39,19 @@ pub(super) fn near<'f>(around: Around<'f>, path: &str, root: &str) -> Option<&'f
     near.next().filter(|_| near.next().is_none())
 }
 
+/// The workflow beside a coordinator whose name is that of the folder in which the coordinator looks for it.
+pub(super) fn called_alike<'f>(path: &Scalar, around: Around<'f>) -> Option<&'f Arc<Source>> {
+    let last = path.as_str().trim().trim_end_matches('/').rsplit('/').next()?;
+    let workflow = around.files.text(&join(folder_of(around.path), "workflow.xml")?)?;
+    if last.contains('$') || last.len() < 4 {
+        return None;
+    }
+    let (tree, _) = Tree::of(&workflow.text);
+    let root = tree.root().filter(|root| root.name() == "workflow-app")?;
+    let name = root.attribute("name")?.value();
+    (name.text == last).then_some(workflow)
+}
+
 /// Slips that the workflow beside a coordinator tells, where nothing else says that it is the one that is started: in the
 /// last folder of its path, which is called as the workflow, and in names of properties.
 pub(super) fn names(

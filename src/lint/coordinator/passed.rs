@@ -14,6 +14,7 @@ use crate::files::{folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::lint::reads::{self, How, Read};
+use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::slips;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Configuration, Origin};
@@ -183,6 +184,7 @@ impl<'p> Passing<'p> {
         let lacking = lacking.filter(|name| lacks(name) && !self.is_given(name));
         let is_alone = lacking.collect::<HashSet<_>>().len() == 1;
         let mut told = BTreeSet::new();
+        let mut left = MOST_LOOKED_THROUGH;
         let mut together: Option<(usize, Vec<&str>)> = None;
         for wanted in &wanted {
             let name = wanted.name;
@@ -204,6 +206,7 @@ impl<'p> Passing<'p> {
             let in_file = near
                 .filter(|_| slip.is_none())
                 .and_then(|near| self.in_properties(wanted, near, found.clone()));
+            let in_file = in_file.or_else(|| self.torn(start, name, &mut left));
             let is_told = slip.is_some() || in_file.is_some();
             let mut found = in_file.unwrap_or(found);
             if !is_told {
@@ -281,6 +284,16 @@ impl<'p> Passing<'p> {
         (is_alike && unread.next().is_none() && !self.reads_computed()).then_some(*only)
     }
 
+    /// The one parameter that nobody passes, where this one is the only property that nobody reads and whose name says
+    /// something alike: nobody is known to start the coordinator with more.
+    fn instead(&self, text: &str) -> Option<&'p str> {
+        let lacks = |name: &&str| !self.with_default.contains(name) && !self.always.contains(name);
+        let mut lacking = self.declares.iter().copied().filter(lacks);
+        let (Some(one), None) = (lacking.next(), lacking.next()) else { return None };
+        let only = self.only_unread(one).filter(|_| self.starters.is_empty())?;
+        (only.as_str() == text).then_some(one)
+    }
+
     /// The finding that a name is lacking, at the property that was to give it or at the application path.
     fn lack(&self, wanted: &Wanted<'_>, near: Option<&str>, slip: Option<&Scalar>) -> Diagnostic {
         let name = wanted.name;
@@ -314,6 +327,19 @@ impl<'p> Passing<'p> {
         Some(found.in_file(file.clone()))
     }
 
+    /// The finding that a line of the properties that start the coordinator was meant to give a name.
+    fn torn(&self, start: &str, name: &str, left: &mut usize) -> Option<Diagnostic> {
+        let mut callers = self.around.submission.callers.iter();
+        let by = callers.find(|caller| caller.path == start).map(|caller| caller.by.as_str());
+        // A bundle hands on what it was given.
+        let first = by.and_then(|by| by.rsplit(", ").next()).filter(|first| !first.is_empty());
+        let first = first.unwrap_or(start);
+        let source = self.around.files.text(first).filter(|_| first.ends_with(".properties"))?;
+        let entries = properties::parse(&source.text).entries;
+        let found = torn(&k::WORKFLOW_PARAMETERS_MISSING, source, &entries, name, left)?;
+        Some(found.note_in(self.around.path, self.path_span(), "the workflow is started here"))
+    }
+
     /// Where the workflow is named.
     fn path_span(&self) -> Span {
         self.written.app_path.as_ref().map_or(Span::default(), Scalar::span)
@@ -332,7 +358,7 @@ impl<'p> Passing<'p> {
                 let value = property.value.as_ref().map_or("", Scalar::as_str);
                 handed_on(text, value, known.filter(|name| !self.named.contains_key(name)))
             };
-            out.push(match self.meant(text).or_else(handed_on) {
+            out.push(match self.meant(text).or_else(handed_on).or_else(|| self.instead(text)) {
                 Some(near) => {
                     let message = format!("the workflow reads `{near}`, but is passed `{text}`");
                     finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)

@@ -155,6 +155,13 @@ impl<'f> Start<'f> {
         }
     }
 
+    /// The file of properties that it begins with.
+    pub(in crate::lint) fn properties(&self) -> Option<&'f str> {
+        let by = self.caller.and_then(|caller| caller.by.rsplit(", ").next());
+        let first = if self.is_properties { self.path } else { by };
+        first.filter(|path| path.ends_with(".properties"))
+    }
+
     /// The names of what it gives.
     pub(in crate::lint) fn names(&self) -> Box<dyn Iterator<Item = &'f str> + 'f> {
         match self.caller {
