@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 96] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 100] = [
     ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", "", "misspelt-path", Whole),
     ("missing-application-file", "", "misspelt-path", Within("archive")),
@@ -122,6 +122,10 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 96] = [
     ("missing-element", "`action` needs `ok`", "failure-reported-as-success", Within("action")),
     ("xml-not-well-formed", "", "malformed-property-value", Within("property")),
     ("instance-out-of-range", "", "range-mixes-kinds", Within("data-in")),
+    ("duplicate-single-element", "`property` may", "missing-element", Within("property")),
+    ("missing-element", "`property` needs", "credential-incomplete", Within("credential")),
+    ("undefined-variable", "is a part of the value", "submission-refused", Whole),
+    ("xml-not-well-formed", "needs quotes", "undefined-credential", Whole),
 ];
 
 /// Takes out what others explain.

@@ -410,3 +410,16 @@ fn a_workflow_that_is_called_as_its_folder_is_the_one_that_is_started() {
         assert_eq!(files(name), told);
     }
 }
+
+/// That an action lacks its name node does not make it print anything that is kept.
+#[test]
+fn output_that_is_not_captured_is_told_of_in_a_definition_that_is_refused() {
+    let shell = "<action name='a'><shell xmlns='uri:oozie:shell-action:0.2'>
+<exec>echo</exec><argument>size=1</argument></shell><ok to='b'/><error to='bad'/></action>";
+    let ssh = "<action name='c'><ssh xmlns='uri:oozie:ssh-action:0.2'><host>h</host><command>say</command>
+<args>${wf:actionData('a')['size']}</args><capture-output/></ssh><ok to='end'/><error to='bad'/></action>";
+    let text = flow(&format!("{shell}{ssh}").replace("to='b'", "to='c'"));
+    let found = told(&[("workflow.xml", &text)]);
+    assert!(found.contains("[missing-element]"), "{found}");
+    assert!(found.contains("`a` does not capture its output"), "{found}");
+}

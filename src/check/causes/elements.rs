@@ -491,15 +491,22 @@ fn exchanged_ways(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
 fn missed_by_the_schema(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let missed = here.missed(found);
     let bodies = Apart::of_elements(here.actions()).around_any(&missed);
+    // That an action lacks something else does not make it capture its output.
+    let is_other = |finding: &&Diagnostic| {
+        let explains = is(finding, "unknown-element") || is(finding, "action-without-body");
+        explains && (here.is_on)(finding)
+    };
+    let unknown: Vec<Span> = found.iter().filter(is_other).map(|finding| finding.span).collect();
+    let others = Apart::of_elements(here.actions()).around_any(&unknown);
     found.retain(|finding| {
         let asked = || {
             let action = finding.notes.first();
-            action.is_some_and(|note| bodies.around(note.span).is_some())
+            action.is_some_and(|note| others.around(note.span).is_some())
         };
         let needs = NEEDS.contains(&finding.kind.name);
         !(needs && bodies.around(finding.span).is_some()
             || is(finding, "action-data-without-capture-output")
-                && (asked() || bodies.around(finding.span).is_some()))
+                && (asked() || others.around(finding.span).is_some()))
     });
 }
 

@@ -91,7 +91,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let of_cluster = CLUSTER.contains(&element.name());
         let of_time = element.name() == "uri-template";
         let named = |name: &str, whole: bool| {
-            known.contains(name) && (name.len() > 3 || whole) || of_time && TIME.contains(&name)
+            let telling = name.len() > 3 || TIME.contains(&name);
+            known.contains(name) && (telling || whole) || of_time && TIME.contains(&name)
         };
         let holds_sign = memchr::memchr2(b'$', b'{', plain.as_bytes()).is_some();
         let of_path = of_cluster || PATHS.contains(&element.name());
