@@ -28,6 +28,7 @@ mod convert_settings;
 mod convert_site;
 mod convert_targets;
 mod convert_traps;
+mod coordinator_crash;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;
