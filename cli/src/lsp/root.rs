@@ -96,6 +96,14 @@ struct State {
     bounds: Option<Arc<Bounds>>,
     /// All texts of the folder, as they are now.
     documents: Arc<BTreeMap<String, Arc<ide::Document>>>,
+    replaced: Replaced,
+}
+
+/// What was replaced by something newer. Freeing what was read of a large text takes time that an edit does not have.
+#[derive(Default)]
+struct Replaced {
+    documents: Vec<Arc<ide::Document>>,
+    answers: Vec<Answer>,
 }
 
 /// Whether a document is of this text.
@@ -113,7 +121,8 @@ impl State {
                 None => ide::Document::of(Arc::clone(&source)),
             };
             let path = source.path.clone();
-            Arc::make_mut(&mut self.documents).insert(path, Arc::new(document));
+            let known = Arc::make_mut(&mut self.documents).insert(path, Arc::new(document));
+            self.replaced.documents.extend(known);
         }
     }
 
@@ -127,6 +136,7 @@ impl State {
                 }
                 touched.insert(finding.path.clone());
             }
+            self.replaced.answers.push(old);
         }
         touched
     }
@@ -251,6 +261,12 @@ impl Root {
     /// Takes the present text of a file, for whoever asks about it.
     pub(super) fn set_text(&self, source: &Arc<Source>) {
         self.state().set_text(source);
+    }
+
+    /// Frees what was replaced, on a thread that nobody waits for.
+    pub(super) fn free_replaced(&self) {
+        let replaced = std::mem::take(&mut self.state().replaced);
+        drop(replaced);
     }
 
     /// Takes the text of a file that is not open; whether this changes who starts what.

@@ -399,6 +399,7 @@ impl World {
 
     /// Works on the rest until the end.
     pub(super) fn work_later(&self) {
+        give_way();
         self.work(&self.later, false);
     }
 
@@ -426,6 +427,9 @@ impl World {
     }
 
     fn perform(&self, job: &Job, is_now: bool) {
+        if !is_now {
+            self.roots().iter().for_each(|root| root.free_replaced());
+        }
         match job {
             Job::Load(folder) => self.load(folder),
             Job::File(path) => {
@@ -779,5 +783,14 @@ impl World {
         }
         rest.par_iter().for_each(|path| self.check(path, None, false));
         self.finish(progress);
+    }
+}
+
+/// Lets every other thread, and the editor, run before this one. Only Linux gives a thread a priority of its own.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    {
+        // Where this is refused, the thread runs like the others.
+        let _ = rustix::process::setpriority_process(None, 10);
     }
 }
