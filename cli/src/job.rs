@@ -461,6 +461,12 @@ fn environment(
             .into());
     };
     let settings = needs::settings_of(&kept).map_err(Failure::new)?;
+    // A variable may hold what a property of the job, or another variable, keeps secret.
+    let mut masker = store::masker(&settings, &kept.environment);
+    if let Ok(job) = store::job(&*reader, id) {
+        masker.add(job.run.conf.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    }
+    shell.hide(masker);
     let shown = |map: &BTreeMap<String, String>| -> BTreeMap<String, String> {
         let shown = |(name, value): (&String, &String)| {
             (name.clone(), settings.secrets.shown(name, value).to_string())

@@ -131,6 +131,21 @@ fn what_a_job_asks_for_in_vain_is_listed_before_it_runs() {
     assert!(!dry.contains("libpath has no effect"), "{dry}");
 }
 
+/// Under another name too.
+#[test]
+fn a_secret_of_a_job_is_hidden_in_its_variables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    application(folder.path(), &[("app/workflow.xml", &listing(""))]);
+    let given = ["run", "app", "--id", "x", "-D", "dbPassword=pa55word"];
+    let run = ankus(folder.path(), &given).env("JDBC", "jdbc:x?pw=pa55word").output();
+    assert_eq!(run.expect("it runs").status.code(), Some(0));
+    for format in ["human", "json"] {
+        let show = ["job", "show", "x", "--environment", "--format", format];
+        let shown = text(&ankus(folder.path(), &show).output().expect("it runs"));
+        assert!(shown.contains("jdbc:x?pw=") && !shown.contains("pa55word"), "{shown}");
+    }
+}
+
 /// A workflow whose only action lists its folder.
 fn listing(configuration: &str) -> String {
     format!(

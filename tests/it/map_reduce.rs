@@ -295,6 +295,38 @@ fn a_kill_reaches_the_cluster() {
     assert!(put.contains(path), "{put}");
 }
 
+#[test]
+fn a_job_that_its_client_does_not_name_is_found_and_told_of() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let asked = manager(listener);
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path());
+    hadoop(folder.path(), "RUNNING", "");
+    fs::write(folder.path().join("bin/hadoop"), "#!/bin/sh\nexit 0\n").expect("a program");
+    let site = format!(
+        "<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>{address}</value></property></configuration>"
+    );
+    application(folder.path(), &[("conf/yarn-site.xml", &site)]);
+    let mut running = command(folder.path(), "rm:8032", &[])
+        .env("HADOOP_CONF_DIR", folder.path().join("conf"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let has = |word: &str| asked.lock().expect("a list").iter().any(|it| it.starts_with(word));
+    let until = Instant::now() + Duration::from_secs(60);
+    while !has("GET /ws/v1/cluster/apps/application_1700000000000_0001") {
+        assert!(Instant::now() < until, "the job is not followed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = ankus(folder.path(), &["job", "kill", "w", "--store", "store"]).output();
+    assert!(killed.expect("it runs").status.success());
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    let said = fs::read_to_string(folder.path().join("store/jobs/w/count-0-1/stdout"));
+    assert!(said.expect("output").contains("[the job is job_1700000000000_0001]"));
+}
+
 /// Needs a cluster: `ANKUS_HADOOP=PROGRAM`, a `hadoop` that has one, whose users may write to `/tmp`. The resource manager and the name
 /// node are those of `ANKUS_YARN_CLUSTER` (`localhost:8032`) and `ANKUS_HDFS_CLUSTER` (`hdfs://localhost:8020`).
 #[test]

@@ -76,7 +76,13 @@ pub fn wait(words: &[String]) -> ExitCode {
     let trace = configuration_file().and_then(|file| cluster::trace(file.parent()?));
     let trace = trace.unwrap_or_default();
     let (client, job) = (Client { program: client, trace }, job_id(&said));
-    let Some(id) = job.or_else(|| client.tagged()) else {
+    let named = job.or_else(|| {
+        let found = client.tagged()?;
+        // A client that logs nothing leaves it to us to say which job it is.
+        println!("[the job is {found}]");
+        Some(found)
+    });
+    let Some(id) = named else {
         let why = format!("{} printed no id of a job", client.program);
         match has_waited {
             true => eprintln!("[{why}, so its counters are not known]"),

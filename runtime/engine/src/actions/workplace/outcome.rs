@@ -44,7 +44,11 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         return failed("JA018", format!("{message}, and was ended{}", log()));
     }
     if let Some(said) = exit.said {
-        return failed("JA018", format!("the {kind} action's job {said}{}", log()));
+        let log = log();
+        // Where no program ran, the cluster's words are all there is.
+        let is_said = log.rsplit_once("said: ").is_some_and(|(_, line)| said.contains(line));
+        let log = if is_said { String::new() } else { log };
+        return failed("JA018", format!("the {kind} action's job {said}{log}"));
     }
     if let Some(error) = exit.error {
         return failed("JA018", format!("Cannot run program {error}"));
@@ -239,7 +243,8 @@ fn thrown(path: &Path) -> bool {
 }
 
 /// Lines with which tools end after they have said what is wrong.
-const LAST_WORDS: [&str; 10] = [
+const LAST_WORDS: [&str; 11] = [
+    ". Failing the application.",
     "Error: Could not create the Java Virtual Machine.",
     "Error: A fatal exception has occurred. Program will exit.",
     "Streaming Command Failed!",
@@ -266,6 +271,7 @@ fn telling_line(path: &Path) -> Option<String> {
     let is_chatter = |line: &str| {
         [" INFO ", " DEBUG ", " WARN "].iter().any(|level| line.contains(level))
             || LAST_WORDS.contains(&line.trim())
+            || line.starts_with("For more detailed output, check the application tracking page")
     };
     let mut lines = text.lines().rev().filter(is_said).filter(|line| !is_chatter(line));
     let last = lines.next()?;
@@ -371,6 +377,11 @@ mod tests {
                 "ssh: Could not resolve hostname h\nfatal: Could not read from remote repository.\n\n\
                  Please make sure you have the correct access rights\nand the repository exists.\n",
                 Some("ssh: Could not resolve hostname h"),
+            ),
+            (
+                "sh: 1: exec: /no/java: not found\n\nFor more detailed output, check the application tracking page: http://rm \
+                 Then click on links to logs of each attempt.\n. Failing the application.\n",
+                Some("sh: 1: exec: /no/java: not found"),
             ),
             ("", None),
         ] {

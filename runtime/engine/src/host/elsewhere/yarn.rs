@@ -264,7 +264,14 @@ fn exit_of(app: &yarn::Application) -> Exit {
     };
     let why = app.diagnostics.lines().map(str::trim).find(|line| !line.is_empty());
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    Exit { said: Some(format!("ended {status} in the cluster{why}")), ..Exit::default() }
+    // The master itself did not come up.
+    let has_no_master = why.ends_with("exitCode: 127")
+        || app.diagnostics.lines().any(|line| line.contains("main class AnkusMaster"));
+    let hint = match has_no_master {
+        true => "; see `java` and `classpath` in the settings of the launcher",
+        false => "",
+    };
+    Exit { said: Some(format!("ended {status} in the cluster{why}{hint}")), ..Exit::default() }
 }
 
 /// What the master said that a program left behind.
@@ -309,5 +316,8 @@ mod tests {
             Some("ended KILLED in the cluster: Application killed by user.")
         );
         assert!(said_of("Application killed by user.").is_empty());
+        let no_java = "AM Container exited with  exitCode: 127\nexec: /no/java: not found";
+        let no_java = exit_of(&app("FAILED", "FAILED", no_java)).said.expect("words");
+        assert!(no_java.ends_with("`classpath` in the settings of the launcher"), "{no_java}");
     }
 }
