@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 100] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 101] = [
     ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", "", "misspelt-path", Whole),
     ("missing-application-file", "", "misspelt-path", Within("archive")),
@@ -126,6 +126,7 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 100] = [
     ("missing-element", "`property` needs", "credential-incomplete", Within("credential")),
     ("undefined-variable", "is a part of the value", "submission-refused", Whole),
     ("xml-not-well-formed", "needs quotes", "undefined-credential", Whole),
+    ("submission-refused", "", "variable-without-braces", Within("controls")),
 ];
 
 /// Takes out what others explain.

@@ -423,3 +423,58 @@ fn output_that_is_not_captured_is_told_of_in_a_definition_that_is_refused() {
     assert!(found.contains("[missing-element]"), "{found}");
     assert!(found.contains("`a` does not capture its output"), "{found}");
 }
+
+/// A bundle without a time to begin has none that is too late.
+#[test]
+fn a_time_that_nobody_gives_is_not_compared() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nroot=${nameNode}/apps/shop\nstartTime=2025-01-01T00:00Z\n\
+        endTime=2025-02-01T00:00Z\nkickOff=2025-01-01T00:00Z\neveryDays=1440\n\
+        appFolder=${root}/flows/load.xml\nregion=eu\noozie.use.system.libpath=true\n\
+        oozie.bundle.application.path=${root}/all.xml\n";
+    let all = |kick_off: &str| {
+        format!(
+            "<bundle-app name='all' xmlns='uri:oozie:bundle:0.2'>
+<controls><kick-off-time>${{{kick_off}}}</kick-off-time></controls>
+<coordinator name='a'><app-path>${{root}}/times/a.xml</app-path></coordinator></bundle-app>"
+        )
+    };
+    let files = |given: &str, kick_off: &str| {
+        told(&[
+            ("shop/job.properties", given),
+            ("shop/all.xml", &all(kick_off)),
+            ("shop/times/a.xml", DAILY),
+            (
+                "shop/flows/load.xml",
+                &flow(&hive("a", "load.q", "<param>r=${region}</param>", "end")),
+            ),
+            ("shop/flows/load.q", "SELECT '${r}';\n"),
+        ])
+    };
+    assert_eq!(files(given, "kickOff"), "");
+    let found = files(given, "beginOfAll");
+    assert!(
+        found.contains("`beginOfAll`") && !found.contains("before the bundle begins"),
+        "{found}"
+    );
+    let found = files(&given.replace("kickOff=2025", "kickOff=2026"), "kickOff");
+    assert!(found.contains("before the bundle begins"), "{found}");
+}
+
+/// A line that takes the path of the application along leaves nothing that starts it.
+#[test]
+fn a_path_behind_another_value_is_told_of() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\n\
+        root=${nameNode}/apps/sales\noozie.wf.application.path=${root}/load.xml\n";
+    let files = |given: &str| {
+        told(&[
+            ("sales/job.properties", given),
+            ("sales/flows/load.xml", &flow(&hive("a", "load.q", "", "end"))),
+            ("sales/flows/load.q", "SELECT 1;\n"),
+        ])
+    };
+    assert_eq!(files(given), "");
+    assert_eq!(
+        files(&given.replace("sales\noozie", "sales oozie")),
+        "sales/job.properties:4:29: warning: `oozie.wf.application.path` is a part of the value of `root`, so nothing sets it [property-stray-sign]\n"
+    );
+}

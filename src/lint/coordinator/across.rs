@@ -17,6 +17,7 @@ use crate::diag::{Diagnostic, Fix, Level, Patience, nearest, within};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
+use crate::lint::reads;
 use crate::slips::{self, is_in_declaration};
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Submission};
@@ -244,6 +245,11 @@ pub fn bundle(
     around: Around<'_>,
 ) -> Vec<Diagnostic> {
     let mut out = Vec::new();
+    // What nobody gives is no time yet.
+    let is_known = |text: &str| {
+        let read = reads::of_plain(text, 0);
+        read.iter().all(|read| around.submission.get(&read.name).is_some())
+    };
     for (at, member) in written.members.iter().enumerate() {
         let Some(path) = &member.app_path else { continue };
         let sibling = siblings.binary_search_by_key(&at, |sibling| sibling.member);
@@ -344,6 +350,7 @@ pub fn bundle(
             && let Ok(at) = definition.schedule.processing.parse(kick_off)
             && at >= definition.schedule.end
             && let Some(place) = &written.kick_off
+            && is_known(place.as_str())
         {
             let name = name_of(member);
             let end = definition.schedule.processing.format(definition.schedule.end);

@@ -1,6 +1,7 @@
 //! Names in configurations that no property has.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::known;
 use crate::lint::reads::first_expression;
 use crate::lint::{Facts, Rule};
 
@@ -27,7 +28,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let is_value = is_reference || is_number(name);
             // A function gives values, and no names.
             let is_call = is_reference && [":", "("].iter().all(|sign| name.contains(sign));
-            let is_swapped = is_value && is_property(value) || is_call && is_word(value);
+            // The name of a property is hardly what some other word is set to.
+            let is_name = || {
+                let is_bare = is_word(name) && !name.contains('.');
+                is_bare && value.contains('.') && known::properties().any(|known| known == value)
+            };
+            let is_swapped =
+                is_value && is_property(value) || is_call && is_word(value) || is_name();
             let message = if is_swapped {
                 format!("name and value are swapped: the value is the name `{value}`")
             } else if is_torn(name) {

@@ -1,9 +1,11 @@
 //! Signs in values of properties that belong to nothing.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::PATH_KEYS;
 use crate::lint::reads::{expressions, first_expression};
 use crate::lint::{Facts, Rule};
-use crate::source::Span;
+use crate::source::{Source, Span};
+use crate::syntax::properties::Entry;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -25,6 +27,10 @@ pub(super) static RULE: Rule = Rule {
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // Nobody knows what starts the definition then.
+    for (source, entries) in facts.near_files() {
+        out.extend(entries.iter().filter_map(|entry| path_behind_another(source, entry)));
+    }
     for (source, entries) in facts.property_files() {
         if let Some(first) = entries.first()
             && source.text.starts_with(BYTE_ORDER_MARK)
@@ -57,6 +63,25 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// The path of an application behind the value of another property: on a line of its own, it would be set.
+fn path_behind_another(source: &Source, entry: &Entry) -> Option<Diagnostic> {
+    let raw = source.slice(entry.value_span);
+    let (at, key) = PATH_KEYS.iter().find_map(|key| Some((raw.find(key)?, *key)))?;
+    let is_set = raw[at + key.len()..].trim_start_matches([' ', '\t']).starts_with('=');
+    if !is_set || !raw[..at].ends_with([' ', '\t']) {
+        return None;
+    }
+    let start = entry.value_span.start as usize + at;
+    let message = format!("`{key}` is a part of the value of `{}`, so nothing sets it", entry.name);
+    Some(
+        Diagnostic::new(&RULE.kind, Span::new(start, start + key.len()), message)
+            .about(key)
+            .likely()
+            .help("begin a new line before it")
+            .in_file(source.path.clone()),
+    )
 }
 
 /// A backslash at the end of a line behind which another property stands, with the name of that.
