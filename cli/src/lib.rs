@@ -15,6 +15,7 @@ mod coordinator;
 mod diff;
 mod doctor;
 mod eval;
+mod evaluated;
 mod explain;
 mod fetched;
 mod fmt;

@@ -3,8 +3,8 @@
 use super::runner::Runner;
 use super::store::{self, Following, RunFormat, StoreArguments};
 use super::{
-    Exit, Failure, Shell, coordinator, fetched, needs, plan, properties, simulate, timeline,
-    unheeded,
+    Exit, Failure, Shell, coordinator, evaluated, fetched, needs, plan, properties, simulate,
+    timeline, unheeded,
 };
 use crate::properties::PropertyArguments;
 use ankus::files::Files;
@@ -12,12 +12,13 @@ use ankus::settings::Settings;
 use ankus::{diag, render};
 use ankus_engine::driver::{self, Submit};
 use ankus_engine::host::files::FileUri;
+use ankus_lang::el::Reason;
 use ankus_lang::machine::{Command, JobStatus};
 use ankus_lang::plan::{NoPart, Plan};
 use ankus_lang::time::Instant;
-use ankus_project::application::{self, APPLICATION_PATH};
+use ankus_project::application::{self, APPLICATION_PATH, Application};
 use ankus_project::{Given, Project, Tree};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -352,6 +353,12 @@ fn of_application(
         return Ok(None);
     }
     let properties = application.properties();
+    if arguments.dry_run
+        && let Some(why) = unevaluable(&application)
+    {
+        shell.tell(format!("a dry run on a server fails: E0803{why}"));
+        return Ok(None);
+    }
     let mounts = application.mounts(&properties);
     let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
     let settings = application.settings().clone();
@@ -411,13 +418,36 @@ pub(super) fn take_up(
     }
     store::follow(runner, id, &following, shell)
 }
+
+/// Failures that a dry run tells of at once.
+const MOST_UNEVALUABLE: usize = 1_000;
+const GIVE: &str = "\n  help: give them with -D NAME=VALUE, or in a file with -P";
+
+fn named(names: &[&str]) -> String {
+    let names = names.iter().map(|name| format!("`{}`", ankus::text::line(name)));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// What a dry run on a server fails for: every name that nothing sets, or else the first expression that cannot be evaluated.
+fn unevaluable(application: &Application) -> Option<String> {
+    let failures = evaluated::failures(application, MOST_UNEVALUABLE);
+    let other = failures.iter().find(|failure| failure.reason != Reason::UnknownVariable);
+    let mut names: Vec<&str> =
+        failures.iter().filter_map(|failure| failure.name.as_deref()).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    match other {
+        Some(other) => Some(format!(", {}", ankus::text::line(&other.message))),
+        None if names.is_empty() => None,
+        None => {
+            let variables = if names.len() == 1 { "the variable" } else { "the variables" };
+            Some(format!(", no value for {variables} {}{GIVE}", named(&names)))
+        }
+    }
+}
+
 /// What a refusal is about, and what to do.
 fn refusal(code: &str, subject: &[&str], properties: &BTreeMap<String, String>) -> String {
-    const GIVE: &str = "\n  help: give them with -D NAME=VALUE, or in a file with -P";
-    let named = |names: &[&str]| {
-        let names = names.iter().map(|name| format!("`{}`", ankus::text::line(name)));
-        names.collect::<Vec<_>>().join(", ")
-    };
     match (code, subject) {
         ("E0738", names) if !names.is_empty() => {
             let parameters = if names.len() == 1 { "the parameter" } else { "the parameters" };

@@ -228,6 +228,30 @@ fn properties_without_a_value_are_left_out_and_told() {
     assert!(coordinator.contains(one), "{coordinator}");
 }
 
+/// The whole definition is evaluated, as a server does, and every name that nothing sets is told at once.
+#[test]
+fn a_dry_run_tells_what_no_property_gives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='d'/><decision name='d'><switch>\
+        <case to='end'>${wf:actionData('a')['k'] eq conf and site:day() eq 'x'}</case><default to='a'/></switch></decision>\
+        <action name='a'><fs><mkdir path='${place}/${who}/${place}'/></fs><ok to='end'/><error to='end'/></action>\
+        <end name='end'/></workflow-app>";
+    let settings = "[[el.functions]]\nname = \"site:day\"\nparameters = []\n";
+    application(folder.path(), &[("app/workflow.xml", workflow), ("app/ankus.toml", settings)]);
+    let run = |more: &[&str]| {
+        let arguments = [&["run", "app", "--dry-run"], more].concat();
+        let output = ankus(folder.path(), &arguments).output().expect("it runs");
+        (output.status.code(), text(&output))
+    };
+    let (code, said) = run(&[]);
+    let told = "a dry run on a server fails: E0803, no value for the variables `conf`, `place`, `who`\n  help: give them";
+    assert!(code == Some(1) && said.contains(told), "{said}");
+    let (code, said) = run(&["-D", "who=w", "-D", "conf=c"]);
+    assert!(code == Some(1) && said.contains("no value for the variable `place`"), "{said}");
+    let (code, said) = run(&["-D", "who=w", "-D", "conf=c", "-D", "place=/p"]);
+    assert!(code == Some(0) && said.contains("place=/p"), "{said}");
+}
+
 #[test]
 fn a_part_of_a_workflow_runs() {
     let folder = tempfile::tempdir().expect("a folder");
