@@ -183,11 +183,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         well &= functions(&loaded.settings, shell)?;
     }
 
-    shell.out("tools\n")?;
     let used: Option<BTreeSet<&str>> = applications
         .as_ref()
         .map(|all| all.iter().flat_map(|application| unheeded::kinds(&application.plan)).collect());
-    for (tool, what) in needed_tools(used.as_ref()) {
+    let needed = needed_tools(used.as_ref());
+    let needs_none = needed.is_empty();
+    shell.line(if needs_none { "tools     no action needs one" } else { "tools" })?;
+    for (tool, what) in needed {
         let place = match tools.get(tool) {
             Some(given) if Path::new(given).is_file() => given.clone(),
             Some(given) => {
@@ -209,7 +211,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         well &= application.tell(shell)?;
     }
     shell.flush()?;
-    if settings.is_ok() && tools.is_empty() {
+    if settings.is_ok() && tools.is_empty() && !needs_none {
         shell.say("an action fails if its tool is missing; `[tools]` in ankus.toml names programs");
     }
     Ok(Exit::fault_if(!well))

@@ -256,6 +256,9 @@ const LAST_WORDS: [&str; 11] = [
     "fatal: Could not read from remote repository.",
     "fatal: Could not read from remote repository",
 ];
+/// How others of them begin.
+const LAST_BEGINNINGS: [&str; 2] =
+    ["Closing: 0: jdbc:", "For more detailed output, check the application tracking page"];
 /// So many characters of a line are told.
 const TOLD: usize = 300;
 
@@ -271,7 +274,7 @@ fn telling_line(path: &Path) -> Option<String> {
     let is_chatter = |line: &str| {
         [" INFO ", " DEBUG ", " WARN "].iter().any(|level| line.contains(level))
             || LAST_WORDS.contains(&line.trim())
-            || line.starts_with("For more detailed output, check the application tracking page")
+            || LAST_BEGINNINGS.iter().any(|begins| line.starts_with(begins))
     };
     let mut lines = text.lines().rev().filter(is_said).filter(|line| !is_chatter(line));
     let last = lines.next()?;
@@ -382,6 +385,12 @@ mod tests {
                 "sh: 1: exec: /no/java: not found\n\nFor more detailed output, check the application tracking page: http://rm \
                  Then click on links to logs of each attempt.\n. Failing the application.\n",
                 Some("sh: 1: exec: /no/java: not found"),
+            ),
+            (
+                "Error: Error while compiling statement: Table not found t (state=42S02,code=10001)\nClosing: 0: jdbc:hive2://h:10000\n",
+                Some(
+                    "Error: Error while compiling statement: Table not found t (state=42S02,code=10001)",
+                ),
             ),
             ("", None),
         ] {
