@@ -121,7 +121,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message =
                     format!("the value of `{}` is not the URI of a file system", entry.name);
                 let finding = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
-                let finding = finding.help(format!("write it as `hdfs://{value}`"));
+                let finding = finding.help("write `hdfs://` in front of it");
                 out.push(finding.in_file(source.path.clone()));
                 continue;
             }
