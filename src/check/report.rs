@@ -40,12 +40,43 @@ pub struct Report {
     pub pages: Option<String>,
 }
 
+/// The longest name of a variable that is shown.
+const NAME_LIMIT: usize = 100;
+
+/// What of a value nobody should learn from a report: all but `true` and `false`, variables, which are names of other
+/// properties, and the blanks around it.
+fn literals(text: &str, value: Span) -> impl Iterator<Item = Span> {
+    let (start, whole) = (value.start as usize, &text[value.range()]);
+    let is_plain = matches!(whole.trim(), "true" | "false");
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    let mut parts = Vec::new();
+    let mut from = 0;
+    while !is_plain && from < whole.len() {
+        let variable = whole[from..].match_indices("${").find_map(|(at, _)| {
+            let name = whole.as_bytes()[from + at + 2..].iter();
+            let length = name.take(NAME_LIMIT).take_while(|byte| is_letter(**byte)).count();
+            let end = from + at + 2 + length;
+            (length > 0 && whole[end..].starts_with('}')).then_some((from + at, end + 1))
+        });
+        let (until, next) = variable.unwrap_or((whole.len(), whole.len()));
+        parts.push((from, until));
+        from = next;
+    }
+    let end = whole.trim_end().len();
+    let begin = whole.len() - whole.trim_start().len();
+    parts
+        .into_iter()
+        .map(move |(from, until)| (from.max(begin), until.min(end)))
+        .filter(|(from, until)| from < until)
+        .map(move |(from, until)| Span::new(start + from, start + until))
+}
+
 /// Where values of properties stand in a file that has nothing else: findings speak of their names, and nobody should
 /// learn from a report what a site's properties hold.
 pub(super) fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span> {
     if kind == Some(FileKind::Properties) || path.ends_with(".properties") {
         let entries = crate::syntax::properties::parse(text).entries;
-        return entries.into_iter().map(|entry| entry.value_span).collect();
+        return entries.into_iter().flat_map(|entry| literals(text, entry.value_span)).collect();
     }
     if kind.or_else(|| recognize(text)) != Some(FileKind::Configuration) {
         return Vec::new();
@@ -63,7 +94,7 @@ pub(super) fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span
         }
         let start = after + open + 1;
         let end = text[start..].find("</value").map_or(text.len(), |length| start + length);
-        spans.push(Span::new(start, end));
+        spans.extend(literals(text, Span::new(start, end)));
         from = end;
     }
     spans

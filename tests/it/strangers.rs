@@ -203,6 +203,27 @@ fn no_output_has_a_secret() {
     assert!(seen >= 6, "masked in {seen} outputs");
 }
 
+/// Lines of properties are drawn without what the properties hold; names of other properties, switches and blanks tell nothing.
+#[test]
+fn lines_of_properties_show_no_values() {
+    let place = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='a'/><action name='a'><fs>\
+        <mkdir path='${nn}/${queueName}/${mode}'/></fs><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    let properties = "nn=hdfs://${hsot}:8020/warehouse\nqueueName=nightly \nmode=true\nmode = false\nhost=h\n\
+        oozie.wf.application.path=${nn}/app\n";
+    application(
+        place.path(),
+        &[("app/workflow.xml", workflow), ("app/job.properties", properties)],
+    );
+    let said = text(&ankus(place.path(), &["check", "app"]).output().expect("it runs"));
+    for drawn in ["nn=***${hsot}***\n", "queueName=*** \n", "mode=true\n", "mode = false\n"] {
+        assert!(said.contains(drawn), "{drawn}: {said}");
+    }
+    for value in ["8020", "warehouse", "nightly"] {
+        assert!(!said.contains(value), "{value}: {said}");
+    }
+}
+
 /// Operations that would reach out of the file root, over links and over `file:`; nothing outside changes, and each says why.
 #[test]
 fn a_workflow_reaches_nothing_outside_its_file_systems() {
