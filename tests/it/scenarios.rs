@@ -148,6 +148,29 @@ fn files_come_when_they_come_and_nobody_waits_for_what_was_killed() {
     );
 }
 
+/// All instances of a dataset whose template names no year lie at the places of its first ones.
+#[test]
+fn data_without_a_year_in_their_place_come_with_the_first_instance() {
+    for template in ["hdfs://nn/in", "hdfs://nn/in/${HOUR}"] {
+        let coordinator =
+            COORDINATOR.replace("hdfs://nn/in/${YEAR}/${MONTH}/${DAY}/${HOUR}", template);
+        let scenario = |after: &str, counts: &str| {
+            format!(
+                "{HEAD}[datasets.d]\nafter = \"{after}\"\n[workflow]\ntakes = \"1m\"\n\
+                 [expect.coordinators.hourly]\ncounts = {counts}\n"
+            )
+        };
+        let here = folder(&[
+            ("coordinator.xml", &coordinator),
+            ("load/workflow.xml", WORKFLOW),
+            ("there.scenario.toml", &scenario("0m", "{ SUCCEEDED = 4 }")),
+            ("never.scenario.toml", &scenario("9000h", "{ TIMEDOUT = 4 }")),
+        ]);
+        let run = ankus(&["test"]).folder(here.path()).run();
+        assert_eq!(run.code, 0, "{template}: {run:?}");
+    }
+}
+
 #[test]
 fn the_newest_only() {
     let scenario = r#"app = "coordinator.xml"

@@ -9,6 +9,9 @@ use super::{Instances, milliseconds};
 use ankus_lang::coordinator::DatasetText;
 use ankus_lang::time::{Dataset, Instant, ProcessingZone, UriTemplate};
 
+/// So many instances are looked at for a place that does not tell a year: those of a year by the hour.
+const MOST_PLACES: i64 = 24 * 366;
+
 /// One dataset of which a scenario says when it is there.
 pub(super) struct Arrival {
     template: UriTemplate,
@@ -64,13 +67,28 @@ impl Arrival {
     /// Whether something of this dataset is there at a time; nothing where the URI is none of its own.
     pub(super) fn is_there(&self, uri: &str, now: Instant) -> Option<bool> {
         let folder = uri.strip_suffix(self.flag.as_str())?;
-        let shown = self.template.read(folder, self.zone)?;
-        let instance = self.instance(shown, folder);
+        let instance = match self.template.read(folder, self.zone) {
+            Some(shown) => self.instance(shown, folder),
+            None => self.first_at(folder)?,
+        };
         if self.missing.contains(&instance) {
             return Some(false);
         }
         let after = self.late.get(&instance).copied().unwrap_or(self.after);
         Some(instance.plus_seconds(after) <= now)
+    }
+
+    /// The first instance at a place that does not tell a year: later ones lie there as well.
+    fn first_at(&self, folder: &str) -> Option<Instant> {
+        let names = self.template.names();
+        let most = match names {
+            [true, ..] => return None,
+            [false, false, false, false, false] => 1,
+            _ => MOST_PLACES,
+        };
+        let series = self.series.as_ref()?;
+        let mut instances = (0..most).map(|number| series.instance(number));
+        instances.find(|instance| self.template.fill(*instance, self.zone) == folder)
     }
 
     /// The time of the instance whose URI shows this much of it.
