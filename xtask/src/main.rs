@@ -214,8 +214,6 @@ fn told(outcome: Result<(), String>) -> ExitCode {
     }
 }
 
-/// Runs the tests that hold answers against the folders of facts, and keeps how many agree. A floor only rises, unless the
-/// facts are others.
 /// Types files of the corpus letter by letter, which is a test with more files than usual.
 fn type_through(files: u64) -> ExitCode {
     let status = Command::new("cargo")
@@ -231,6 +229,8 @@ fn type_through(files: u64) -> ExitCode {
     }
 }
 
+/// Runs the tests that hold answers against the folders of facts, and keeps how many agree. A floor only rises, unless the
+/// facts are others.
 fn floors(root: &Path) -> ExitCode {
     let made = root.join("target/floors");
     let _ = std::fs::remove_dir_all(&made);
