@@ -18,6 +18,7 @@ mod endpoints;
 pub mod example;
 mod facts;
 mod known;
+mod letters;
 pub mod parameters;
 mod paths;
 pub mod reads;

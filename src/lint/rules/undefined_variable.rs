@@ -1,11 +1,12 @@
 //! Variables that nobody defines.
 
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
-use crate::lint::facts::{Language, Start, block, has_default, is_given, starts};
+use crate::lint::facts::{Start, block, has_default, is_given, starts};
+use crate::lint::letters;
 use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
-use crate::slips::{LETTERS, begin_alike, corrected, differ_in_a_word, has_name, is_slip};
+use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
 use crate::syntax::xml::{Decoded, Element};
@@ -37,7 +38,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     of_defaults(facts, out);
-    let letters = letters_for_digits(facts, out);
+    let letters = letters::for_digits(&RULE.kind, facts, out);
     // Without a submission, anything may come from there.
     let all = starts(facts);
     if !all.iter().any(|start| start.is_whole) {
@@ -137,48 +138,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         customary_keys(facts, out);
     }
 }
-
-/// Letters that stand where a function of a coordinator takes a number: `${coord:current(O)}`. Their places.
-fn letters_for_digits(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) -> HashSet<Span> {
-    let mut told = HashSet::new();
-    if facts.language != Language::Coordinator {
-        return told;
-    }
-    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
-        let Some((_, digit)) = LETTERS.iter().find(|(letter, _)| *letter == place.name) else {
-            continue;
-        };
-        let (start, end) = (place.span.start as usize, place.span.end as usize);
-        let text = facts.tree.text();
-        let before = text[..start].trim_end_matches('-').strip_suffix('(').unwrap_or_default();
-        let is_number = NUMBERED.iter().any(|function| before.ends_with(function));
-        if !is_number || !text[end..].starts_with(')') || is_given(facts, &place.name) {
-            continue;
-        }
-        told.insert(place.span);
-        let message = format!("`{}` is a letter, and read as a variable", place.name);
-        out.push(
-            Diagnostic::new(&RULE.kind, place.span, message)
-                .likely()
-                .help(format!("did you mean `{digit}`?"))
-                .fix(Fix::guess(format!("Write `{digit}`"), place.span, *digit)),
-        );
-    }
-    told
-}
-
-/// Functions whose only argument is a number.
-const NUMBERED: [&str; 9] = [
-    "coord:current",
-    "coord:days",
-    "coord:endOfDays",
-    "coord:endOfMonths",
-    "coord:future",
-    "coord:hours",
-    "coord:latest",
-    "coord:minutes",
-    "coord:months",
-];
 
 /// Where the properties that start the definition set a name that nothing reads.
 fn unread_key(
