@@ -353,7 +353,10 @@ fn of_application(
         return Ok(None);
     }
     let properties = application.properties();
+    // Of a part of it, the rest is not evaluated either.
+    let is_whole = arguments.begin.is_none() && arguments.only.is_none();
     if arguments.dry_run
+        && is_whole
         && let Some(why) = unevaluable(&application)
     {
         shell.tell(format!("a dry run on a server fails: E0803{why}"));

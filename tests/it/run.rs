@@ -250,6 +250,9 @@ fn a_dry_run_tells_what_no_property_gives() {
     assert!(code == Some(1) && said.contains("no value for the variable `place`"), "{said}");
     let (code, said) = run(&["-D", "who=w", "-D", "conf=c", "-D", "place=/p"]);
     assert!(code == Some(0) && said.contains("place=/p"), "{said}");
+    // Of a part, what the rest would miss is not asked for.
+    let (code, said) = run(&["--only", "a", "-D", "who=w", "-D", "place=/p"]);
+    assert!(code == Some(0) && said.contains("place=/p"), "{said}");
 }
 
 #[test]
