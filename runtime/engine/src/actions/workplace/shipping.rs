@@ -66,6 +66,7 @@ impl Workplace<'_, '_> {
 
     /// What a `<file>` or `<archive>` names, and its link.
     fn linked<'e>(&self, entry: &'e str) -> Result<(FileUri, Option<&'e str>), Refusal> {
+        is_uri(entry)?;
         let (path, link) = split_link(entry);
         Ok((self.resolve(&decoded(path)?), link))
     }
@@ -209,6 +210,28 @@ fn split_link(entry: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Refuses what is no URI for a server: Java takes these characters nowhere in one, and `#` but once.
+fn is_uri(entry: &str) -> Result<(), Refusal> {
+    let mut is_name = false;
+    for (at, character) in entry.replace(' ', "%20").chars().enumerate() {
+        let is_legal = match character {
+            '#' => !std::mem::replace(&mut is_name, true),
+            '[' | ']' => is_name,
+            '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}' => false,
+            other => !other.is_control(),
+        };
+        if !is_legal {
+            let part = if is_name { "fragment" } else { "path" };
+            let message = format!(
+                "Illegal character in {part} at index {at}: {entry}; write `%{:02X}` for it",
+                u32::from(character)
+            );
+            return Err(refusal(Class::Error, "URISyntaxException", message));
+        }
+    }
+    Ok(())
+}
+
 /// The path of a `<file>` or `<archive>`, which a server reads as a URI: `%20` is a blank, `%25` a percent sign.
 fn decoded(path: &str) -> Result<String, Refusal> {
     let mut bytes = Vec::with_capacity(path.len());
@@ -246,6 +269,18 @@ mod tests {
     fn paths_of_files_are_uris() {
         for (path, read) in [("a%20b.txt", "a b.txt"), ("50%25.txt", "50%.txt"), ("a b", "a b")] {
             assert_eq!(decoded(path).expect(path), read);
+        }
+        for entry in ["a b", "a#b[1]", "é#é", "hdfs://nn/a?x=1#b"] {
+            is_uri(entry).expect(entry);
+        }
+        for (entry, at) in [
+            ("a#b#c", "fragment at index 3"),
+            ("x[1]", "path at index 1"),
+            ("a b|c", "path at index 5"),
+        ] {
+            let refusal = is_uri(entry).expect_err(entry);
+            assert_eq!(refusal.code, "URISyntaxException");
+            assert!(refusal.message.contains(at), "{}", refusal.message);
         }
         for path in ["50%", "50%2", "50%zz"] {
             assert_eq!(decoded(path).expect_err(path).code, "URISyntaxException");
