@@ -241,7 +241,11 @@ pub const ELEMENTS: &[Row] = &[
     of(&["hive"], "argument", Carried("an argument of `hive`")),
     of(&["hive2"], "argument", Carried("an argument of `beeline`")),
     of(&["hive2"], "jdbc-url", Carried("`-u`")),
-    of(&["hive2"], "password", Carried("`-p`")),
+    of(
+        &["hive2"],
+        "password",
+        Carried("`-w`: a file for this user alone, which is deleted at the end"),
+    ),
     of(&["hive2"], "configuration", Carried("`oozie.*` as `--hiveconf`, as a server does")),
     of(&["sqoop"], "command", Carried("arguments of `sqoop`, split at blanks")),
     of(&["sqoop"], "arg", Carried("an argument of `sqoop`")),
@@ -434,7 +438,7 @@ pub const PROPERTIES: &[Row] = &[
     of(
         &["map-reduce"],
         "oozie.action.external.stats.write",
-        Carried("the counters are the action's statistics"),
+        Carried("the counters are the action's statistics, whether it asks for them or not"),
     ),
     all("oozie.action.external.stats.write", Without("counters are read of map-reduce jobs only")),
     of(&["java"], "oozie.action.null.args.allowed", Carried("`false` leaves empty arguments out")),

@@ -103,7 +103,12 @@ pub struct CommandLine {
     pub capture: Capture,
     /// Whether it is there for one job of map-reduce, whose end counts and not that of the program.
     pub is_job: bool,
+    /// What the program reads in its folder and nobody may see in its arguments, as they are in lists of processes.
+    pub secret: Option<String>,
 }
+
+/// The file for that.
+pub(crate) const SECRET: &str = ".password";
 
 /// The command line of an action; none for a type that runs no program of its own (`fs`, `email`, `sub-workflow`) or
 /// is not known.
@@ -167,7 +172,7 @@ impl Parts<'_, '_, '_> {
             ("OOZIE_ACTION_CONF_XML".to_owned(), self.request.configuration_file.to_owned());
         let (tool, environment) = (tool.to_owned(), vec![configuration]);
         let (capture, is_job) = (Capture::Nothing, self.has_kind("map-reduce"));
-        CommandLine { tool, arguments, environment, capture, is_job }
+        CommandLine { tool, arguments, environment, capture, is_job, secret: None }
     }
 
     /// A client that is a program of Java, with what the launcher's machine has of options.
@@ -447,8 +452,11 @@ impl Parts<'_, '_, '_> {
     fn hive2(&self) -> Result<CommandLine, Refusal> {
         let mut arguments = vec!["-u".to_owned(), self.required("jdbc-url")?];
         arguments.extend(["-n".to_owned(), self.request.user.to_owned()]);
-        arguments
-            .extend(["-p".to_owned(), self.text("password").unwrap_or_else(|| "DUMMY".to_owned())]);
+        let password = self.text("password").filter(|password| !password.is_empty());
+        arguments.extend(match &password {
+            Some(_) => ["-w".to_owned(), SECRET.to_owned()],
+            None => ["-p".to_owned(), "DUMMY".to_owned()],
+        });
         arguments.extend(["-d".to_owned(), "org.apache.hive.jdbc.HiveDriver".to_owned()]);
         arguments.extend(self.hive_statement()?);
         for (name, value) in self.request.configuration {
@@ -462,6 +470,7 @@ impl Parts<'_, '_, '_> {
         let mut command = self.client("beeline", HADOOP_OPTIONS, arguments);
         // Among them may be the driver of the server's release.
         self.jars_in(CLASS_PATH, &mut command);
+        command.secret = password;
         Ok(command)
     }
 
@@ -747,6 +756,11 @@ mod tests {
             "<hive2><jdbc-url>jdbc:hive2://h</jdbc-url><script>q.hql</script></hive2>",
             "beeline -u jdbc:hive2://h -n ann -p DUMMY -d org.apache.hive.jdbc.HiveDriver -f q.hql",
         );
+        let element =
+            "<hive2><jdbc-url>u</jdbc-url><password>open</password><query>q</query></hive2>";
+        check(element, "beeline -u u -n ann -w .password -d org.apache.hive.jdbc.HiveDriver -e q");
+        let command = command_of(element, &[]).expect("a command");
+        assert_eq!(command.secret.as_deref(), Some("open"));
         check(
             "<sqoop><command>sqoop import  --table t</command></sqoop>",
             "sqoop import -conf action.xml --table t",

@@ -3,7 +3,7 @@
 //! A server deletes the folder of an action at its end. Here its output, its configuration and its results stay with the
 //! job; files that may be large go, unless the action failed and somebody may want to look at them.
 
-use super::{COPIES, KEEP, KEY, WORK};
+use super::{COPIES, KEEP, KEY, PASSWORD, WORK};
 use crate::host::elsewhere::note;
 use std::fs;
 use std::io;
@@ -15,8 +15,12 @@ pub(crate) fn clear(folder: &Path) {
     if folder.join(KEEP).exists() {
         return;
     }
-    for name in [WORK, COPIES] {
-        match fs::remove_dir_all(folder.join(name)) {
+    // A `<config-class>` is compiled in a folder of its own, which is left where it is killed meanwhile.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let classes = names.filter(|name| name.starts_with("classes."));
+    for name in [WORK, COPIES].map(str::to_owned).into_iter().chain(classes) {
+        match fs::remove_dir_all(folder.join(&name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 note(folder, &format!("[{name}/ stays until the job is purged: {error}]"));
             }
@@ -25,12 +29,14 @@ pub(crate) fn clear(folder: &Path) {
     }
 }
 
-/// Deletes the copy of a private key, however the program ended.
+/// Deletes the copy of a private key, and a password, however the program ended.
 pub(crate) fn forget_key(folder: &Path) {
-    match fs::remove_file(folder.join(KEY)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            note(folder, &format!("[the copy of the key, {KEY}, cannot be deleted: {error}]"));
+    for (what, file) in [("the copy of the key", KEY), ("the file with the password", PASSWORD)] {
+        match fs::remove_file(folder.join(file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                note(folder, &format!("[{what}, {file}, cannot be deleted: {error}]"));
+            }
+            _ => {}
         }
-        _ => {}
     }
 }

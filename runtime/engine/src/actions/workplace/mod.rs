@@ -15,7 +15,9 @@ use roxmltree::Node;
 
 use super::carried::{self, Unheeded, Where};
 use super::cluster::{self, Shipped};
-use super::command::{Capture, CommandLine, INPUTS, JAR_LISTS, Refusal, Request, command_line};
+use super::command::{
+    Capture, CommandLine, INPUTS, JAR_LISTS, Refusal, Request, SECRET, command_line,
+};
 use super::credentials;
 use super::fs::{Operations, glob_limit};
 use super::submission;
@@ -73,6 +75,8 @@ const OWN: &str = "output";
 const WORK: &str = "work";
 /// The copy of a private key.
 const KEY: &str = "git-key";
+/// A password that a program reads.
+const PASSWORD: &str = "work/.password";
 /// An empty file, where the job wants the files of its actions to stay.
 const KEEP: &str = "keep";
 /// The property of a job that says so.
@@ -306,6 +310,10 @@ impl Workplace<'_, '_> {
             let folder = clients.as_ref().map(|folder| (name.to_owned(), self.text(folder)));
             command.environment.extend(folder);
         }
+        if let Some(secret) = &command.secret {
+            let file = work.join(SECRET);
+            private::write(&file, secret).map_err(|error| own(&error, &file))?;
+        }
         let mut program = self.program(kind, command, &work, &request)?;
         if capture == Capture::Stdout {
             // One byte more than it may be, so that it shows.
@@ -468,6 +476,7 @@ impl Workplace<'_, '_> {
             environment: vec![("ANKUS_ACTION_OUTPUT".to_owned(), request.output_file.to_owned())],
             capture: Capture::File,
             is_job: false,
+            secret: None,
         })
     }
 
