@@ -61,20 +61,20 @@ impl Call {
             return Ok(self.not_started(context, &folder, answer));
         }
         self.watch(context.id(), &folder);
-        if self.saved.again == 0 {
-            let external = match self.shared.surroundings.launchers.address(&folder) {
-                Some(Address { id, tracker, console }) => {
-                    External { id: id.into(), tracker: tracker.into(), console: console.into() }
-                }
-                None => External {
-                    id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
-                    tracker: "local".into(),
-                    console: format!("file://{}", folder.display()).into(),
-                },
-            };
-            let event = self.event(Phase::Start, Answer::Started(external));
-            context.send(self.saved.what.procedure, 0, event);
-        }
+        // One that begins once more has another name outside, and a folder of its own.
+        let phase = if self.saved.again == 0 { Phase::Start } else { Phase::Check };
+        let external = match self.shared.surroundings.launchers.address(&folder) {
+            Some(Address { id, tracker, console }) => {
+                External { id: id.into(), tracker: tracker.into(), console: console.into() }
+            }
+            None => External {
+                id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
+                tracker: "local".into(),
+                console: format!("file://{}", folder.display()).into(),
+            },
+        };
+        let event = self.event(phase, Answer::Started(external));
+        context.send(self.saved.what.procedure, 0, event);
         self.saved.stage = Stage::Program { folder, kind: kind.to_owned(), capture, limit };
         Ok(self.suspended())
     }

@@ -63,6 +63,11 @@ impl Step<'_> {
 
     pub(super) fn checked(&mut self, node: NodeIndex, answer: &Answer) {
         match answer {
+            // It had to begin once more, and is known by another name.
+            Answer::Started(external) if !external.is_blank() => {
+                self.row(node).external.learn(external);
+                self.changed(node);
+            }
             Answer::Running(Some(status)) => {
                 self.row(node).external.status = Some(status.as_str().into());
                 self.changed(node);
