@@ -361,8 +361,12 @@ impl Call {
         let What { job, node, .. } = &self.saved.what;
         let name = &looked.plan.node(*node).name;
         let before = Call::folder_of(&self.shared, job, name, looked.run.job.run, starts - 1);
-        for times in 0..=MOST_AGAIN {
-            let folder = if times == 0 { before.clone() } else { again(&before, times) };
+        clear(&before);
+        for times in 1.. {
+            let folder = again(&before, times);
+            if !folder.exists() {
+                return;
+            }
             clear(&folder);
         }
     }

@@ -139,13 +139,15 @@ impl Call {
         };
         let may_again = self.equipped()?.needs.starts_again;
         let is_patient = self.saved.again < MOST_AGAIN;
-        let is_unreached = is_patient && is_unreached(&kind, &folder, &state);
+        let unreached = match is_unreached(&kind, &folder, &state) {
+            true => self.retry_after()?,
+            false => None,
+        };
         let again = match &state {
             State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
             State::Ended(exit) if exit.with_all && exit.code != Some(0) => Some(AGAIN_MS),
             State::Ended(exit) if exit.passing => Some(ROOM_MS),
-            _ if is_unreached => Some(self.retry_interval_ms()?),
-            _ => None,
+            _ => unreached,
         };
         let is_lost = state == State::Lost;
         // A client that failed may have left jobs in a cluster. That of map-reduce knows how its only job ended, unless it was
@@ -160,7 +162,7 @@ impl Call {
         let is_cut = matches!(&state, State::Ended(exit) if exit.code == Some(255));
         let leaves =
             may_leave && cluster::trace(&folder).is_some() || is_cut && Far::of(&folder).is_some();
-        let then = match again.filter(|_| may_again || is_unreached) {
+        let then = match again.filter(|_| may_again || unreached.is_some()) {
             Some(pause) => Then::Again(pause),
             None => {
                 let is_done = matches!(&state, State::Ended(exit) if exit.code == Some(0));
@@ -190,12 +192,27 @@ impl Call {
         Ok(Step::More)
     }
 
-    /// After how many milliseconds a server tries again what could not be started.
-    fn retry_interval_ms(&self) -> Result<u64, Failure> {
-        let equipped = self.equipped()?;
-        let seconds = equipped.needs.server.get("oozie.action.retry.interval");
-        let seconds = seconds.and_then(|text| text.trim().parse::<u64>().ok());
-        Ok(seconds.filter(|seconds| *seconds > 0).unwrap_or(10).saturating_mul(1_000))
+    /// After how many milliseconds a server tries again what could not be started; nothing where it has tried often enough. The job
+    /// may say both.
+    fn retry_after(&self) -> Result<Option<u64>, Failure> {
+        let looked = self.look()?;
+        let server = &looked.equipped.needs.server;
+        let number = |own: &str, all: &str, otherwise: i64| {
+            let own = looked.run.property(own).and_then(|own| own.trim().parse().ok());
+            let all = || server.get(all).and_then(|all| all.trim().parse().ok());
+            own.or_else(all).unwrap_or(otherwise)
+        };
+        let most = number("oozie.wf.action.max.retries", "oozie.action.retries.max", 3);
+        if i64::from(self.saved.again) >= most {
+            return Ok(None);
+        }
+        let seconds = number("oozie.wf.action.retry.interval", "oozie.action.retry.interval", 10);
+        let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).unwrap_or(60);
+        let policy = server.get("oozie.action.retry.policy");
+        let is_exponential =
+            policy.is_some_and(|policy| policy.trim().eq_ignore_ascii_case("exponential"));
+        let factor = if is_exponential { 1 << self.saved.again.min(30) } else { 1 };
+        Ok(Some(seconds.saturating_mul(1_000).saturating_mul(factor)))
     }
 
     /// Sees to it that everything ends that runs in a folder, and does then what follows.
