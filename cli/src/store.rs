@@ -11,7 +11,7 @@ use ankus_engine::driver::object::{self, Mask};
 use ankus_engine::driver::places::{Waiting, What};
 use ankus_engine::driver::{self, JobRecord, Moment, list, purge, view};
 use ankus_lang::machine::{Change, Fault, JobStatus, Row, Run, Status};
-use ankus_lang::plan::{NOWHERE, Plan};
+use ankus_lang::plan::{NOWHERE, NodeIndex, Plan};
 use ankus_procedure::control::{Client, ControlError, Holder};
 use ankus_procedure::store::Error::Damaged;
 use ankus_procedure::store::Reader;
@@ -29,6 +29,9 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long we stay for notifications that were not yet tried when a job has ended.
 pub(super) const SETTLE: Duration = Duration::from_secs(20);
+
+/// How often it is looked what keeps programs from being started.
+const WANTS: Duration = Duration::from_secs(1);
 
 /// What takes no longer is not worth a word.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
@@ -374,6 +377,7 @@ pub(crate) fn follow(
     }
     let mut asked = 0;
     let (mut since_end, mut is_told) = (Instant::now(), false);
+    let mut wants = Wants { looked: Instant::now(), told: BTreeMap::new() };
     loop {
         let over = match runner.driver() {
             Some(driver) => driver.wait(id, LOOK).map_err(failure)?,
@@ -391,6 +395,9 @@ pub(crate) fn follow(
         }
         if !moments.is_empty() {
             shell.flush()?;
+        }
+        if following.format == RunFormat::Human {
+            wants.tell(&runner, id, &plan, &mut progress, shell)?;
         }
         let record = job_record(&*reader, id)?;
         let status = record.job.status;
@@ -447,6 +454,41 @@ pub(crate) fn follow(
         driver.settle(SETTLE);
     }
     conclude(&*reader, id, took, following, shell)
+}
+
+/// What keeps programs from being started, if it is not other programs: somebody may have to do something about it.
+struct Wants {
+    looked: Instant,
+    told: BTreeMap<NodeIndex, String>,
+}
+
+impl Wants {
+    /// Says it once.
+    fn tell(
+        &mut self,
+        runner: &Runner,
+        id: &str,
+        plan: &Plan,
+        progress: &mut Progress,
+        shell: &mut Shell,
+    ) -> miette::Result<()> {
+        let Some(driver) = runner.driver().filter(|_| self.looked.elapsed() > WANTS) else {
+            return Ok(());
+        };
+        self.looked = Instant::now();
+        for Waiting { node, what, since, .. } in driver.waiting(id) {
+            let What::Room(why) = &what else { continue };
+            if self.told.get(&node) != Some(why) {
+                let at = object::instant(since);
+                let name = &plan.node(node).name;
+                let line = format!("{} PREP      {name}, {}", &at[11..19], waits_for(&what));
+                progress.say(&line, shell);
+                shell.flush()?;
+                self.told.insert(node, why.clone());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Programs that a job has ended and that have not.

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A host that can be logged in to: this one, by a daemon of its own. Ends with the value.
-struct Host {
-    folder: tempfile::TempDir,
+pub(crate) struct Host {
+    pub(crate) folder: tempfile::TempDir,
     daemon: Child,
 }
 
@@ -24,7 +24,7 @@ impl Drop for Host {
 
 impl Host {
     /// None where the parts are missing, which is said.
-    fn start() -> Option<Host> {
+    pub(crate) fn start() -> Option<Host> {
         let given = std::env::var_os("ANKUS_SSHD").map(PathBuf::from);
         let sshd = given.unwrap_or_else(|| "/usr/sbin/sshd".into());
         if !sshd.exists() || !Path::new("/usr/bin/ssh-keygen").exists() {
@@ -67,7 +67,7 @@ impl Host {
         Some(host)
     }
 
-    fn jobs(&self) -> PathBuf {
+    pub(crate) fn jobs(&self) -> PathBuf {
         self.folder.path().join("jobs")
     }
 

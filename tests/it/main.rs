@@ -57,6 +57,7 @@ mod hostile_requests;
 mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;
+mod hosts;
 mod ide;
 mod kerberos;
 mod killed;

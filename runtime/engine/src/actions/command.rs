@@ -772,7 +772,7 @@ mod tests {
         );
         check(
             "<ssh><host>h</host><command>c</command><arg>a b</arg></ssh>",
-            "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -- ann@h export ANKUS_ATTEMPT=t; c 'a b'",
+            "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -- ann@h test -n \"$shell\" && setenv ANKUS_ATTEMPT t || export ANKUS_ATTEMPT=t; c 'a b'",
         );
     }
 

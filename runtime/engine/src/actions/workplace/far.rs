@@ -5,7 +5,7 @@
 
 use super::outcome::unconnected;
 use super::{WORK, Worked};
-use crate::actions::words::quoted;
+use crate::host::elsewhere::for_any_shell;
 use crate::host::process::Program;
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,10 @@ echo \"$count\"";
 
 /// The words for the other machine: the command, and before it the name of the attempt.
 pub(in crate::actions) fn named(attempt: &str, words: &str) -> String {
-    format!("export {VARIABLE}={attempt}; {words}")
+    // Only shells of the family of csh have this variable, and no `export`.
+    format!(
+        "test -n \"$shell\" && setenv {VARIABLE} {attempt} || export {VARIABLE}={attempt}; {words}"
+    )
 }
 
 /// A command that may run on another machine.
@@ -63,7 +66,7 @@ impl Far {
         for option in ["ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=2"] {
             command.args(["-o", option]);
         }
-        let script = format!("exec sh -c {} ankus {} {signal}", quoted(END), self.attempt);
+        let script = format!("{} {} {signal}", for_any_shell(END), self.attempt);
         let work = Some(folder.join(WORK)).filter(|work| work.is_dir());
         command.args(own).arg(script).current_dir(work.as_deref().unwrap_or(folder));
         let done = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;

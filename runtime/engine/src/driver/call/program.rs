@@ -41,7 +41,11 @@ impl Call {
         if let Err(fault) = self.shared.surroundings.launchers.start(&folder, &program) {
             if is_passing(&fault) {
                 // Nothing was started, and it is tried until something is.
-                self.wait_for_room(context, kind, &fault.to_string());
+                let why = match &program.seat {
+                    Some(seat) => format!("the launcher `{}`: {fault}", seat.place.name),
+                    None => fault.to_string(),
+                };
+                self.wait_for_room(context, kind, &why);
                 return Ok(Step::Suspend(Wait::new().or_pause(ROOM_MS)));
             }
             let answer = match (&program.seat, fault.kind()) {

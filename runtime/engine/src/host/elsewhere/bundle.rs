@@ -129,9 +129,39 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
+/// A command line that runs a script of a POSIX shell, whatever shell reads the line: csh has no lines inside quotes, and takes `!`
+/// for an event of its history. Words behind it are arguments of the script.
+pub(crate) fn for_any_shell(script: &str) -> String {
+    let mut out = String::from("exec sh -c 'eval \"$(printf %b \"$0\")\"' '");
+    for byte in script.bytes() {
+        match byte {
+            b' '..=b'~' if !b"\\'!".contains(&byte) => out.push(char::from(byte)),
+            _ => out.push_str(&format!("\\0{byte:03o}")),
+        }
+    }
+    out.push('\'');
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_macros, reason = "what is passed over is said")]
+    fn a_script_passes_through_any_shell() {
+        let script = "x='a !b\\'\nprintf '%s|' \"$x\" \"$1\" é% `echo c` # d\n";
+        for shell in ["sh", "bash", "tcsh", "fish"] {
+            let line = format!("{} arg", for_any_shell(script));
+            let made = std::process::Command::new(shell).args(["-c", &line]).output();
+            let Ok(output) = made else {
+                println!("skipped: there is no {shell} here");
+                continue;
+            };
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said, "a !b\\|arg|é%|c|", "{shell}: {output:?}");
+        }
+    }
 
     #[test]
     fn words_keep_what_they_are_and_follow_the_folder() {

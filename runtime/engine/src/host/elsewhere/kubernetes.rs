@@ -117,7 +117,7 @@ impl Kubernetes {
         let text = body.map(Value::to_string).unwrap_or_default();
         let request =
             request.body(text).map_err(|error| Fault::Refused(format!("{url}: {error}")))?;
-        let unreachable = |error: ureq::Error| Fault::Unreachable(format!("{url}: {error}"));
+        let unreachable = |error: ureq::Error| Fault::unanswered(&url, &error);
         let mut answer = self.agent()?.run(request).map_err(unreachable)?;
         let status = answer.status().as_u16();
         let text = answer.body_mut().with_config().limit(1 << 30).read_to_string();
@@ -227,7 +227,8 @@ impl Backend for Kubernetes {
         let job: Value = match status {
             // It was made before we were killed. Whoever may list Jobs may not always get one.
             409 => {
-                let known = self.list(&self.jobs(), ID, &ticket.id)?.into_iter().next();
+                let known = self.list(&self.jobs(), ID, &ticket.id);
+                let known = known.map_err(Fault::after_others)?.into_iter().next();
                 known.ok_or_else(|| Fault::Unreachable("its Job has just gone".to_owned()))?
             }
             404 => {
@@ -262,7 +263,7 @@ impl Backend for Kubernetes {
                 })?;
                 Err(Fault::Refused(why))
             }
-            Err(fault) => Err(fault),
+            Err(fault) => Err(fault.after_others()),
         }
     }
 

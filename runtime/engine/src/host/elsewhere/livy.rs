@@ -118,7 +118,7 @@ impl Livy {
             .http_status_as_error(false)
             .proxy(None)
             .build();
-        let unreachable = |error: ureq::Error| Fault::Unreachable(format!("{url}: {error}"));
+        let unreachable = |error: ureq::Error| Fault::unanswered(&url, &error);
         let mut answer = ureq::Agent::from(config).run(request).map_err(unreachable)?;
         let status = answer.status().as_u16();
         let text = answer.body_mut().with_config().limit(1 << 30).read_to_string();
@@ -317,7 +317,8 @@ impl Backend for Livy {
         let batch: Batch = self.read(&text)?;
         if !batch.is_of(ticket) {
             // Nobody could find it again.
-            self.ask("DELETE", &format!("/batches/{}", batch.id), None)?;
+            let deleted = self.ask("DELETE", &format!("/batches/{}", batch.id), None);
+            deleted.map_err(Fault::after_others)?;
             return Err(Fault::Refused(format!(
                 "{} gives batches no names: Livy 0.7 or a later one is needed",
                 self.server

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::process::{Exit, Launchers, Local, Program, State, Urgency, write_whole};
 use ankus_procedure::private;
 use bundle::Bundle;
+pub(crate) use bundle::for_any_shell;
 pub use kubernetes::Kubernetes;
 pub use livy::Livy;
 use post::Post;
@@ -149,6 +150,8 @@ pub(crate) enum Seen {
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// Nobody was reached: whatever was asked for, nobody has heard of it.
+    Absent(String),
     /// Nobody answers, or not now.
     Unreachable(String),
     /// It will not be done.
@@ -158,8 +161,36 @@ pub(crate) enum Fault {
 impl From<Fault> for io::Error {
     fn from(fault: Fault) -> io::Error {
         match fault {
-            Fault::Unreachable(why) => io::Error::new(io::ErrorKind::WouldBlock, why),
+            Fault::Absent(why) | Fault::Unreachable(why) => {
+                io::Error::new(io::ErrorKind::WouldBlock, why)
+            }
             Fault::Refused(why) => io::Error::new(io::ErrorKind::InvalidInput, why),
+        }
+    }
+}
+
+impl Fault {
+    /// Of a request over HTTP that was not answered.
+    fn unanswered(url: &str, error: &ureq::Error) -> Fault {
+        let why = format!("{url}: {error}");
+        match error {
+            ureq::Error::HostNotFound
+            | ureq::Error::ConnectionFailed
+            | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => {
+                Fault::Absent(why)
+            }
+            ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Fault::Absent(why)
+            }
+            _ => Fault::Unreachable(why),
+        }
+    }
+
+    /// The same where others have heard of it before.
+    fn after_others(self) -> Fault {
+        match self {
+            Fault::Absent(why) => Fault::Unreachable(why),
+            fault => fault,
         }
     }
 }
@@ -178,18 +209,13 @@ pub(crate) trait Backend: Send + Sync {
     }
 
     /// Starts a job, unless a job with this ticket was started before. The answer is its name, where the system gives
-    /// names only now.
+    /// names only now. A start that is refused, or of which nobody has heard, has left nothing that could run.
     fn start(
         &self,
         ticket: &Ticket,
         seat: &Seat,
         bundle: &Bundle<'_>,
     ) -> Result<Option<String>, Fault>;
-
-    /// Whether a start that was refused has left nothing that could run.
-    fn refuses_whole(&self) -> bool {
-        true
-    }
 
     /// How these jobs are, with one request for all that run. A job that the answer leaves out is unknown there.
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault>;
@@ -293,9 +319,9 @@ impl Everywhere {
             Ok(Some(own)) => write(&folder.join(TICKET), &Ticket { own: Some(own), ..ticket })?,
             Ok(None) => {}
             // Whoever may not start a job may not stop one either: nothing was taken, and nobody has to be asked to end it.
-            Err(Fault::Refused(why)) if is_new && post.backend.refuses_whole() => {
+            Err(fault @ (Fault::Refused(_) | Fault::Absent(_))) if is_new => {
                 std::fs::remove_file(folder.join(TICKET))?;
-                return Err(Fault::Refused(why).into());
+                return Err(fault.into());
             }
             Err(fault) => return Err(fault.into()),
         }
@@ -338,7 +364,7 @@ impl Everywhere {
         let post = self.post(&attempt.seat.place)?;
         match post.look(ticket, FRESH, None) {
             // Whoever cannot be asked may well run it.
-            Ok(Seen::Runs) | Err(Fault::Unreachable(_)) => Ok(State::Running),
+            Ok(Seen::Runs) | Err(Fault::Absent(_) | Fault::Unreachable(_)) => Ok(State::Running),
             Ok(Seen::Gone) => Ok(State::Lost),
             Ok(Seen::Ended(exit)) => match self.settle(folder, attempt, ticket, &exit) {
                 Ok(()) => Ok(State::Ended(exit)),

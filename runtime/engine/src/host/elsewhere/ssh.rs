@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::bundle::{Bundle, quoted};
+use super::bundle::{Bundle, for_any_shell, quoted};
 use super::receive::NAMES;
 use super::{Address, Backend, Fault, Seat, Seen, Ticket};
 use crate::host::process::{Exit, Program, Urgency};
@@ -101,7 +101,7 @@ impl Ssh {
             None => "\"$HOME/.ankus\"".to_owned(),
         };
         let script = format!("umask 077; mkdir -p {folder} && cd {folder} || exit 1\n{script}");
-        let mut words = format!("exec sh -c {} ankus", quoted(&script));
+        let mut words = for_any_shell(&script);
         for argument in arguments {
             words.push(' ');
             words.push_str(&quoted(argument));
@@ -153,6 +153,7 @@ impl Ssh {
         let why = format!("{}: {}", self.host, last.unwrap_or("ssh failed without a word"));
         match output.status.code() {
             Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            Some(255) if is_unconnected(&said) => Err(Fault::Absent(why)),
             Some(255) | None => Err(Fault::Unreachable(why)),
             Some(_) => Err(Fault::Refused(why)),
         }
@@ -192,11 +193,6 @@ exit 0
                 Fault::Refused(format!("the files of the action cannot be read: {error}"))
             }),
         }
-    }
-
-    fn refuses_whole(&self) -> bool {
-        // The connection may have broken when the program had been started.
-        false
     }
 
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
@@ -251,6 +247,17 @@ exit 0
     fn pause(&self) -> Duration {
         Duration::from_secs(2)
     }
+}
+
+/// Whether ssh says that there was never a connection, or that nobody was let in.
+fn is_unconnected(said: &str) -> bool {
+    said.lines().any(|line| {
+        line.starts_with("ssh: Could not resolve hostname")
+            || line.starts_with("ssh: connect to host ")
+            || line.starts_with("Host key verification failed")
+            || line.contains("timed out during banner exchange")
+            || (line.contains('@') && line.contains(": Permission denied ("))
+    })
 }
 
 /// Puts what was sent into files of the attempt.
