@@ -2,7 +2,7 @@
 //! And a bundle with its coordinators.
 
 use super::layout::{
-    Context, button, drawn, fact, hidden, is_active, link, part, plain, status, time, tone,
+    Context, button, drawn, fact, hidden, is_active, link, named, part, plain, status, time, tone,
 };
 use super::model::{Bundle, Coordinator, CoordinatorAction};
 use super::workflow::{Part, configuration, definition, log, tabs};
@@ -44,18 +44,19 @@ fn beside(id: &str, conf: &str, shown: &Part) -> Markup {
 fn head(context: &Context, job: &Coordinator) -> Markup {
     html! {
         div.head #head data-live {
-            h1 { (plain(&job.name)) " " (status(&job.status)) }
+            h1 { (named(&job.name)) " " (status(&job.status)) }
             dl.facts {
                 (drawn("Id", html! { code { (plain(&job.id)) } }))
                 (fact("User", &job.user))
-                (fact("Every", &format!("{} {}", job.frequency, job.time_unit.to_lowercase())))
+                (fact("Frequency", &every(&job.frequency, &job.time_unit)))
                 (fact("Zone", &job.time_zone))
                 (drawn("From", time(job.start_time)))
                 (drawn("To", time(job.end_time)))
                 @if job.pause_time.is_some() { (drawn("Paused from", time(job.pause_time))) }
-                (drawn("Next action", time(job.next_materialized_time)))
+                @if is_active(&job.status) { (drawn("Next action", time(job.next_materialized_time))) }
                 (fact("At once", &job.concurrency))
                 (fact("Order", &job.execution_policy))
+                (fact("Application", &job.coord_job_path))
                 @if !job.bundle_id.is_empty() { (drawn("Bundle", link(&job.bundle_id))) }
             }
             (steer(context, &job.id, &job.status))
@@ -115,9 +116,9 @@ fn timeline(actions: &[CoordinatorAction], now: i64) -> Markup {
 
 fn actions(context: &Context, job: &Coordinator, now: i64) -> Markup {
     html! {
-        div.wide #coord-actions data-live tabindex="0" role="region" aria-label="Actions" {
+        div.wide #coord-actions data-live tabindex="0" role="region" aria-label="Table of the actions" {
             table {
-                thead { tr { th.number { "No." } th { "Nominal time" } th { "Status" } th { "Workflow" } th { "Waits for" } th { "" } } }
+                thead { tr { th.number { "No." } th { "Nominal time" } th { "Status" } th { "Workflow" } th { "Waits for" } td {} } }
                 tbody {
                     @for action in &job.actions {
                         @let late = action.nominal_time.filter(|at| *at < now && matches!(action.status.as_str(), "WAITING" | "READY"));
@@ -127,7 +128,7 @@ fn actions(context: &Context, job: &Coordinator, now: i64) -> Markup {
                             td { (status(&action.status)) @if let Some(at) = late { " " span.late { (super::layout::span(now - at)) " late" } } }
                             td { @if !action.external_id.is_empty() { (link(&action.external_id)) } }
                             td {
-                                @for uri in action.missing_dependencies.split(['#', ';', '!']).filter(|uri| !uri.is_empty()) { code { (plain(uri)) } " " }
+                                (awaited(&action.missing_dependencies))
                                 @if !action.error_message.is_empty() { span.fault { (plain(&action.error_message)) } }
                             }
                             td { (again(context, job, action)) }
@@ -138,6 +139,44 @@ fn actions(context: &Context, job: &Coordinator, now: i64) -> Markup {
             @if job.total > SHOWN { p { "The last " (SHOWN) " of " (job.total) " actions." } }
         }
     }
+}
+
+/// The first is not there; the others are looked for when it is.
+fn awaited(missing: &str) -> Markup {
+    let mut all = missing.split(['#', ';', '!']).filter(|text| !text.trim().is_empty());
+    let first = all.next();
+    let others: Vec<&str> = all.collect();
+    html! {
+        @if let Some(uri) = first { code { (plain(uri)) } }
+        @if !others.is_empty() {
+            details {
+                summary { "then looks for " (others.len()) " more" }
+                @for uri in others { div { code { (plain(uri)) } } }
+            }
+        }
+    }
+}
+
+/// How often a coordinator makes an action: `every 6 hours`.
+fn every(frequency: &str, unit: &str) -> String {
+    let (unit, is_end) = match unit.strip_prefix("END_OF_") {
+        Some(unit) => (unit, true),
+        None => (unit, false),
+    };
+    if unit == "CRON" {
+        return format!("cron {frequency}");
+    }
+    let (count, unit) = match (frequency.parse::<i64>(), unit) {
+        (Ok(minutes), "MINUTE") if minutes > 0 && minutes % 60 == 0 => (minutes / 60, "HOUR"),
+        (Ok(count), unit) => (count, unit),
+        (Err(_), unit) => return format!("{frequency} {}", unit.to_lowercase()),
+    };
+    let unit = unit.to_lowercase();
+    let often = match count {
+        1 => format!("every {unit}"),
+        count => format!("every {count} {unit}s"),
+    };
+    if is_end { often + ", at its end" } else { often }
 }
 
 fn again(context: &Context, job: &Coordinator, action: &CoordinatorAction) -> Markup {
@@ -182,12 +221,13 @@ fn change(context: &Context, job: &Coordinator) -> Markup {
 pub(crate) fn bundle(context: &Context, job: &Bundle, shown: &Part) -> String {
     let body = html! {
         div.head #head data-live {
-            h1 { (plain(&job.name)) " " (status(&job.status)) }
+            h1 { (named(&job.name)) " " (status(&job.status)) }
             dl.facts {
                 (drawn("Id", html! { code { (plain(&job.id)) } }))
                 (fact("User", &job.user))
                 (drawn("Created", time(job.created_time)))
                 (drawn("Kick-off", time(job.kickoff_time)))
+                (fact("Application", &job.bundle_job_path))
             }
             (steer(context, &job.id, &job.status))
         }
@@ -198,8 +238,11 @@ pub(crate) fn bundle(context: &Context, job: &Bundle, shown: &Part) -> String {
                 ul.tree #tree data-live {
                     @for member in &job.coordinators {
                         li {
-                            a href=(format!("job?id={}", part(&member.id))) { (plain(&member.name)) } " " (status(&member.status))
-                            span.more { " every " (plain(&member.frequency)) " " (plain(&member.time_unit.to_lowercase())) ", next " (time(member.next_materialized_time)) }
+                            a href=(format!("job?id={}", part(&member.id))) { (named(&member.name)) } " " (status(&member.status))
+                            span.more {
+                                " " (plain(&every(&member.frequency, &member.time_unit)))
+                                @if is_active(&member.status) { ", next " (time(member.next_materialized_time)) }
+                            }
                         }
                     }
                     @if job.coordinators.is_empty() { li.empty { "It has started none." } }
@@ -261,6 +304,24 @@ mod tests {
             };
             harmless(&bundle(&Context::default(), &parent, &overview()));
         }
+    }
+
+    #[test]
+    fn frequencies_read_as_people_say_them() {
+        assert_eq!(every("1", "DAY"), "every day");
+        assert_eq!(every("360", "MINUTE"), "every 6 hours");
+        assert_eq!(every("90", "MINUTE"), "every 90 minutes");
+        assert_eq!(every("2", "END_OF_MONTH"), "every 2 months, at its end");
+        assert_eq!(every("0 3 * * MON", "CRON"), "cron 0 3 * * MON");
+    }
+
+    #[test]
+    fn of_what_is_waited_for_the_first_is_shown() {
+        let shown = awaited("hdfs://nn/1#hdfs://nn/2!!${coord:latest(0)}").into_string();
+        let first = shown.split("<details>").next().expect("there is one");
+        assert!(first.contains("nn/1<") && !first.contains("nn/2<"), "{shown}");
+        assert!(shown.contains("then looks for 2 more</summary>") && shown.contains("nn/2<"));
+        assert_eq!(awaited("").into_string(), "");
     }
 
     #[test]

@@ -16,11 +16,11 @@ pub(crate) fn page(context: &Context, found: &Result<Vec<Surveyed>, String>) -> 
                     (all.iter().filter(|one| !one.refused.is_empty()).count()) " refused by the server." }
                 div.wide tabindex="0" role="region" aria-label="Definitions" {
                     table {
-                        thead { tr { th { "Definition" } th { "Kind" } th.number { "Nodes" } th { "Actions" } th.number { "Called" } th.number { "Errors" } th.number { "Warnings" } th { "Refused" } th { "To carry over" } th { "" } } }
+                        thead { tr { th { "Definition" } th { "Kind" } th.number { "Nodes" } th { "Actions" } th.number { "Called" } th.number { "Errors" } th.number { "Warnings" } th { "Refused" } th { "To carry over" } td {} } }
                         tbody {
                             @for one in all {
                                 tr {
-                                    td { strong { (plain(&one.name)) } br; code { (plain(&one.path)) } }
+                                    td { @if !one.name.is_empty() { strong { (plain(&one.name)) } br; } code { (plain(&one.path)) } }
                                     td { (plain(&one.kind)) }
                                     td.number { @if let Some(nodes) = one.nodes { (nodes) } }
                                     td { (plain(&one.actions)) }

@@ -1,6 +1,6 @@
 //! The list of jobs: tabs by kind, filter, search, order, pages, and commands for what is selected.
 
-use super::layout::{Context, hidden, link, part, plain, status, time, took};
+use super::layout::{Context, hidden, link, named, part, plain, status, time, took};
 use maud::{Markup, html};
 
 /// What is listed.
@@ -79,6 +79,11 @@ impl Wanted {
         address
     }
 
+    /// Whether every job of the kind is looked for.
+    fn is_any(&self) -> bool {
+        self.status.is_empty() && self.user.is_empty() && self.text.is_empty() && self.offset <= 1
+    }
+
     /// Whether a name is one of those that are looked for: a part of it, or with `*` and `?` a pattern of the whole.
     pub(crate) fn lets(&self, name: &str, id: &str) -> bool {
         let text = self.text.to_lowercase();
@@ -150,7 +155,7 @@ fn filter(wanted: &Wanted) -> Markup {
             label { "Order"
                 select name="sort" {
                     option value="createdTime" { "newest first" }
-                    option value="lastModifiedTime" selected[wanted.sort == "lastModifiedTime"] { "changed last first" }
+                    option value="lastModifiedTime" selected[wanted.sort == "lastModifiedTime"] { "last changed first" }
                 }
             }
             button { "Show" }
@@ -165,7 +170,8 @@ fn table(list: &List) -> Markup {
     html! {
         div #rows data-live {
             @if list.rows.is_empty() {
-                p.empty { "No job is like that. " a href="submit" { "Submit one" } "." }
+                @if wanted.is_any() { p.empty { "There are no jobs yet. " a href="submit" { "Submit one" } "." } }
+                @else { p.empty { "No job matches. " a href=(format!("./?kind={}", part(&wanted.kind))) { "Show all" } "." } }
             } @else {
                 div.wide tabindex="0" role="region" aria-label="Jobs" {
                     table {
@@ -180,7 +186,7 @@ fn table(list: &List) -> Markup {
                             @for row in &list.rows {
                                 tr {
                                     td { input type="checkbox" name="id" value=(row.id) data-one="job" aria-label=(format!("Select {}", plain(&row.name))); }
-                                    td { a href=(format!("job?id={}", part(&row.id))) { (plain(&row.name)) } }
+                                    td { a href=(format!("job?id={}", part(&row.id))) { (named(&row.name)) } }
                                     td { (status(&row.status)) }
                                     td { (plain(&row.user)) }
                                     td { (time(row.created)) }

@@ -52,7 +52,8 @@ pub(crate) fn span(ms: i64) -> String {
     match seconds {
         // Most moments are known to the second.
         0 if ms <= 0 => "under 1 s".to_owned(),
-        0..=9 => format!("{}.{} s", seconds, ms.max(0) % 1_000 / 100),
+        0 => format!("{ms} ms"),
+        1..=9 => format!("{}.{} s", seconds, ms.max(0) % 1_000 / 100),
         10..=59 => format!("{seconds} s"),
         60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
         3_600..=86_399 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
@@ -66,6 +67,29 @@ pub(crate) fn took(start: Option<i64>, end: Option<i64>, now: i64) -> Markup {
         @match start {
             Some(start) => (span(end.unwrap_or(now) - start)),
             None => span.none { "–" },
+        }
+    }
+}
+
+/// A name; a job may have none.
+pub(crate) fn named(name: &str) -> String {
+    match plain(name) {
+        name if name.trim().is_empty() => "(no name)".to_owned(),
+        name => name,
+    }
+}
+
+/// A sentence with names between backticks in it.
+pub(crate) fn sentence(text: &str) -> Markup {
+    let text = plain(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // With one backtick too many, none of them is taken for anything else.
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (at, part) in parts.iter().enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }
@@ -200,7 +224,7 @@ pub(crate) fn page(context: &Context, here: &str, title: &str, body: Markup) -> 
                     @if let Some(said) = &context.said { p.said role="status" { (plain(said)) } }
                     (body)
                 }
-                footer { "Times are in your zone; hold the pointer over one to see it in UTC." }
+                footer { "Times are in your time zone, those of logs in UTC; hold the pointer over a time to see it in UTC." }
             }
         }
     }
@@ -333,8 +357,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn names_between_backticks_are_names() {
+        assert_eq!(sentence("`a<b` of `c`").into_string(), "<code>a&lt;b</code> of <code>c</code>");
+        assert_eq!(sentence("a`b").into_string(), "a`b");
+        assert_eq!((named(" "), named("a")), ("(no name)".to_owned(), "a".to_owned()));
+    }
+
+    #[test]
     fn durations_are_short() {
-        let all = [0, 1_250, 59_000, 61_000, 3_600_000, 90_000_000].map(span);
-        assert_eq!(all, ["under 1 s", "1.2 s", "59 s", "1 min 1 s", "1 h 0 min", "1 d 1 h"]);
+        let all = [0, 32, 1_250, 59_000, 61_000, 3_600_000, 90_000_000].map(span);
+        assert_eq!(
+            all,
+            ["under 1 s", "32 ms", "1.2 s", "59 s", "1 min 1 s", "1 h 0 min", "1 d 1 h"]
+        );
     }
 }

@@ -486,7 +486,9 @@ fn row_of_workflow(job: Workflow) -> jobs::Row {
 }
 
 fn row_of_coordinator(job: Coordinator) -> jobs::Row {
-    let (created, next) = (job.created_time, job.next_materialized_time);
+    let created = job.created_time;
+    // What has ended makes no further action, whatever the time of the next one would be.
+    let next = job.next_materialized_time.filter(|_| layout::is_active(&job.status));
     jobs::Row {
         id: job.id,
         name: job.name,

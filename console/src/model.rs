@@ -106,6 +106,8 @@ pub(crate) struct Attempt {
 pub(crate) struct Coordinator {
     #[serde(rename = "coordJobId", deserialize_with = "text")]
     pub(crate) id: String,
+    #[serde(deserialize_with = "text")]
+    pub(crate) coord_job_path: String,
     #[serde(rename = "coordJobName", deserialize_with = "text")]
     pub(crate) name: String,
     #[serde(deserialize_with = "text")]
@@ -170,6 +172,8 @@ pub(crate) struct CoordinatorAction {
 pub(crate) struct Bundle {
     #[serde(rename = "bundleJobId", deserialize_with = "text")]
     pub(crate) id: String,
+    #[serde(deserialize_with = "text")]
+    pub(crate) bundle_job_path: String,
     #[serde(rename = "bundleJobName", deserialize_with = "text")]
     pub(crate) name: String,
     #[serde(deserialize_with = "text")]

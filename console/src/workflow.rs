@@ -2,8 +2,8 @@
 
 use super::Finding;
 use super::layout::{
-    Context, button, drawn, fact, is_active, link, outside, part, picture, plain, status, time,
-    tone, took,
+    Context, button, drawn, fact, is_active, link, named, outside, part, picture, plain, sentence,
+    status, time, tone, took,
 };
 use super::model::{Action, Attempt, Workflow, properties};
 use maud::{Markup, html};
@@ -57,7 +57,7 @@ pub(crate) fn page(context: &Context, job: &Workflow, part: &Part, now: i64) -> 
 fn head(context: &Context, job: &Workflow, now: i64) -> Markup {
     html! {
         div.head #head data-live {
-            h1 { (plain(&job.app_name)) " " (status(&job.status)) }
+            h1 { (named(&job.app_name)) " " (status(&job.status)) }
             dl.facts {
                 (drawn("Id", html! { code { (plain(&job.id)) } }))
                 (fact("User", &job.user))
@@ -129,7 +129,7 @@ fn overview(job: &Workflow, svg: &Result<String, String>, bars: &[Bar], now: i64
 
 fn actions(actions: &[Action], now: i64) -> Markup {
     html! {
-        div.wide #actions data-live tabindex="0" role="region" aria-label="Actions" {
+        div.wide #actions data-live tabindex="0" role="region" aria-label="Table of the actions" {
             table {
                 thead { tr { th { "Action" } th { "Type" } th { "Status" } th { "Started" } th.number { "Took" } th { "Then" } } }
                 tbody {
@@ -190,8 +190,8 @@ pub(crate) fn definition(text: &str, findings: &Result<Vec<Finding>, String>) ->
     let found: &[Finding] = findings.as_deref().unwrap_or_default();
     html! {
         @match findings {
-            Ok(found) if found.is_empty() => p.good { "`ankus check` finds nothing in it." },
-            Ok(found) => p { "`ankus check` finds " (found.len()) @if found.len() == 1 { " fault:" } @else { " faults:" }
+            Ok(found) if found.is_empty() => p.good { code { "ankus check" } " finds nothing in it." },
+            Ok(found) => p { code { "ankus check" } " finds " (found.len()) @if found.len() == 1 { " fault:" } @else { " faults:" }
                 @for one in found.iter().take(50) { " " a href=(format!("#L{}", one.line)) { "line " (one.line) } }
             },
             Err(why) => p.fault { "It could not be checked: " (plain(why)) },
@@ -200,7 +200,7 @@ pub(crate) fn definition(text: &str, findings: &Result<Vec<Finding>, String>) ->
             @for (at, line) in text.lines().enumerate() {
                 div.line id=(format!("L{}", at + 1)) { span.n { (at + 1) } code { (plain(line)) } }
                 @for one in found.iter().filter(|one| one.line == at + 1) {
-                    div.finding.(one.level) { strong { (one.level) } ": " (plain(&one.message)) " " span.rule { (plain(&one.rule)) } }
+                    div.finding.(one.level) { strong { (one.level) } ": " (sentence(&one.message)) " " span.rule { (plain(&one.rule)) } }
                 }
             }
         }
