@@ -93,6 +93,11 @@ struct Served {
 
 /// A failure of ours as a client learns it.
 fn failed(report: &miette::Report) -> Fault {
+    if let Some(refusal) = report.downcast_ref::<Failure>().and_then(Failure::refusal) {
+        let part = refusal.part.as_ref().map(|part| format!(" ({part})")).unwrap_or_default();
+        let text = texts::refused(&refusal.code, &refusal.names);
+        return Fault::new(&refusal.code, text + &part);
+    }
     let text = report.to_string();
     let of_disk = [StoreError::Full, StoreError::Disk(String::new())];
     match of_disk.iter().any(|error| text.contains(&error.to_string())) {
@@ -218,7 +223,10 @@ impl Served {
         let assumed: Vec<&str> =
             tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
         if !assumed.is_empty() {
-            return Err(Fault::new("E0738", assumed.join(", ")));
+            let what =
+                "parameters are required but were not defined and no default values are available";
+            let why = format!("The following {} {what}: {}", assumed.len(), assumed.join(", "));
+            return Err(Fault::new("E0738", why));
         }
         timeline::admit(&tracks.tracks).map_err(ours)?;
         if let Err(refused) = check::refused_path(&loaded.input()) {

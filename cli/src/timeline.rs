@@ -292,7 +292,8 @@ pub(super) fn find(project: &Project, path: &Path) -> miette::Result<Found> {
         false => Some(here.clone()),
     };
     let wrong = |what: &str| {
-        let failure = Failure::new(format!("`{}` {what}", here.display()));
+        let failure = Failure::new(format!("`{}` {what}", here.display()))
+            .refused_with("E0701", vec![what.to_owned()]);
         failure.help("name the file of a coordinator or a bundle, or its folder")
     };
     let Some(file) = file else {
@@ -327,7 +328,9 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
             let _ = write!(help, "{}{beside}", if help.is_empty() { "" } else { "; " });
         }
         let message = format!("the timeline of `{shown}` needs {}", needs.join(" and "));
-        return Err(Failure::new(message).help(help).into());
+        let unnamed = unknown.needed.iter().map(|name| format!("no variable is named `{name}`"));
+        let failure = Failure::new(message).help(help);
+        return Err(failure.refused_with("E1004", unnamed.collect()).into());
     }
     match outcome {
         Ok(kept) => Ok((kept, unknown.names.into_iter().collect())),
@@ -342,7 +345,12 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
                 names => format!(": {names}"),
             };
             let message = format!("a server refuses `{shown}` with {code}{about}{names}");
-            Err(Failure::new(message).help(format!("`ankus check {shown}` shows where")).into())
+            let failure = Failure::new(message).help(format!("`ankus check {shown}` shows where"));
+            Err(match refused.code {
+                Some(code) => failure.refused_with(code, refused.subject),
+                None => failure,
+            }
+            .into())
         }
     }
 }
@@ -380,7 +388,14 @@ fn members(
             continue;
         };
         found_members.push(member.clone());
-        let found = find(cache, &path)?;
+        let of_member = |report: miette::Report| match report.downcast::<Failure>() {
+            Ok(failure) => {
+                let part = format!("coordinator `{}`, {}", member.name, member.app_path);
+                failure.of_part(part).into()
+            }
+            Err(report) => report,
+        };
+        let found = find(cache, &path).map_err(of_member)?;
         let mut coordinator = cache.load(&found, &Given::default(), None)?;
         let given = ankus::lint::coordinator::given(&bundle, &unknown, at);
         let own = std::mem::take(&mut coordinator.submission);
@@ -393,7 +408,8 @@ fn members(
             coordinator.submission.set(name, value);
         }
         let submitted = check::submit_coordinator(&coordinator.input());
-        let (definition, assumed): (Definition, _) = certain(submitted, &coordinator)?;
+        let (definition, assumed): (Definition, _) =
+            certain(submitted, &coordinator).map_err(of_member)?;
         let name = if member.name.is_empty() { &definition.name } else { &member.name };
         tracks.push(Track { name: name.clone(), definition, assumed });
     }
@@ -407,7 +423,9 @@ fn members(
             "near it, only files below `{}` were looked at; `--tree DIR` names a wider folder",
             loaded.found.tree.root().display()
         );
-        return Err(Failure::new(message).help(help).into());
+        let failure = Failure::new(message).help(help);
+        let why = format!("Could not read the coordinator job definition, {}", absent.join(", "));
+        return Err(failure.refused_with("E1001", vec![why]).into());
     }
     let assumed = assumed.to_vec();
     Ok(Tracks { tracks, bundle: Some(bundle), absent: lost, left_out: absent, assumed })

@@ -8,18 +8,49 @@ pub struct Failure {
     message: String,
     help: Option<String>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+    refusal: Option<Box<Refusal>>,
+}
+
+/// With what a server would refuse it.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The code.
+    pub code: String,
+    /// The names that the code is about.
+    pub names: Vec<String>,
+    /// Which part of what was submitted it is, where it is only a part.
+    pub part: Option<String>,
 }
 
 impl Failure {
     /// One line, lower case, no full stop.
     pub fn new(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), help: None, cause: None }
+        Failure { message: message.into(), help: None, cause: None, refusal: None }
     }
 
     /// Says what to do.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
+    }
+
+    /// Says with which code, about which names, a server would refuse it.
+    pub fn refused_with(mut self, code: &str, names: Vec<String>) -> Failure {
+        self.refusal = Some(Box::new(Refusal { code: code.to_owned(), names, part: None }));
+        self
+    }
+
+    /// Says which part of a submission it is about.
+    pub fn of_part(mut self, part: String) -> Failure {
+        if let Some(refusal) = &mut self.refusal {
+            refusal.part = Some(part);
+        }
+        self
+    }
+
+    /// With what a server would refuse it, where it would.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_deref()
     }
 
     /// Says what was behind it.

@@ -16,6 +16,10 @@ const TEXTS: &[(&str, &str)] = &[
     ("E0734", "Invalid transition from node [{}] to node [{}] while using fork/join"),
     ("E0735", "There was an invalid \"error to\" transition to node [{}] while using fork/join"),
     (
+        "E0736",
+        "Workflow definition length exceeded the maximum allowed length (oozie.service.WorkflowAppService.WorkflowDefinitionMaxLength)",
+    ),
+    (
         "E0737",
         "Invalid transition from node [{}] to node [{}] -- nodes of type 'end' are not allowed within Fork/Join",
     ),
@@ -26,6 +30,29 @@ const TEXTS: &[(&str, &str)] = &[
     ("E0744", "A fork, [{}], is not allowed to have multiple transitions to the same node, [{}]"),
     ("E0757", "Fork node [{}] has multiple joins: [{}]"),
     ("E0758", "Join node [{}] has multiple forks: [{}]"),
+];
+
+/// How it begins what it says of any number of names.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("E0702", "IO error, "),
+    ("E0803", "IO error, "),
+    ("E1003", "Invalid coordinator application attributes, "),
+    ("E1004", "Expression language evaluation error, "),
+    ("E1310", "Bundle Job submission Error: "),
+];
+
+/// What stands for a sentence among the names of `ankus check`.
+const SENTENCES: &[(&str, &str)] = &[
+    (
+        "below-five-minutes",
+        "the frequency is below 5 minutes (oozie.service.coord.check.maximum.frequency is set to true)",
+    ),
+    ("start-not-before-end", "Coordinator Start Time must be earlier than End Time."),
+    ("undefined-dataset", "undefined dataset"),
+    ("doctype", "DOCTYPE is disallowed"),
+    ("not-well-formed", "it is not well-formed XML"),
+    ("cron-never-fires", "the cron expression never fires"),
+    ("is neither a coordinator nor a bundle", "it is neither a coordinator nor a bundle"),
 ];
 
 /// How its schema validator words a fault.
@@ -52,11 +79,22 @@ fn filled(text: &str, names: &[String]) -> Option<String> {
 /// The text behind a code.
 pub(super) fn refused(code: &str, names: &[String]) -> String {
     if code == "E0701" {
-        return format!("XML schema error, {}", schema(names).0);
+        let words = schema(names).0;
+        let words = if words.is_empty() { "not-well-formed" } else { &words };
+        return format!("XML schema error, {}", sentence(words));
     }
     let known = TEXTS.iter().find(|(known, _)| *known == code);
-    let text = known.and_then(|(_, text)| filled(text, names));
-    text.unwrap_or_else(|| names.join(", "))
+    if let Some(text) = known.and_then(|(_, text)| filled(text, names)) {
+        return text;
+    }
+    let beginning = BEGINNINGS.iter().find(|(known, _)| *known == code).map_or("", |it| it.1);
+    let words: Vec<&str> = names.iter().map(|name| sentence(name)).collect();
+    format!("{beginning}{}", words.join(", ")).trim_end_matches(", ").to_owned()
+}
+
+/// What a name says that stands for a sentence.
+fn sentence(name: &str) -> &str {
+    SENTENCES.iter().find(|(short, _)| *short == name).map_or(name, |(_, text)| text)
 }
 
 /// A fault that a submission wraps into another.
@@ -153,5 +191,12 @@ mod tests {
         // With other names than it has places for, all of them are told.
         assert_eq!(refused("E0708", &names(&["a", "b", "c"])), "a, b, c");
         assert_eq!(refused("E9999", &names(&["a"])), "a");
+        let text = "Invalid coordinator application attributes, start, junk";
+        assert_eq!(refused("E1003", &names(&["start", "junk"])), text);
+        let text = refused("E1003", &names(&["below-five-minutes"]));
+        assert!(text.ends_with("(oozie.service.coord.check.maximum.frequency is set to true)"));
+        assert_eq!(refused("E0701", &[]), "XML schema error, it is not well-formed XML");
+        assert_eq!(refused("E0702", &[]), "IO error");
+        assert!(refused("E0736", &[]).contains("WorkflowDefinitionMaxLength"));
     }
 }
