@@ -473,7 +473,7 @@ impl Backend for Served {
         id: &str,
         which: Log,
         filter: &str,
-        actions: Option<&[i64]>,
+        actions: Option<&[String]>,
     ) -> Result<String, Fault> {
         let ours = |report: miette::Report| failed(&report);
         let reader = self.reader()?;
@@ -488,21 +488,21 @@ impl Backend for Served {
             let lines = text.lines().filter(|line| line.contains(&of_job));
             return Ok(lines.map(|line| format!("{line}\n")).collect());
         }
+        let is_meant =
+            |entry: &log::Entry| actions.is_none_or(|actions| actions.contains(&entry.action));
         let lines = match Job::find(&*reader, id).map_err(ours)? {
             Some(job) => {
                 let (mut entries, owner) = operate::entries(&*reader, &job).map_err(ours)?;
-                if let Some(actions) = actions {
-                    let wanted: Vec<String> =
-                        actions.iter().map(|number| format!("{id}@{number}")).collect();
-                    entries.retain(|entry| wanted.contains(&entry.action));
-                }
+                entries.retain(is_meant);
                 lines(&entries, &owner)?
             }
             None => {
                 let shown = store::job(&*reader, id).map_err(ours)?;
                 let run = &shown.run;
                 let mask = Masked::new(&self.settings, run);
-                let entries = log::workflow_entries(&*reader, &shown, &mask, None).map_err(ours)?;
+                let mut entries =
+                    log::workflow_entries(&*reader, &shown, &mask, None).map_err(ours)?;
+                entries.retain(is_meant);
                 let owner = log::Owner {
                     id,
                     name: &run.job.name,

@@ -123,7 +123,7 @@ pub trait Backend: Send + Sync {
     /// Where it cannot be read.
     fn definition(&self, id: &str) -> Result<String, Fault>;
 
-    /// A log of a job, as lines; of a coordinator perhaps only those of some actions.
+    /// A log of a job, as lines, perhaps only those of some of its actions.
     ///
     /// # Errors
     /// Where the filter is wrong, or the log cannot be read.
@@ -132,7 +132,7 @@ pub trait Backend: Send + Sync {
         id: &str,
         log: Log,
         filter: &str,
-        actions: Option<&[i64]>,
+        actions: Option<&[String]>,
     ) -> Result<String, Fault>;
 
     /// A picture of a workflow with what has run, as SVG.

@@ -6,7 +6,7 @@ use ankus_engine::driver::bundle;
 use ankus_engine::driver::coordinator::{Kept, Record};
 use ankus_engine::driver::object::{self, Mask};
 use ankus_engine::driver::{AT_ONCE, FROM, HELD, ONLY};
-use ankus_lang::coordinator::{Bundle, Definition};
+use ankus_lang::coordinator::{self, Bundle, Definition};
 use ankus_lang::machine::{Job, Row, Run};
 use ankus_lang::plan::{NodeIndex, Plan, Work};
 use ankus_lang::time::Instant;
@@ -215,8 +215,37 @@ fn modified(kept: &Kept) -> i64 {
     seconds.saturating_mul(1_000)
 }
 
+/// What an action waits for, by data-in: what is not there, and what is looked for after it.
+pub(crate) fn awaited(definition: Option<&Definition>, kept: &Kept) -> Vec<(String, Vec<String>)> {
+    let (Some(definition), Some(first)) = (definition, &kept.run.missing) else {
+        return Vec::new();
+    };
+    coordinator::awaited(&definition.inputs, &kept.run.data, first)
+}
+
+/// The same in one line, as the server keeps it: paths, and behind `!!` the instances that are not known yet.
+fn missing(definition: Option<&Definition>, kept: &Kept) -> String {
+    let awaited = awaited(definition, kept);
+    if awaited.is_empty() {
+        return kept.run.missing.clone().unwrap_or_default();
+    }
+    let all = awaited.iter().flat_map(|(_, texts)| texts).map(String::as_str);
+    let (open, paths): (Vec<&str>, Vec<&str>) = all.partition(|text| text.contains("${"));
+    let mut line = paths.join("#");
+    if !open.is_empty() {
+        line.push_str("!!");
+        line.push_str(&open.join("#"));
+    }
+    line
+}
+
 /// An action of a coordinator.
-pub(crate) fn coordinator_action(id: &str, number: i64, kept: &Kept) -> Value {
+pub(crate) fn coordinator_action(
+    id: &str,
+    number: i64,
+    kept: &Kept,
+    definition: Option<&Definition>,
+) -> Value {
     let (run, name) = (&kept.run, format!("{id}@{number}"));
     let status = run.status.name();
     let error = run.error.as_ref();
@@ -234,7 +263,7 @@ pub(crate) fn coordinator_action(id: &str, number: i64, kept: &Kept) -> Value {
         "status": status,
         "runConf": null,
         "lastModifiedTime": object::date(Some(modified(kept))),
-        "missingDependencies": run.missing.as_deref().unwrap_or_default(),
+        "missingDependencies": missing(definition, kept),
         "pushMissingDependencies": "",
         "externalStatus": null,
         "trackerUri": null,
@@ -253,7 +282,7 @@ pub(crate) fn commanded_action(
     definition: &Definition,
     mask: &dyn Mask,
 ) -> Value {
-    let mut object = coordinator_action(id, number, kept);
+    let mut object = coordinator_action(id, number, kept, Some(definition));
     object["createdConf"] = configuration(&definition.properties, mask).into();
     let mut run = definition.properties.clone();
     if !kept.run.configuration.is_empty() {
@@ -349,7 +378,7 @@ pub(crate) fn bulk_coordinator(record: &Record) -> Value {
 
 /// An action in a bulk answer.
 pub(crate) fn bulk_action(id: &str, number: i64, kept: &Kept) -> Value {
-    let mut object = coordinator_action(id, number, kept);
+    let mut object = coordinator_action(id, number, kept, None);
     object["lastModifiedTime"] = Value::Null;
     object
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
@@ -63,6 +63,10 @@ impl Limits {
             true => (LARGEST_UPLOAD, &self.uploads),
             false => (LARGEST_BODY, &self.large),
         };
+        // What says that it is too long is not waited for.
+        if body.size_hint().lower() > most as u64 {
+            return Err(413);
+        }
         timeout(BODY, read(body, most, places)).await.unwrap_or(Err(408))
     }
 }

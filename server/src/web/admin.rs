@@ -23,7 +23,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             format!("Invalid parameter [Not supported in v{}]", request.version),
         )),
     };
-    if !matches!(request.method.as_str(), "GET" | "HEAD") {
+    if !matches!(request.method.as_str(), "GET" | "HEAD") || resource == "update_sharelib" {
         let refusal = shared.keeper.may_administer(&request.who);
         refusal.map_err(|refusal| Fault::from(&refusal))?;
     }
@@ -96,15 +96,19 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             ));
         }
         ("PUT", "purge") => {
-            let days = |name| -> Result<Option<u64>, Fault> {
-                Ok(request.number(name)?.and_then(|days| u64::try_from(days).ok()))
+            let number = |name| -> Result<Option<u64>, Fault> {
+                // The client sends what it was not told as nothing.
+                if request.parameter(name).is_some_and(|text| text.trim().is_empty()) {
+                    return Ok(None);
+                }
+                Ok(request.number(name)?.and_then(|number| u64::try_from(number).ok()))
             };
             let purge = Purge {
-                workflows: days("wf")?,
-                coordinators: days("coord")?,
-                bundles: days("bundle")?,
+                workflows: number("wf")?,
+                coordinators: number("coord")?,
+                bundles: number("bundle")?,
                 actions: request.flag("oldcoordaction"),
-                limit: request.number("limit")?.and_then(|most| usize::try_from(most).ok()),
+                limit: number("limit")?.and_then(|most| usize::try_from(most).ok()),
             };
             shared.backend.purge(&purge)?;
             json!({"purge": "Purge command executed successfully"})

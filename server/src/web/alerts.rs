@@ -69,7 +69,7 @@ pub(super) fn change(
             changes.push((*number, leaves));
         }
         if changes.is_empty() && !is_whole {
-            let why = "none of these actions is expected to do something still";
+            let why = "none of these actions can still be late: they have no SLA, or have ended";
             return Err(Fault::new("E1026", format!("SLA alert update command failed: {why}")));
         }
         if !changes.is_empty() {

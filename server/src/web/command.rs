@@ -100,8 +100,8 @@ fn absent(id: &Id<'_>, action: &str) -> Fault {
             let inner = no_row(query(id.kind, action)).message;
             Fault::new("E0603", format!("SQL error in operation, {inner}"))
         }
-        ("suspend" | "resume", Kind::Bundle) | ("resume", Kind::Coordinator) => no_job(id.job),
-        ("change", Kind::Workflow | Kind::Coordinator) => no_job(id.job),
+        ("suspend" | "resume", Kind::Bundle) | ("resume", Kind::Coordinator) => no_job(id.whole),
+        ("change", Kind::Workflow | Kind::Coordinator) => no_job(id.whole),
         (_, kind) => no_row(query(kind, action)),
     }
 }
@@ -166,6 +166,10 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
     let reader = shared.backend.reader()?;
     may_change(shared, request, &*reader, id.job)?;
     is_taken(request, id, action)?;
+    // An action of a job is none: what was meant for one action may not reach all of them.
+    if id.action.is_some() {
+        return Err(absent(id, action));
+    }
     exists(&*reader, id).map_err(|()| absent(id, action))?;
     let act = Act { shared, request, reader: &*reader, id, action, by };
     let is_scoped = request.parameter("scope").is_some();

@@ -228,13 +228,16 @@ fn info(
             let skipped = usize::try_from(offset.unwrap_or(1).max(1) - 1).unwrap_or(usize::MAX);
             let page = shown.iter().skip(skipped).take(usize::try_from(most).unwrap_or(usize::MAX));
             object["actions"] = page
-                .map(|(number, kept)| beans::coordinator_action(id.job, *number, kept))
+                .map(|(number, kept)| {
+                    beans::coordinator_action(id.job, *number, kept, definition.as_ref())
+                })
                 .collect();
             Ok(object)
         }
         (Kind::Coordinator, Some(number)) => {
             let (number, kept) = coordinator_action(reader, id.job, number)?;
-            Ok(beans::coordinator_action(id.job, number, &kept))
+            let definition = coordinator::definition(reader, id.job).ok();
+            Ok(beans::coordinator_action(id.job, number, &kept, definition.as_ref()))
         }
         (Kind::Bundle, _) => {
             let record = bundle::record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
@@ -320,13 +323,19 @@ fn log(
         }
         _ => no_job(id.job),
     })?;
-    let mut actions = None;
+    let mut actions: Option<Vec<String>> = None;
     if id.kind == Kind::Coordinator
         && let (Some(kind), Some(scope)) = (request.parameter("type"), request.parameter("scope"))
     {
         let kind = scope_kind(kind)?;
         let (found, _) = scoped(reader, id.job, kind, scope)?;
-        actions = Some(found);
+        actions = Some(found.iter().map(|number| format!("{}@{number}", id.job)).collect());
+    }
+    if let Some(action) = id.action {
+        if id.kind == Kind::Coordinator {
+            coordinator_action(reader, id.job, action)?;
+        }
+        actions = Some(vec![id.whole.to_owned()]);
     }
     let filter = request.parameter("logfilter").unwrap_or_default();
     let text = shared.backend.log(id.job, which, filter, actions.as_deref());
@@ -478,31 +487,22 @@ fn missing(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value,
         }
     };
     let actions = coordinator::actions(reader, id.job)?;
+    let definition = coordinator::definition(reader, id.job).ok();
     let mut found = Vec::new();
     for number in numbers {
         let kept = actions.get(&number);
         let kept = kept.ok_or_else(|| no_row(&format!("{}@{number}", id.job)))?;
-        let missing = kept.run.missing.as_deref().unwrap_or_default();
-        if kept.run.status != ActionStatus::Waiting || missing.is_empty() {
+        let Some(first) = kept.run.missing.as_deref().filter(|first| !first.is_empty()) else {
+            continue;
+        };
+        if kept.run.status != ActionStatus::Waiting {
             continue;
         }
-        let absent: Vec<&str> = missing.split('#').filter(|uri| !uri.is_empty()).collect();
-        let sets: Vec<Value> = kept
-            .run
-            .data
-            .inputs
-            .iter()
-            .filter_map(|input| {
-                let all = input.uris.iter().chain(&input.unresolved);
-                let all: Vec<&String> = all.collect();
-                // Behind the URI of an instance stands the name of its done flag.
-                let is_of = |uri: &&&str| all.iter().any(|one| uri.starts_with(one.as_str()));
-                let absent: Vec<&&str> = absent.iter().filter(is_of).collect();
-                let named = || json!({"dataSet": input.name, "missingDependencies": absent});
-                (!absent.is_empty()).then(named)
-            })
+        let sets: Vec<Value> = beans::awaited(definition.as_ref(), kept)
+            .into_iter()
+            .map(|(name, texts)| json!({"dataSet": name, "missingDependencies": texts}))
             .collect();
-        found.push(json!({"id": number, "blockedOn": absent.first(), "dataSets": sets}));
+        found.push(json!({"id": number, "blockedOn": first, "dataSets": sets}));
     }
     Ok(json!({"missingDependencies": found}))
 }

@@ -639,6 +639,27 @@ fn is_table(dataset: &DatasetText) -> bool {
     dataset.uri_template.trim_start().starts_with("hcat:")
 }
 
+/// What an action still waits for, by data-in: `first`, which is not there, and everything that is looked for after it.
+///
+/// Nothing if `first` is no path and no instance of its data.
+pub fn awaited(events: &[DataEvent], action: &Action, first: &str) -> Vec<(String, Vec<String>)> {
+    let inputs: Vec<_> = events.iter().zip(&action.inputs).collect();
+    let paths = inputs.iter().enumerate().flat_map(|(at, (event, data))| {
+        data.uris.iter().map(move |uri| (at, dependency(&event.dataset, uri)))
+    });
+    let open = inputs
+        .iter()
+        .enumerate()
+        .flat_map(|(at, (_, data))| data.unresolved.iter().map(move |text| (at, text.clone())));
+    let mut awaited: Vec<(String, Vec<String>)> =
+        inputs.iter().map(|(_, data)| (data.name.clone(), Vec::new())).collect();
+    for (at, text) in paths.chain(open).skip_while(|(_, text)| text != first) {
+        awaited[at].1.push(text);
+    }
+    awaited.retain(|(_, texts)| !texts.is_empty());
+    awaited
+}
+
 /// The path that is looked for: with the flag, where the dataset has one.
 fn dependency(dataset: &DatasetText, uri: &str) -> String {
     match dataset.flag() {

@@ -11,7 +11,7 @@ mod sla;
 mod text;
 
 pub use action::{
-    Action, Actions, Answers, EventData, Existing, Failure, Inputs, partition_places,
+    Action, Actions, Answers, EventData, Existing, Failure, Inputs, awaited, partition_places,
 };
 pub use definition::{
     Bundle, BundleMember, Controls, DataEvent, DatasetText, Definition, Execution, Instances,
