@@ -10,6 +10,7 @@ mod applications;
 mod archives;
 mod browser;
 mod cli;
+mod clients;
 mod clocks;
 mod clusters;
 mod codes;
