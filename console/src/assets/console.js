@@ -63,6 +63,8 @@ function kept(box) {
 
 let busy = false;
 let again = false;
+/** How many milliseconds it took to read the page. */
+let cost = 0;
 
 /** Reads the page again and takes over what has changed. */
 async function refresh() {
@@ -71,6 +73,7 @@ async function refresh() {
     return;
   }
   busy = true;
+  const began = performance.now();
   try {
     const answer = await fetch(location.href, { credentials: "same-origin" });
     if (!answer.ok) return;
@@ -101,6 +104,7 @@ async function refresh() {
     // The server is away; the stream of events tells when it is back.
   } finally {
     busy = false;
+    cost = performance.now() - began;
     if (again) {
       again = false;
       soon();
@@ -109,9 +113,12 @@ async function refresh() {
 }
 
 let timer;
+/** Reads the page again in a moment, however much happens meanwhile: a large page is read no more than half of the time. */
 function soon() {
-  clearTimeout(timer);
-  timer = setTimeout(refresh, 250);
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    refresh();
+  }, Math.max(250, cost));
 }
 
 function follow() {

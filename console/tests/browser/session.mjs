@@ -74,6 +74,21 @@ try {
   await accessible("the list");
   said("shows the list");
 
+  // Events may come faster than the page is read, and without an end.
+  const reads = await page.evaluate(async () => {
+    const fetched = window.fetch;
+    let reads = 0;
+    window.fetch = (...what) => ((reads += 1), fetched(...what));
+    for (let event = 0; event < 60; event += 1) {
+      soon();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    window.fetch = fetched;
+    return reads;
+  });
+  assert.ok(reads > 0, "a page is not read again while events come");
+  said("keeps up while much happens");
+
   const flood = await submit(FLOOD);
   let loads = 0;
   page.on("load", () => (loads += 1));
