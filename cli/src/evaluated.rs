@@ -19,7 +19,13 @@ const WORK: u64 = 10_000_000;
 /// The first failures of the expressions of a definition, at most so many.
 pub(crate) fn failures(application: &Application, most: usize) -> Vec<Failure> {
     let settings = application.settings();
-    let properties = application.properties();
+    let mut properties = application.properties();
+    // Defaults of declared parameters are properties of the job by now.
+    for (name, default) in application.plan().map(|plan| plan.parameters).unwrap_or_default() {
+        if let Some(default) = default {
+            properties.entry(name).or_insert(default);
+        }
+    }
     let functions: Vec<SiteFunction> = settings.functions.iter().map(site_function).collect();
     let mut job = Job {
         properties: &properties,

@@ -250,6 +250,12 @@ fn a_dry_run_tells_what_no_property_gives() {
     assert!(code == Some(1) && said.contains("no value for the variable `place`"), "{said}");
     let (code, said) = run(&["-D", "who=w", "-D", "conf=c", "-D", "place=/p"]);
     assert!(code == Some(0) && said.contains("place=/p"), "{said}");
+    // What a declared parameter has by default is a property by then.
+    let declared = "<parameters><property><name>place</name><value>/d</value></property></parameters><start to='d'/>";
+    let workflow = workflow.replace("<start to='d'/>", declared);
+    application(folder.path(), &[("app/workflow.xml", &workflow)]);
+    let (code, said) = run(&["-D", "who=w", "-D", "conf=c"]);
+    assert!(code == Some(0), "{said}");
     // Of a part, what the rest would miss is not asked for.
     let (code, said) = run(&["--only", "a", "-D", "who=w", "-D", "place=/p"]);
     assert!(code == Some(0) && said.contains("place=/p"), "{said}");
