@@ -72,6 +72,28 @@ echo 'ankus end'
 exit $code
 ";
 
+/// What a list has. It is read several times a minute, and most of what is in it, such as what a pod is to be, is passed over.
+#[derive(Deserialize)]
+struct List {
+    items: Option<Vec<Item>>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    metadata: Metadata,
+    #[serde(default)]
+    status: Value,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    #[serde(default)]
+    uid: String,
+    #[serde(default)]
+    labels: HashMap<String, String>,
+}
+
 impl Kubernetes {
     fn agent(&self) -> Result<ureq::Agent, Fault> {
         let mut tls = TlsConfig::builder();
@@ -142,13 +164,13 @@ impl Kubernetes {
     }
 
     /// The entries of a list by a label.
-    fn list(&self, path: &str, label: &str, value: &str) -> Result<Vec<Value>, Fault> {
+    fn list(&self, path: &str, label: &str, value: &str) -> Result<Vec<Item>, Fault> {
         let (status, text) =
             self.ask("GET", &format!("{path}?labelSelector={label}%3D{value}"), None)?;
-        let mut list: Value = serde_json::from_str(&text)
+        let list: List = serde_json::from_str(&text)
             .map_err(|error| Fault::Refused(format!("{path}: {error}")))?;
-        match list["items"].take() {
-            Value::Array(items) if status == 200 => Ok(items),
+        match list.items {
+            Some(items) if status == 200 => Ok(items),
             _ => Err(Fault::Refused(format!("{}{path} answered {status}", self.server))),
         }
     }
@@ -224,7 +246,7 @@ impl Backend for Kubernetes {
             )));
         }
         let (status, text) = self.ask("POST", &self.jobs(), Some(&self.job(ticket, seat)))?;
-        let job: Value = match status {
+        let job: Item = match status {
             // It was made before we were killed. Whoever may list Jobs may not always get one.
             409 => {
                 let known = self.list(&self.jobs(), ID, &ticket.id);
@@ -248,7 +270,7 @@ impl Backend for Kubernetes {
                     "apiVersion": "batch/v1",
                     "kind": "Job",
                     "name": ticket.id,
-                    "uid": job["metadata"]["uid"],
+                    "uid": job.metadata.uid,
                 }],
             },
             "binaryData": {"bundle.tgz": packed},
@@ -271,12 +293,12 @@ impl Backend for Kubernetes {
         let Some(first) = tickets.first() else { return Ok(HashMap::new()) };
         let jobs = self.list(&self.jobs(), STORE, &first.store)?;
         let pods = self.list(&self.core("pods"), STORE, &first.store)?;
-        let id_of = |item: &Value| item["metadata"]["labels"][ID].as_str().map(str::to_owned);
+        let id_of = |item: &Item| item.metadata.labels.get(ID).cloned();
         let pods: HashMap<String, Value> =
-            pods.into_iter().filter_map(|pod| Some((id_of(&pod)?, pod))).collect();
+            pods.into_iter().filter_map(|pod| Some((id_of(&pod)?, pod.status))).collect();
         let jobs = jobs.iter().filter_map(|job| {
             let id = id_of(job)?;
-            let seen = seen_of(job, pods.get(&id));
+            let seen = seen_of(&job.status, pods.get(&id));
             Some((id, seen))
         });
         Ok(jobs.collect())
@@ -286,7 +308,7 @@ impl Backend for Kubernetes {
         if urgency == Urgency::Force {
             // One by one: to delete all of a label is another permission.
             for pod in self.list(&self.core("pods"), ID, &ticket.id)? {
-                let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+                let name = pod.metadata.name;
                 let path = format!("{}/{name}", self.core("pods"));
                 self.ask("DELETE", &path, Some(&json!({"gracePeriodSeconds": 0})))?;
             }
@@ -299,8 +321,9 @@ impl Backend for Kubernetes {
 
     fn fetch(&self, ticket: &Ticket, folder: &Path, program: &Program) -> Result<(), Fault> {
         let pods = self.list(&self.core("pods"), ID, &ticket.id)?;
-        let name = pods.first().and_then(|pod| pod["metadata"]["name"].as_str());
-        let Some(name) = name else { return Ok(()) };
+        let Some(Item { metadata: Metadata { name, .. }, .. }) = pods.first() else {
+            return Ok(());
+        };
         let path = format!("{}/{name}/log?container=program", self.core("pods"));
         let log = match self.ask("GET", &path, None) {
             Ok((200, log)) => log,
@@ -339,10 +362,10 @@ impl Backend for Kubernetes {
 /// How a Job is, by what it and its pod say.
 fn seen_of(job: &Value, pod: Option<&Value>) -> Seen {
     let condition = |kind: &str| {
-        let conditions = job["status"]["conditions"].as_array()?;
+        let conditions = job["conditions"].as_array()?;
         conditions.iter().find(|it| it["type"] == kind && it["status"] == "True")
     };
-    let container = pod.map(|pod| &pod["status"]["containerStatuses"][0]["state"]);
+    let container = pod.map(|pod| &pod["containerStatuses"][0]["state"]);
     let said = |what: &Value, why: &Value| {
         let why = why.as_str().filter(|why| !why.is_empty());
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -356,7 +379,7 @@ fn seen_of(job: &Value, pod: Option<&Value>) -> Seen {
     if let Some(failed) = condition("Failed") {
         let ended = container.map(|state| &state["terminated"]).filter(|it| !it.is_null());
         let Some(ended) = ended else {
-            let status = pod.map(|pod| &pod["status"]).filter(|it| !it["reason"].is_null());
+            let status = pod.filter(|it| !it["reason"].is_null());
             let why = status.unwrap_or(failed);
             return said(&why["reason"], &why["message"]);
         };
@@ -403,13 +426,24 @@ mod tests {
 
     #[track_caller]
     fn check(job: Value, pod: Value, code: Option<i32>, words: &str) {
-        match seen_of(&job, Some(&pod)) {
+        match seen_of(&job["status"], Some(&pod["status"])) {
             Seen::Ended(exit) => {
                 assert_eq!(exit.code, code);
                 assert!(exit.said.clone().unwrap_or_default().contains(words), "{exit:?}");
             }
             seen => assert_eq!(words, "runs", "{seen:?}"),
         }
+    }
+
+    #[test]
+    fn of_a_list_only_what_counts_is_read() {
+        let text = "{\"kind\":\"JobList\",\"items\":[{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"managedFields\":[{}],\"labels\":{\"x\":\"y\"}},\
+            \"spec\":{\"template\":{}},\"status\":{\"active\":1}},{\"metadata\":{\"name\":\"b\"}}]}";
+        let list: List = serde_json::from_str(text).expect("a list");
+        let [a, b] = list.items.expect("items").try_into().ok().expect("two");
+        assert_eq!((a.metadata.uid.as_str(), a.metadata.labels["x"].as_str()), ("u", "y"));
+        assert_eq!((a.status, b.status), (json!({"active": 1}), Value::Null));
+        assert_eq!(b.metadata.name, "b");
     }
 
     #[test]

@@ -351,6 +351,7 @@ impl Everywhere {
             let line = format!("[what it left at {console} could not be cleared away: {why}]");
             note(folder, &line);
         }
+        post.forget(&ticket.id);
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
     }
 

@@ -1,11 +1,12 @@
 //! One place with all its jobs that somebody waits for: a thread looks at them together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Backend, Fault, Seen, Ticket};
+use crate::host::process::Exit;
 
 /// The longest pause between two looks at a place that does not answer.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -37,11 +38,16 @@ struct Look {
     at: Option<Instant>,
     seen: HashMap<String, Seen>,
     /// Those that were asked for.
-    asked: Vec<String>,
+    asked: HashSet<String>,
     /// When nobody answered, and what was said then.
     silent: Option<(Instant, Fault)>,
     /// Since when there was no answer.
     failing: Option<Instant>,
+    /// How long after it the next one comes.
+    pause: Duration,
+    /// Jobs that have ended, until somebody has what they left behind: nothing changes there any more. A thousand that end at
+    /// once would be listed a thousand times otherwise.
+    ended: HashMap<String, Exit>,
 }
 
 impl Post {
@@ -58,6 +64,14 @@ impl Post {
         after: Option<Instant>,
     ) -> Result<Seen, Fault> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(exit) = last.ended.get(&ticket.id) {
+            return Ok(Seen::Ended(exit.clone()));
+        }
+        // Whoever looks after many is woken when one of them ends, and need not look by itself in between.
+        let fresh = match after {
+            None => fresh.max(last.pause),
+            Some(_) => fresh,
+        };
         let is_recent = |at: Instant| at.elapsed() < fresh && after.is_none_or(|after| at > after);
         if last.at.is_none_or(|at| !is_recent(at)) || !last.asked.contains(&ticket.id) {
             if let Some((at, fault)) = &last.silent
@@ -77,6 +91,11 @@ impl Post {
         Ok(last.seen.get(&ticket.id).cloned().unwrap_or(Seen::Gone))
     }
 
+    /// Nobody asks for a job any more.
+    pub(super) fn forget(&self, id: &str) {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(id);
+    }
+
     /// How long there has been no answer that is of use.
     pub(super) fn failing(&self) -> Duration {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,8 +106,16 @@ impl Post {
         let at = Instant::now();
         match self.backend.look(&tickets.iter().collect::<Vec<_>>()) {
             Ok(seen) => {
-                let asked = tickets.iter().map(|ticket| ticket.id.clone()).collect();
-                *last = Look { at: Some(at), seen, asked, silent: None, failing: None };
+                let asked: HashSet<String> =
+                    tickets.iter().map(|ticket| ticket.id.clone()).collect();
+                let pause = self.pause(tickets.len());
+                let mut ended = std::mem::take(&mut last.ended);
+                ended.extend(seen.iter().filter_map(|(id, seen)| match seen {
+                    Seen::Ended(exit) if asked.contains(id) => Some((id.clone(), exit.clone())),
+                    _ => None,
+                }));
+                *last =
+                    Look { at: Some(at), seen, asked, silent: None, failing: None, pause, ended };
                 Ok(())
             }
             Err(fault) => {
@@ -97,6 +124,11 @@ impl Post {
                 Err(fault)
             }
         }
+    }
+
+    /// Lists grow with the jobs, and take the same share of a processor however many there are.
+    fn pause(&self, jobs: usize) -> Duration {
+        self.backend.pause().max(EACH * jobs.min(LARGE) as u32)
     }
 
     /// Wakes somebody when a job may have ended.
@@ -144,8 +176,7 @@ impl Post {
             let ended: Vec<&Ticket> =
                 tickets.iter().filter(|ticket| looked.is_ok() && !runs(&ticket.id)).collect();
             pause = match looked {
-                // Lists grow with the jobs, and take the same share of a processor however many there are.
-                Ok(()) => self.backend.pause().max(EACH * tickets.len().min(LARGE) as u32),
+                Ok(()) => last.pause,
                 Err(_) => (pause * 2).min(LONGEST),
             };
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,5 +189,66 @@ impl Post {
                 wake();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bundle::Bundle;
+    use super::super::{Address, Seat};
+    use super::*;
+    use crate::host::process::{Program, Urgency};
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Where everything has ended.
+    #[derive(Default)]
+    struct Over {
+        looks: Arc<AtomicUsize>,
+    }
+
+    impl Backend for Over {
+        fn start(&self, _: &Ticket, _: &Seat, _: &Bundle<'_>) -> Result<Option<String>, Fault> {
+            Ok(None)
+        }
+
+        fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
+            self.looks.fetch_add(1, Ordering::Relaxed);
+            let ended = |ticket: &&Ticket| (ticket.id.clone(), Seen::Ended(Exit::default()));
+            Ok(tickets.iter().map(ended).collect())
+        }
+
+        fn end(&self, _: &Ticket, _: Urgency) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn fetch(&self, _: &Ticket, _: &Path, _: &Program) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn forget(&self, _: &Ticket) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn address(&self, _: &Ticket) -> Address {
+            Address::default()
+        }
+    }
+
+    #[test]
+    fn what_has_ended_is_not_looked_at_again() {
+        let over = Over::default();
+        let looks = over.looks.clone();
+        let post = Post::new(Box::new(over));
+        let ticket = |id: &str| Ticket { id: id.to_owned(), ..Ticket::default() };
+        for _ in 0..3 {
+            // Another one is asked for in between, and however old the look is.
+            post.look(&ticket("a"), Duration::ZERO, None).expect("an answer");
+            post.look(&ticket("b"), Duration::ZERO, None).expect("an answer");
+        }
+        assert_eq!(looks.load(Ordering::Relaxed), 2);
+        post.forget("a");
+        post.look(&ticket("a"), Duration::ZERO, None).expect("an answer");
+        assert_eq!(looks.load(Ordering::Relaxed), 3);
     }
 }
