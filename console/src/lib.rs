@@ -22,7 +22,7 @@ use model::{Attempt, Bundle, Coordinator, Workflow};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use workflow::{Bar, Opened, Part};
 
@@ -424,10 +424,42 @@ fn list(console: &Console, request: &Request) -> Result<Answer, Fault> {
     Ok(html(jobs::page(&context(console, request, Some("")), &list)))
 }
 
-/// How many jobs are looked through for a pattern at most.
+/// How many jobs are looked through for a pattern at most, and how many of them are in memory at once.
 const SEARCHED: i64 = 20_000;
+const SEARCHED_AT_ONCE: i64 = 2_000;
 
 fn listed(console: &Console, request: &Request, wanted: jobs::Wanted) -> Result<jobs::List, Fault> {
+    let now = console.services.now();
+    if wanted.text.is_empty() {
+        let (rows, total) = rows(console, request, &wanted, wanted.offset, jobs::LENGTH)?;
+        return Ok(jobs::List { wanted, rows, total, now });
+    }
+    // A pattern is held against names here: the web services know only parts of them.
+    let mut found: Vec<jobs::Row> = Vec::new();
+    let mut ids = BTreeSet::new();
+    for offset in (1..=SEARCHED).step_by(SEARCHED_AT_ONCE as usize) {
+        let (some, total) = rows(console, request, &wanted, offset, SEARCHED_AT_ONCE)?;
+        // What comes meanwhile pushes others onto the next part, which has them again.
+        let fits = |row: &jobs::Row| wanted.lets(&row.name, &row.id) && ids.insert(row.id.clone());
+        found.extend(some.into_iter().filter(fits));
+        if offset + SEARCHED_AT_ONCE > total {
+            break;
+        }
+    }
+    let total = found.len() as i64;
+    let skipped = usize::try_from(wanted.offset - 1).unwrap_or(usize::MAX);
+    let rows = found.into_iter().skip(skipped).take(jobs::LENGTH as usize).collect();
+    Ok(jobs::List { wanted, rows, total, now })
+}
+
+/// Jobs of a list from a place on, and how many there are in all.
+fn rows(
+    console: &Console,
+    request: &Request,
+    wanted: &jobs::Wanted,
+    offset: i64,
+    length: i64,
+) -> Result<(Vec<jobs::Row>, i64), Fault> {
     let mut filter = String::new();
     for (name, value) in
         [("status", &wanted.status), ("user", &wanted.user), ("sortby", &wanted.sort)]
@@ -437,9 +469,6 @@ fn listed(console: &Console, request: &Request, wanted: jobs::Wanted) -> Result<
             filter.push_str(&format!("{name}={};", value.replace([';', '='], "?")));
         }
     }
-    // A pattern is held against names here: the web services know only parts of them.
-    let is_search = !wanted.text.is_empty();
-    let (offset, length) = if is_search { (1, SEARCHED) } else { (wanted.offset, jobs::LENGTH) };
     let (offset, length) = (offset.to_string(), length.to_string());
     let query = [
         ("jobtype", wanted.kind.as_str()),
@@ -453,19 +482,13 @@ fn listed(console: &Console, request: &Request, wanted: jobs::Wanted) -> Result<
         .into_iter()
         .find_map(|name| answer.remove(name));
     let rows = rows.unwrap_or_default();
-    let mut rows: Vec<jobs::Row> = match wanted.kind.as_str() {
+    let rows: Vec<jobs::Row> = match wanted.kind.as_str() {
         "coord" => read::<Coordinator>(rows)?.into_iter().map(row_of_coordinator).collect(),
         "bundle" => read::<Bundle>(rows)?.into_iter().map(row_of_bundle).collect(),
         _ => read::<Workflow>(rows)?.into_iter().map(row_of_workflow).collect(),
     };
-    let mut total = answer.get("total").and_then(Value::as_i64).unwrap_or(rows.len() as i64);
-    if is_search {
-        rows.retain(|row| wanted.lets(&row.name, &row.id));
-        total = rows.len() as i64;
-        let skipped = usize::try_from(wanted.offset - 1).unwrap_or(usize::MAX);
-        rows = rows.into_iter().skip(skipped).take(jobs::LENGTH as usize).collect();
-    }
-    Ok(jobs::List { wanted, rows, total, now: console.services.now() })
+    let total = answer.get("total").and_then(Value::as_i64).unwrap_or(rows.len() as i64);
+    Ok((rows, total))
 }
 
 fn read<T: DeserializeOwned>(rows: Value) -> Result<Vec<T>, Fault> {
@@ -668,6 +691,9 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
+    /// Workflows that there are.
+    const JOBS: i64 = 5_000;
+
     /// Takes every call, and remembers it.
     #[derive(Clone, Default)]
     struct Told(Arc<Mutex<Vec<String>>>);
@@ -680,7 +706,18 @@ mod tests {
             let line =
                 format!("{user} {} {} {}", call.method, call.path.join("/"), query.join("&"));
             self.0.lock().unwrap().push(line);
-            Ok(b"{}".to_vec())
+            let number = |name: &str| {
+                let value = call.query.iter().find(|(known, _)| *known == name);
+                value.and_then(|(_, value)| value.parse::<i64>().ok())
+            };
+            let (Some(from), Some(most)) = (number("offset"), number("len")) else {
+                return Ok(b"{}".to_vec());
+            };
+            let page = from..(from + most).min(JOBS + 1);
+            let rows: Vec<Value> = page
+                .map(|n| serde_json::json!({"id": format!("{n}-W"), "appName": format!("job-{n}")}))
+                .collect();
+            Ok(serde_json::json!({"workflows": rows, "total": JOBS}).to_string().into_bytes())
         }
 
         fn reader(&self) -> Result<Arc<dyn Reader>, Fault> {
@@ -755,6 +792,20 @@ mod tests {
             assert_eq!(answer(&console, &request("GET", other, "")), None, "{other}");
         }
         assert_eq!(answer(&console, &request("PUT", "job", "")), None);
+    }
+
+    #[test]
+    fn a_search_reads_jobs_in_parts() {
+        let told = Told::default();
+        let console = Console::new(Box::new(told.clone()), Box::new(told.clone()));
+        let found =
+            answer(&console, &request("GET", "", "text=job-49*&offset=51")).expect("a page");
+        let page = String::from_utf8(found.body).expect("text");
+        // job-49, job-490 to job-499, job-4900 to job-4999
+        assert!(page.contains("51–100 of 111"), "{page}");
+        let calls = told.0.lock().unwrap().clone();
+        assert_eq!(calls.len(), 3, "{calls:?}");
+        assert!(calls.iter().all(|call| call.ends_with("&len=2000")), "{calls:?}");
     }
 
     #[test]
