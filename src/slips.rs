@@ -1,6 +1,6 @@
 //! Which of two names that are nearly the same is the one with the slip.
 
-/// Words that names of properties are made of.
+/// Words that names of properties are made of, sorted.
 const COMMON: [&str; 125] = [
     "address",
     "alert",
@@ -172,20 +172,24 @@ pub(crate) fn corrected(name: &str) -> Option<String> {
     Some(format!("{}{meant}{}", &name[..at], &name[at + word.len()..]))
 }
 
+fn is_common(word: &str) -> bool {
+    COMMON.binary_search(&word).is_ok()
+}
+
 /// The word that one with a slip was meant to be.
 fn meant_word(word: &str) -> Option<&'static str> {
-    if word.len() < 5 && !(word.len() == 4 && word.is_ascii()) || COMMON.contains(&word) {
+    if word.len() < 5 && !(word.len() == 4 && word.is_ascii()) || is_common(word) {
         return None;
     }
     let letters: Vec<char> = word.chars().collect();
     // A slip leaves the first letter, and changes the length by one at most.
+    let first = word.as_bytes()[0];
+    let begin = COMMON.partition_point(|known| known.as_bytes()[0] < first);
+    let alike = COMMON[begin..].iter().copied().take_while(|known| known.as_bytes()[0] == first);
     let may_be = |known: &&str| {
-        known.len() > 3
-            && *known != "from"
-            && known.starts_with(letters[0])
-            && known.len().abs_diff(letters.len()) < 2
+        known.len() > 3 && *known != "from" && known.len().abs_diff(letters.len()) < 2
     };
-    COMMON.into_iter().filter(may_be).find(|known| {
+    alike.filter(may_be).find(|known| {
         let meant: Vec<char> = known.chars().collect();
         let exchanged = || {
             let mut differing = (0..meant.len()).filter(|at| letters[*at] != meant[*at]);
@@ -262,7 +266,7 @@ fn weight(name: &str, other: &str, texts: [&str; 2]) -> usize {
         let met = |text: &String| {
             text.matches(&word).count().saturating_sub(text.matches(&whole).count())
         };
-        let is_common = COMMON.contains(&word.as_str()) || OF_NODES.contains(&word.as_str());
+        let is_common = is_common(&word) || OF_NODES.contains(&word.as_str());
         let common = if is_common { 100 } else { 0 };
         common + lower.iter().map(met).sum::<usize>().min(50)
     })
@@ -288,7 +292,12 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{begin_alike, corrected, differ_in_a_word, is_slip};
+    use super::{COMMON, begin_alike, corrected, differ_in_a_word, is_slip};
+
+    #[test]
+    fn common_words_are_sorted() {
+        assert!(COMMON.is_sorted());
+    }
 
     #[test]
     fn letters_and_numbers_at_the_end_tell_names_apart() {

@@ -240,6 +240,8 @@ pub(super) struct Known<'a> {
     texts: OnceCell<Vec<(Element<'a>, Decoded<'a>)>>,
     by_name: OnceCell<[Vec<NodeId>; LOOKED_FOR.len()]>,
     configurations: OnceCell<Vec<Element<'a>>>,
+    parameters: OnceCell<Option<(Element<'a>, Vec<Property<'a>>)>>,
+    config_default: OnceCell<Option<&'a Arc<Source>>>,
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     near_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     calling_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
@@ -334,9 +336,12 @@ impl<'a> Facts<'a> {
     }
 
     /// The formal parameters of the definition, with their section.
-    pub fn parameters(&self) -> Option<(Element<'a>, Vec<Property<'a>>)> {
-        let section = self.tree.root()?.child("parameters")?;
-        Some((section, block(section)))
+    pub fn parameters(&self) -> Option<(Element<'a>, &[Property<'a>])> {
+        let known = self.known.parameters.get_or_init(|| {
+            let section = self.tree.root()?.child("parameters")?;
+            Some((section, block(section)))
+        });
+        known.as_ref().map(|(section, parameters)| (*section, parameters.as_slice()))
     }
 
     /// Every configuration block of the definition: `global`, actions, `config` of bundles and coordinators.
@@ -428,7 +433,8 @@ impl<'a> Facts<'a> {
 
     /// `config-default.xml` beside it.
     pub(crate) fn config_default(&self) -> Option<&'a Arc<Source>> {
-        self.files.text(&self.beside("config-default.xml")?)
+        let find = || self.files.text(&self.beside("config-default.xml")?);
+        *self.known.config_default.get_or_init(find)
     }
 
     /// The text of a span.

@@ -171,7 +171,12 @@ fn may_give(argument: &str) -> bool {
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+    let mut at = 0;
+    text.as_bytes().split(|byte| !is_word(*byte)).filter_map(move |word| {
+        let start = at;
+        at += word.len() + 1;
+        (!word.is_empty()).then(|| &text[start..start + word.len()])
+    })
 }
 
 /// Bytes of a script that stand in no comment, with their places. Quotes are of no matter: two dashes between them only
@@ -181,7 +186,10 @@ fn outside_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_inclusive('\n').map(move |line| {
         let start = at;
         at += line.len();
-        (start, line.split("--").next().unwrap_or_default())
+        let bytes = line.as_bytes();
+        let mut dashes = memchr::memchr_iter(b'-', bytes);
+        let comment = dashes.find(|dash| bytes.get(dash + 1) == Some(&b'-'));
+        (start, &line[..comment.unwrap_or(line.len())])
     })
 }
 
@@ -224,7 +232,7 @@ fn reads_of_pig(text: &str) -> Option<Vec<(&str, usize)>> {
     let mut own = HashSet::new();
     let mut before = "";
     for word in words(text) {
-        if ["default", "declare"].contains(&before.to_ascii_lowercase().as_str()) {
+        if ["default", "declare"].iter().any(|known| before.eq_ignore_ascii_case(known)) {
             own.insert(word);
         }
         before = word;

@@ -94,7 +94,7 @@ impl<'a> Finder<'_, 'a> {
             }
         }
         for property in facts.parameters().map(|(_, list)| list).unwrap_or_default() {
-            let Some(value) = property.value.map(Decoded::trimmed) else { continue };
+            let Some(value) = property.value.as_ref().map(Decoded::trim) else { continue };
             self.named(&property.name.text, &value);
         }
         for action in &facts.actions {

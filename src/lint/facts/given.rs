@@ -225,7 +225,7 @@ fn is_of_site(facts: &Facts<'_>, name: &str) -> bool {
 
 fn declared(facts: &Facts<'_>) -> HashSet<String> {
     let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
-    list.into_iter().map(|parameter| parameter.name.text.into_owned()).collect()
+    list.iter().map(|parameter| parameter.name.text.to_string()).collect()
 }
 
 /// Whether the properties that were found are those this very definition is submitted with: they name its path.

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((_, parameters)) = facts.parameters() else { return };
     let mut known: HashMap<&str, &Property<'_>> = HashMap::new();
-    for parameter in &parameters {
+    for parameter in parameters {
         let name = &parameter.name.text;
         let first = *known.entry(name).or_insert(parameter);
         if std::ptr::eq(first, parameter) || name.is_empty() {

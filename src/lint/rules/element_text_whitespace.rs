@@ -37,7 +37,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         for element in action.body.elements().filter(|element| SINGLE.contains(&element.name())) {
             let text = element.text().trimmed();
-            if let Some(at) = masked(&text.text).find(['\n', '\r']) {
+            if text.text.contains(['\n', '\r'])
+                && let Some(at) = masked(&text.text).find(['\n', '\r'])
+            {
                 let message = format!("the line break is part of `{}`", element.name());
                 out.push(
                     Diagnostic::new(&RULE.kind, text.source(at..at + 1), message)

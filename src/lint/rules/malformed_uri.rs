@@ -31,6 +31,9 @@ const WORDS: [&str; 7] =
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (element, text) in facts.texts() {
+        if is_harmless(&text.text) {
+            continue;
+        }
         if let Some(range) = jdbc(&text.text).filter(|_| element.name() != "message") {
             let span = text.source(range);
             out.push(of_scheme(span, facts.slice(span), "jdbc"));
@@ -96,6 +99,9 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             // Where the value stands as it is in the file.
             let raw = source.slice(entry.value_span);
+            if is_harmless(raw) {
+                continue;
+            }
             if let Some(range) = jdbc(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
@@ -133,6 +139,11 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Whether a text has no scheme and begins with no variable, as most do: there is nothing to look for in it.
+fn is_harmless(text: &str) -> bool {
+    memchr::memchr(b':', text.as_bytes()).is_none() && !text.trim_start().starts_with("${")
+}
+
 /// The beginning of the URL of a database that is nearly `jdbc`.
 fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
     const DRIVERS: [&str; 12] = [
@@ -168,7 +179,7 @@ fn joined<'v>(
     text: &str,
     value_of: impl Fn(&str) -> Option<&'v str>,
 ) -> Option<std::ops::Range<usize>> {
-    let range = first_expression(text).filter(|range| range.start == 0)?;
+    let range = first_expression(text).filter(|_| text.starts_with("${"))?;
     let (node, rest) = text.split_at(range.end);
     let begins = rest.starts_with(|c: char| c.is_ascii_lowercase()) && rest.contains('/');
     let name = node.strip_prefix("${")?.strip_suffix('}').filter(|_| begins)?.trim();

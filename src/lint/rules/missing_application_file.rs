@@ -101,10 +101,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         naming_files(facts).filter_map(|element| beside(facts, element)).collect();
     placed(facts, &mut named);
     kept_together(facts, &mut named);
+    let is_lost = |file: &&Named<'_>| file.is_absent() && !is_link(&file.text.text);
+    if !named.iter().any(|file| is_lost(&file)) {
+        return;
+    }
     let application = Application::of(facts, &named);
     // One file that is not there is one fault, however many actions name it.
     let mut told: HashMap<&str, usize> = HashMap::new();
-    let is_lost = |file: &&Named<'_>| file.is_absent() && !is_link(&file.text.text);
     for file in named.iter().filter(is_lost) {
         if let Some(first) = told.get(file.path.as_str()) {
             let first: &mut Diagnostic = &mut out[*first];

@@ -167,7 +167,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 /// one that is left out, while nothing else has this name.
 fn of_word(facts: &Facts<'_>, part: &Part<'_>) -> Option<Diagnostic> {
     let is_word = part.name.bytes().all(|byte| byte.is_ascii_lowercase());
-    let meant = slips::corrected(part.name).filter(|_| is_word)?;
+    let meant = is_word.then(|| slips::corrected(part.name))??;
     let others = || facts.files.texts().filter(|source| has_name(&source.text, part.name));
     if is_in_tree(facts, part.name) || others().nth(1).is_some() {
         return None;
@@ -426,6 +426,9 @@ fn is_inside(name: &str, other: &str) -> bool {
 
 /// The hosts in a text, each with what stands before it (the scheme, or nothing) and its place.
 fn hosts_of(text: &str) -> Vec<(&str, &str, usize)> {
+    if memchr::memchr(b':', text.as_bytes()).is_none() {
+        return Vec::new();
+    }
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
     let mut found = Vec::new();
     let mut add = |scheme, at: usize| {
@@ -499,10 +502,9 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
         _ => 0,
     };
     let path = text[start..].trim_end();
-    let rooted = path.starts_with(['/', '$']) || split_scheme(path).is_some();
-    let is_other =
-        |byte: u8| matches!(byte, b' ' | b'\n' | b'\t' | b',' | b'\'' | b'"' | b';' | b'\\');
-    if !rooted || !path.contains('/') || path.bytes().any(is_other) {
+    let is_url = split_scheme(path).is_some();
+    let rooted = is_url || path.starts_with(['/', '$']);
+    if !rooted || has_any(path, &OF_OTHERS) || memchr::memchr(b'/', path.as_bytes()).is_none() {
         return Vec::new();
     }
     let (mut found, mut at, mut before) = (Vec::new(), start, "");
@@ -510,10 +512,9 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
         before = "/";
     }
     for part in path.split('/') {
-        let is_sign = |byte: u8| b"${}*?[@#%=:".contains(&byte);
         // A host is compared with hosts.
-        let is_host = before.ends_with(':') && split_scheme(path).is_some();
-        if !part.is_empty() && !before.is_empty() && !is_host && !part.bytes().any(is_sign) {
+        let is_host = is_url && before.ends_with(':');
+        if !part.is_empty() && !before.is_empty() && !is_host && !has_any(part, &OF_PATTERNS) {
             found.push((before, part, at));
         }
         at += part.len() + 1;
@@ -527,6 +528,24 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
         }
     }
     found
+}
+
+/// Signs of texts that are more than one path.
+const OF_OTHERS: [bool; 256] = signs(b" \n\t,'\";\\");
+/// Signs of parts that stand for something else.
+const OF_PATTERNS: [bool; 256] = signs(b"${}*?[@#%=:");
+
+const fn signs(bytes: &[u8]) -> [bool; 256] {
+    let (mut signs, mut at) = ([false; 256], 0);
+    while at < bytes.len() {
+        signs[bytes[at] as usize] = true;
+        at += 1;
+    }
+    signs
+}
+
+fn has_any(text: &str, signs: &[bool; 256]) -> bool {
+    text.bytes().any(|byte| signs[usize::from(byte)])
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if name.is_empty() || default {
             continue;
         }
-        if let Some(slip) = misnamed(facts, first, name, &parameters) {
+        if let Some(slip) = misnamed(facts, first, name, parameters) {
             out.push(slip.note_in(facts.path, parameter.name.span(), "it is declared here"));
             continue;
         }

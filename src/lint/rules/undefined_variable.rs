@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         read.iter().copied().filter(|name| has_default(facts, name)).collect();
     let declared: Vec<String> = facts
         .parameters()
-        .map(|(_, list)| list.into_iter().map(|p| p.name.text.into_owned()).collect())
+        .map(|(_, list)| list.iter().map(|p| p.name.text.to_string()).collect())
         .unwrap_or_default();
     let own: Vec<&str> =
         defaults.iter().copied().chain(declared.iter().map(String::as_str)).collect();
@@ -543,12 +543,13 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
         for property in block {
             let Some(value) = &property.value else { continue };
             let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-            let Some(held) = held.filter(|held| held.len() > 11 && is_lone(held)) else { continue };
+            let is_property = property.name.text.contains('.');
+            let Some(held) = held.filter(|held| is_property && held.len() > 11) else { continue };
             let lower = |name: &str| plain(name).to_ascii_lowercase();
             let (name, other) = (lower(&property.name.text), lower(held));
-            let is_slip = property.name.text.contains('.') && within(&name, &other, 1) == Some(1);
+            let is_slip = within(&name, &other, 1) == Some(1);
             let ends = name.chars().next_back() == other.chars().next_back();
-            if is_slip && ends && letters(&name) != letters(&other) {
+            if is_slip && ends && letters(&name) != letters(&other) && is_lone(held) {
                 let start = value.text.find(held).unwrap_or_default();
                 let span = value.source(start..start + held.len());
                 let message = format!("`{held}` is almost the name of `{}`", property.name.text);
@@ -606,7 +607,7 @@ fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
             let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
             let name = &property.name.text;
             let is_variable = value.text.trim().starts_with("${");
-            if of_values && is_variable && is_lone(held) && other_form(facts, name, held) {
+            if of_values && is_variable && other_form(facts, name, held) && is_lone(held) {
                 let start = value.text.find(held).unwrap_or_default();
                 let span = value.source(start..start + held.len());
                 let message = format!(

@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         facts.config_default().map(|source| of_plain(&source.text, 0)).unwrap_or_default();
     let read: HashSet<&str> =
         facts.reads.iter().chain(&in_defaults).map(|read| read.name.as_str()).collect();
-    for parameter in &parameters {
+    for parameter in parameters {
         let name = parameter.name.text.as_ref();
         // The server itself reads names with dots: `oozie.…`, `mapreduce.…`.
         if name.is_empty() || name.contains('.') || read.contains(name) {

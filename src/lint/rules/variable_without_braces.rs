@@ -5,6 +5,7 @@ use crate::lint::facts::{operations, starts};
 use crate::lint::reads::each_expression;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use crate::syntax::xml::{Decoded, Element, NodeKind};
 use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -55,20 +56,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut valued = vec!["value"];
     valued.extend(CLUSTER);
     known.retain(|name| !name.contains('$'));
-    let plain = facts.named(&valued).into_iter();
-    let plain = plain.map(|element| (element, element.text())).filter(|(_, text)| {
-        let is_plain = |byte: u8| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ' | b'\n' | b'\r' | b'\t')
-        };
-        text.text.bytes().all(is_plain)
-    });
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ' | b'\n' | b'\r' | b'\t')
+    };
+    // Nearly every value is told apart before it is decoded.
+    let may_be_plain = |element: &Element<'_>| {
+        let mut texts = element.children().filter(|child| child.kind() == NodeKind::Text);
+        texts.all(|text| text.raw().bytes().all(|byte| is_plain(byte) || b"&#;".contains(&byte)))
+    };
+    let plain = facts.named(&valued).into_iter().filter(may_be_plain);
+    let plain = plain.map(|element| (element, element.text()));
+    let plain = plain.filter(|(_, text)| text.text.bytes().all(is_plain));
     paths(facts, &known, out);
-    let half = half_open(facts, out);
-    let said = facts
-        .texts()
-        .iter()
-        .filter(|(_, text)| memchr::memchr3(b'$', b'{', b'}', text.text.as_bytes()).is_some());
-    let said = said.cloned();
+    let (said, variables) = with_stray_signs(facts);
+    let half = half_open(facts, &said, variables, out);
+    let said = said.into_iter().cloned();
     // The name of an application tells its runs apart by what it holds.
     let named_by = facts.tree.root().and_then(|root| {
         let name = root.attributes().find(|attribute| attribute.qualified_name() == "name")?;
@@ -175,22 +177,41 @@ fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// The texts with a dollar or a brace outside of expressions, and how many expressions there are in all.
+fn with_stray_signs<'f, 'a>(facts: &'f Facts<'a>) -> (Vec<&'f (Element<'a>, Decoded<'a>)>, usize) {
+    let (mut texts, mut variables) = (Vec::new(), 0);
+    for text in facts.texts() {
+        let plain = text.1.text.as_ref();
+        let strays = |part: &str| memchr::memchr3(b'$', b'{', b'}', part.as_bytes()).is_some();
+        let (mut from, mut is_stray, mut count) = (0, false, 0);
+        for range in each_expression(plain) {
+            is_stray |= strays(&plain[from..range.start]);
+            from = range.end;
+            count += 1;
+        }
+        if is_stray || strays(&plain[from..]) {
+            texts.push(text);
+        }
+        if text.0.name() != DESCRIPTION {
+            variables += count;
+        }
+    }
+    (texts, variables)
+}
+
 /// Variables with one of their signs forgotten, whether or not anything is known of them: `$name}`, and `{name}` alone.
 /// Where others are written so as well, they may be those of another program. The texts they are in.
-fn half_open(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) -> HashSet<Span> {
+fn half_open(
+    facts: &Facts<'_>,
+    said: &[&(Element<'_>, Decoded<'_>)],
+    variables: usize,
+    out: &mut Vec<Diagnostic>,
+) -> HashSet<Span> {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut found = Vec::new();
-    let mut variables = 0;
-    let signed = facts.texts().iter().filter(|(element, text)| {
-        let is_attribute = element.name() == "description";
-        !is_attribute && memchr::memchr2(b'{', b'}', text.text.as_bytes()).is_some()
-    });
-    let mut inside = Vec::new();
-    for (element, text) in signed {
+    for (element, text) in said.iter().filter(|(element, _)| element.name() != DESCRIPTION) {
         let plain = text.text.as_ref();
-        inside.clear();
-        inside.extend(each_expression(plain));
-        variables += inside.len();
+        let inside: Vec<_> = each_expression(plain).collect();
         if element.elements().next().is_some() && element.parent().is_some() || plain.len() > 4_000
         {
             continue;
@@ -242,6 +263,8 @@ fn half_open(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) -> HashSet<Span> {
     found.into_iter().map(|(_, text, ..)| text).collect()
 }
 
+/// What says something to people alone.
+const DESCRIPTION: &str = "description";
 /// So many variables written in full tell that another one was meant to be.
 const ENOUGH_VARIABLES: usize = 3;
 
