@@ -3,7 +3,11 @@
 //! A [`Kind`] holds what never changes, a [`Diagnostic`] one occurrence. Nothing here prints, sorts or depends on
 //! settings: `check` gives each finding its file and its level, `render` draws it.
 
+mod fault;
+
 use crate::source::Span;
+
+pub use fault::Fault;
 
 /// How much a finding matters. Ordered: an error is greater than a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -247,6 +251,12 @@ pub struct Diagnostic {
     pub file: Option<String>,
     /// As narrow as the fault.
     pub span: Span,
+    /// Which fault of its kind it is, where others depend on that.
+    pub fault: Option<Fault>,
+    /// What it is about, where others depend on that: an element and what is wrong in it, properties, nodes.
+    pub names: Vec<String>,
+    /// The name that was most likely meant.
+    pub meant: Option<String>,
     /// Where something is missing: the tag in front of which it belongs. The finding is shown there in the end.
     pub belongs: Option<Span>,
     /// Another place in its file that is wrong for the same reason.
@@ -278,6 +288,9 @@ impl Diagnostic {
             kind,
             file: None,
             span,
+            fault: None,
+            names: Vec::new(),
+            meant: None,
             belongs: None,
             explains: None,
             message: shortened(message.into()),
@@ -290,6 +303,51 @@ impl Diagnostic {
             subject: None,
             places: 1,
         }
+    }
+
+    /// Says which fault of its kind it is.
+    pub(crate) fn of(mut self, fault: Fault) -> Diagnostic {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// Says by name what it is about, the outer one first.
+    pub(crate) fn naming<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.names = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Offers the name that was most likely meant.
+    pub(crate) fn did_you_mean(mut self, name: impl Into<String>) -> Diagnostic {
+        let name = name.into();
+        self.help = Some(shortened(format!("did you mean `{name}`?")));
+        self.meant = Some(name);
+        self
+    }
+
+    /// The properties that something needs and does not get.
+    pub(crate) fn lacking(&self) -> &[String] {
+        match self.fault {
+            Some(Fault::NotPassed) => &self.names,
+            Some(
+                Fault::Undefined
+                | Fault::NotGiven
+                | Fault::Misnamed
+                | Fault::NoSign
+                | Fault::InValue,
+            ) => self.names.get(..1).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// Whether it is about something of this name.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    /// Whether it is this fault of its kind.
+    pub(crate) fn is(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
     }
 
     /// Says what to do.

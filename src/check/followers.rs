@@ -4,7 +4,7 @@
 //! name to recognize is in `causes`.
 
 use super::causes::{FORKS, IsOn, inside};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Fault};
 use crate::source::Span;
 use crate::syntax::xml::{self, Tree};
 use std::collections::{HashMap, HashSet};
@@ -19,114 +19,155 @@ enum Reach {
 }
 use Reach::{Whole, Within};
 
-/// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 101] = [
-    ("shell-file-rename-mismatch", "", "misspelt-path", Within("action")),
-    ("application-path-leads-nowhere", "", "misspelt-path", Whole),
-    ("missing-application-file", "", "misspelt-path", Within("archive")),
-    ("missing-application-file", "", "misspelt-path", Within("file")),
-    ("missing-application-file", "", "misspelt-path", Within("jar")),
-    ("missing-application-file", "", "misspelt-path", Within("job-xml")),
-    ("missing-application-file", "", "misspelt-path", Within("script")),
-    ("missing-application-file", "did you mean", "shell-script-not-shipped", Within("action")),
-    ("unknown-element", "", "credential-incomplete", Within("credential")),
-    ("element-needs-newer-schema", "`retry-", "retry-out-of-range", Within("action")),
-    ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
-    ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
-    ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
-    ("unknown-element", "", "mapreduce-api-mixed", Within("action")),
-    ("el-syntax-error", "", "name-without-quotes", Whole),
-    ("el-syntax-error", "cannot stand in one text", "variable-without-braces", Whole),
-    ("el-time-constant-outside-template", "", "name-without-quotes", Whole),
-    ("variable-without-braces", "", "shell-quoting-in-argument", Within("argument")),
-    ("unknown-element", "`shell` has no element", "shell-script-not-shipped", Within("action")),
-    ("unknown-element", "`sqoop` has no element", "misspelt-sqoop-option", Within("sqoop")),
-    ("configuration-name-malformed", "new-api", "mapreduce-api-mixed", Within("action")),
-    ("configuration-name-malformed", "are swapped", "subworkflow-parameters-missing", Whole),
-    ("configuration-name-malformed", "are swapped", "workflow-parameters-missing", Whole),
-    ("kill-after-success", "", "entered-twice-after-failure", Whole),
-    ("self-transition", "", "kill-after-success", Whole),
-    ("malformed-name-node", "", "application-path-other-cluster", Whole),
-    ("missing-application-file", "`#` is missing", "shell-script-not-shipped", Within("action")),
-    ("el-unterminated", "", "delete-too-broad", Within("action")),
-    ("el-unterminated", "", "sqoop-command-quotes", Within("command")),
-    ("variable-without-braces", "", "instance-not-an-instance-function", Within("instance")),
-    ("script-parameter-missing", "", "undefined-variable", Within("param")),
-    ("name-without-quotes", "", "undefined-variable", Whole),
-    ("xml-not-well-formed", "", "delete-too-broad", Within("action")),
-    ("el-syntax-error", "", "sqoop-command-quotes", Within("command")),
-    ("el-unterminated", "", "uri-template-too-coarse", Within("dataset")),
-    ("el-nested-expression", "", "uri-template-too-coarse", Within("dataset")),
-    ("el-syntax-error", "", "uri-template-too-coarse", Within("dataset")),
-    ("el-unknown-function", "", "uri-template-too-coarse", Within("dataset")),
-    ("submission-refused", "", "uri-template-too-coarse", Within("dataset")),
-    ("submission-refused", "", "instance-not-an-instance-function", Within("data-in")),
-    ("submission-refused", "", "instance-not-an-instance-function", Within("data-out")),
-    ("invalid-node-name", "", "el-unknown-action", Whole),
-    ("duplicate-node-name", "", "el-unknown-action", Whole),
-    ("misspelt-oozie-property", "libpath", "system-libpath-off", Whole),
-    ("property-without-value", "libpath", "system-libpath-off", Whole),
-    ("xml-not-well-formed", "", "subworkflow-parameters-missing", Whole),
-    ("xml-not-well-formed", "", "workflow-parameters-missing", Whole),
-    ("xml-not-well-formed", "no closing quote", "invalid-node-name", Whole),
-    ("xml-not-well-formed", "no closing quote", "unresolved-transition", Whole),
-    ("xml-not-well-formed", "", "el-unknown-action", Whole),
-    ("unknown-attribute", "`ok`", "failure-reported-as-success", Within("action")),
-    ("duplicate-node-name", "", "el-action-not-yet-run", Whole),
-    ("unknown-attribute", "`data-in`", "unknown-data-event", Whole),
-    ("unknown-attribute", "`data-out`", "unknown-data-event", Whole),
-    ("unknown-attribute", "`action`", "el-unknown-action", Whole),
-    ("unknown-attribute", "`dataset`", "undefined-dataset", Whole),
-    ("xml-not-well-formed", "needs quotes", "typographic-characters", Whole),
-    ("xml-not-well-formed", "needs quotes", "invalid-node-name", Whole),
-    ("xml-not-well-formed", "needs quotes", "unresolved-transition", Whole),
-    ("xml-not-well-formed", "belongs to no attribute", "missing-element", Within("action")),
-    ("malformed-class-name", "", "element-text-whitespace", Within("main-class")),
-    ("malformed-class-name", "", "element-text-whitespace", Within("class")),
-    ("unknown-element", "", "error-swallowed", Within("action")),
-    ("unknown-element", "`class`", "spark-class-missing", Within("spark")),
-    ("unknown-element", "`data-", "unknown-data-event", Whole),
-    ("unknown-element", "`data-", "input-logic-reference", Whole),
-    ("xml-not-well-formed", "belongs to no attribute", "missing-attribute", Whole),
-    ("xml-not-well-formed", "belongs to no attribute", "invalid-node-name", Whole),
-    ("end-inside-fork", "", "failure-reported-as-success", Within("action")),
-    ("typographic-characters", "", "misspelt-spark-option", Within("spark-opts")),
-    ("missing-element", "`property` needs", "subworkflow-parameters-missing", Whole),
-    ("missing-element", "`property` needs", "workflow-parameters-missing", Whole),
-    ("coordinator-not-found", "", "misspelt-path", Within("app-path")),
-    ("subworkflow-not-found", "", "misspelt-path", Within("app-path")),
-    ("workflow-not-found", "", "misspelt-path", Within("app-path")),
+/// Which findings of a kind are a cause.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    /// All.
+    Any,
+    /// Those of this fault.
+    Is(Fault),
+    /// Those about the inside of this element.
+    In(&'static str),
+    /// Those that miss an element, and nothing else, in another one.
+    Lacks(&'static str, &'static str),
+    /// Those about this name, or for which it was meant.
+    Named(&'static str),
+    /// Those about a name with this in it, or for which one was meant.
+    Part(&'static str),
+    /// Those that know what was meant.
+    Guessed,
+}
+use Which::{Any, Guessed, In, Is, Lacks, Named, Part};
+
+impl Which {
+    fn holds(self, finding: &Diagnostic) -> bool {
+        let mut names = finding.names.iter().chain(&finding.meant);
+        match self {
+            Any => true,
+            Is(fault) => finding.is(fault),
+            In(outer) => finding.names.first().is_some_and(|name| name == outer),
+            Lacks(outer, inner) => finding.names == [outer, inner],
+            Named(wanted) => names.any(|name| name == wanted),
+            Part(part) => names.any(|name| name.contains(part)),
+            Guessed => finding.meant.is_some(),
+        }
+    }
+}
+
+/// The cause, which of its findings, what follows from it, and how far.
+const FOLLOWERS: [(&str, Which, &str, Reach); 102] = [
+    ("shell-file-rename-mismatch", Any, "misspelt-path", Within("action")),
+    ("application-path-leads-nowhere", Any, "misspelt-path", Whole),
+    ("missing-application-file", Any, "misspelt-path", Within("archive")),
+    ("missing-application-file", Any, "misspelt-path", Within("file")),
+    ("missing-application-file", Any, "misspelt-path", Within("jar")),
+    ("missing-application-file", Any, "misspelt-path", Within("job-xml")),
+    ("missing-application-file", Any, "misspelt-path", Within("script")),
+    ("missing-application-file", Guessed, "shell-script-not-shipped", Within("action")),
+    ("unknown-element", Any, "credential-incomplete", Within("credential")),
+    ("element-needs-newer-schema", Part("retry-"), "retry-out-of-range", Within("action")),
+    ("misspelt-hadoop-property", Part("new-api"), "mapreduce-api-mixed", Within("action")),
+    ("misspelt-hadoop-property", Part("new-api"), "mapreduce-api-mixed", Within("global")),
+    ("xml-not-well-formed", Any, "mapreduce-api-mixed", Whole),
+    ("unknown-element", Any, "mapreduce-api-mixed", Within("action")),
+    ("el-syntax-error", Any, "name-without-quotes", Whole),
+    ("el-syntax-error", Is(Fault::Mixed), "variable-without-braces", Whole),
+    ("el-time-constant-outside-template", Any, "name-without-quotes", Whole),
+    ("variable-without-braces", Any, "shell-quoting-in-argument", Within("argument")),
+    ("unknown-element", In("shell"), "shell-script-not-shipped", Within("action")),
+    ("unknown-element", In("sqoop"), "misspelt-sqoop-option", Within("sqoop")),
+    ("configuration-name-malformed", Part("new-api"), "mapreduce-api-mixed", Within("action")),
+    ("configuration-name-malformed", Is(Fault::Swapped), "subworkflow-parameters-missing", Whole),
+    ("configuration-name-malformed", Is(Fault::Swapped), "workflow-parameters-missing", Whole),
+    ("kill-after-success", Any, "entered-twice-after-failure", Whole),
+    ("self-transition", Any, "kill-after-success", Whole),
+    ("malformed-name-node", Any, "application-path-other-cluster", Whole),
+    ("missing-application-file", Is(Fault::NoHash), "shell-script-not-shipped", Within("action")),
+    ("el-unterminated", Any, "delete-too-broad", Within("action")),
+    ("el-unterminated", Any, "sqoop-command-quotes", Within("command")),
+    ("variable-without-braces", Any, "instance-not-an-instance-function", Within("instance")),
+    ("script-parameter-missing", Any, "undefined-variable", Within("param")),
+    ("name-without-quotes", Any, "undefined-variable", Whole),
+    ("xml-not-well-formed", Any, "delete-too-broad", Within("action")),
+    ("el-syntax-error", Any, "sqoop-command-quotes", Within("command")),
+    ("el-unterminated", Any, "uri-template-too-coarse", Within("dataset")),
+    ("el-nested-expression", Any, "uri-template-too-coarse", Within("dataset")),
+    ("el-syntax-error", Any, "uri-template-too-coarse", Within("dataset")),
+    ("el-unknown-function", Any, "uri-template-too-coarse", Within("dataset")),
+    ("submission-refused", Any, "uri-template-too-coarse", Within("dataset")),
+    ("submission-refused", Any, "instance-not-an-instance-function", Within("data-in")),
+    ("submission-refused", Any, "instance-not-an-instance-function", Within("data-out")),
+    ("invalid-node-name", Any, "el-unknown-action", Whole),
+    ("duplicate-node-name", Any, "el-unknown-action", Whole),
+    ("misspelt-oozie-property", Part("libpath"), "system-libpath-off", Whole),
+    ("property-without-value", Part("libpath"), "system-libpath-off", Whole),
+    ("xml-not-well-formed", Any, "subworkflow-parameters-missing", Whole),
+    ("xml-not-well-formed", Any, "workflow-parameters-missing", Whole),
+    ("xml-not-well-formed", Is(Fault::OpenQuote), "invalid-node-name", Whole),
+    ("xml-not-well-formed", Is(Fault::OpenQuote), "unresolved-transition", Whole),
+    ("xml-not-well-formed", Any, "el-unknown-action", Whole),
+    ("unknown-attribute", In("ok"), "failure-reported-as-success", Within("action")),
+    ("duplicate-node-name", Any, "el-action-not-yet-run", Whole),
+    ("unknown-attribute", In("data-in"), "unknown-data-event", Whole),
+    ("unknown-attribute", In("data-out"), "unknown-data-event", Whole),
+    ("unknown-attribute", In("action"), "el-unknown-action", Whole),
+    ("unknown-attribute", In("dataset"), "undefined-dataset", Whole),
+    ("xml-not-well-formed", Is(Fault::Unquoted), "typographic-characters", Whole),
+    ("xml-not-well-formed", Is(Fault::Unquoted), "invalid-node-name", Whole),
+    ("xml-not-well-formed", Is(Fault::Unquoted), "unresolved-transition", Whole),
+    ("xml-not-well-formed", Is(Fault::Stray), "missing-element", Within("action")),
+    ("malformed-class-name", Any, "element-text-whitespace", Within("main-class")),
+    ("malformed-class-name", Any, "element-text-whitespace", Within("class")),
+    ("unknown-element", Any, "error-swallowed", Within("action")),
+    ("unknown-element", Named("class"), "spark-class-missing", Within("spark")),
+    ("unknown-element", Part("data-"), "unknown-data-event", Whole),
+    ("unknown-element", Part("data-"), "input-logic-reference", Whole),
+    ("xml-not-well-formed", Is(Fault::Stray), "missing-attribute", Whole),
+    ("xml-not-well-formed", Is(Fault::Stray), "invalid-node-name", Whole),
+    ("end-inside-fork", Any, "failure-reported-as-success", Within("action")),
+    ("typographic-characters", Any, "misspelt-spark-option", Within("spark-opts")),
+    ("missing-element", In("property"), "subworkflow-parameters-missing", Whole),
+    ("missing-element", In("property"), "workflow-parameters-missing", Whole),
+    ("coordinator-not-found", Any, "misspelt-path", Within("app-path")),
+    ("subworkflow-not-found", Any, "misspelt-path", Within("app-path")),
+    ("workflow-not-found", Any, "misspelt-path", Within("app-path")),
     (
         "misspelt-spark-option",
-        "its settings begin",
+        Is(Fault::NotOfSpark),
         "misspelt-hadoop-property",
         Within("spark-opts"),
     ),
-    ("variable-without-braces", "", "uri-template-constant", Within("dataset")),
-    ("xml-not-well-formed", "is never closed", "required-element-empty", Within("action")),
-    ("missing-element", "`configuration` needs", "coordinator-parameters-missing", Whole),
-    ("missing-element", "`configuration` needs", "subworkflow-parameters-missing", Whole),
-    ("missing-element", "`configuration` needs", "workflow-parameters-missing", Whole),
-    ("missing-attribute", "`default` needs", "decision-single-target", Within("decision")),
-    ("missing-attribute", "`dataset` needs", "undefined-dataset", Whole),
-    ("el-syntax-error", "", "variable-without-braces", Within("instance")),
-    ("several-application-paths", "", "application-path-is-file", Whole),
-    ("xml-not-well-formed", "bare `&`", "misspelt-spark-option", Within("argument")),
-    ("xml-not-well-formed", "bare `&`", "misspelt-spark-option", Within("spark-opts")),
-    ("xml-not-well-formed", "", "misspelt-sqoop-option", Within("sqoop")),
-    ("misspelt-sqoop-option", "has no value", "sqoop-query-without-conditions", Within("sqoop")),
-    ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),
-    ("duplicate-single-element", "`start`", "unreachable-node", Whole),
-    ("cycle", "", "kill-after-success", Whole),
-    ("missing-element", "`action` needs `ok`", "kill-after-success", Whole),
-    ("missing-element", "`action` needs `ok`", "failure-reported-as-success", Within("action")),
-    ("xml-not-well-formed", "", "malformed-property-value", Within("property")),
-    ("instance-out-of-range", "", "range-mixes-kinds", Within("data-in")),
-    ("duplicate-single-element", "`property` may", "missing-element", Within("property")),
-    ("missing-element", "`property` needs", "credential-incomplete", Within("credential")),
-    ("undefined-variable", "is a part of the value", "submission-refused", Whole),
-    ("xml-not-well-formed", "needs quotes", "undefined-credential", Whole),
-    ("submission-refused", "", "variable-without-braces", Within("controls")),
+    ("variable-without-braces", Any, "uri-template-constant", Within("dataset")),
+    ("xml-not-well-formed", Is(Fault::OpenElement), "required-element-empty", Within("action")),
+    ("xml-not-well-formed", Is(Fault::OpenTag), "required-element-empty", Within("action")),
+    ("missing-element", In("configuration"), "coordinator-parameters-missing", Whole),
+    ("missing-element", In("configuration"), "subworkflow-parameters-missing", Whole),
+    ("missing-element", In("configuration"), "workflow-parameters-missing", Whole),
+    ("missing-attribute", In("default"), "decision-single-target", Within("decision")),
+    ("missing-attribute", In("dataset"), "undefined-dataset", Whole),
+    ("el-syntax-error", Any, "variable-without-braces", Within("instance")),
+    ("several-application-paths", Any, "application-path-is-file", Whole),
+    ("xml-not-well-formed", Is(Fault::Ampersand), "misspelt-spark-option", Within("argument")),
+    ("xml-not-well-formed", Is(Fault::Ampersand), "misspelt-spark-option", Within("spark-opts")),
+    ("xml-not-well-formed", Any, "misspelt-sqoop-option", Within("sqoop")),
+    (
+        "misspelt-sqoop-option",
+        Is(Fault::NoValue),
+        "sqoop-query-without-conditions",
+        Within("sqoop"),
+    ),
+    ("duplicate-single-element", Named("end"), "duplicate-node-name", Whole),
+    ("duplicate-single-element", Named("start"), "unreachable-node", Whole),
+    ("cycle", Any, "kill-after-success", Whole),
+    ("missing-element", Lacks("action", "ok"), "kill-after-success", Whole),
+    ("missing-element", Lacks("action", "ok"), "failure-reported-as-success", Within("action")),
+    ("xml-not-well-formed", Any, "malformed-property-value", Within("property")),
+    ("instance-out-of-range", Any, "range-mixes-kinds", Within("data-in")),
+    ("duplicate-single-element", In("property"), "missing-element", Within("property")),
+    ("missing-element", In("property"), "credential-incomplete", Within("credential")),
+    ("undefined-variable", Is(Fault::InValue), "submission-refused", Whole),
+    ("xml-not-well-formed", Is(Fault::Unquoted), "undefined-credential", Whole),
+    ("submission-refused", Any, "variable-without-braces", Within("controls")),
 ];
 
 /// Takes out what others explain.
@@ -137,11 +178,8 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     of_names(is_on, found);
     of_unknown(is_on, found);
     of_unterminated(tree.text(), is_on, found);
-    let tells = |finding: &Diagnostic, (cause, words, _, _): &(&str, &str, &str, Reach)| {
-        finding.kind.name == *cause
-            && (finding.message.contains(words)
-                || finding.help.as_ref().is_some_and(|help| help.contains(words)))
-            && is_on(finding)
+    let tells = |finding: &Diagnostic, (cause, which, _, _): &(&str, Which, &str, Reach)| {
+        finding.kind.name == *cause && which.holds(finding) && is_on(finding)
     };
     let told: Vec<_> = FOLLOWERS
         .iter()
@@ -175,10 +213,9 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
 /// A node that is not there is missed once, by what leads to it; expressions about it miss the same node.
 fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     // Without any end, what leads to it leads nowhere.
-    let ends = found
-        .iter()
-        .any(|f| f.message == "`workflow-app` needs `end`" && is_on(f) && f.file.is_none());
-    if ends {
+    let lacks_end = Lacks("workflow-app", "end");
+    let ends = |f: &Diagnostic| f.kind.name == "missing-element" && lacks_end.holds(f);
+    if found.iter().any(|f| ends(f) && is_on(f) && f.file.is_none()) {
         let is_end = |f: &Diagnostic| {
             f.kind.name == "unresolved-transition"
                 && f.subject.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("end"))
@@ -203,19 +240,18 @@ fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
 /// Where two nodes have one name, or a fork has one path, what the graph makes of it is no other fault. That a path leads to the end inside a
 /// fork is one, unless it is about that name.
 fn of_ways(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
-    let names = |rule: &str| -> Vec<String> {
-        let causes = found.iter().filter(|finding| finding.kind.name == rule && is_on(finding));
-        let quoted = causes.flat_map(|finding| finding.message.split('`').skip(1).step_by(2));
-        quoted.map(|name| format!("`{name}`")).collect()
+    let of = |rule: &'static str| {
+        found.iter().filter(move |finding| finding.kind.name == rule && is_on(finding))
     };
-    let (twice, single) = (names("duplicate-node-name"), names("fork-single-path"));
-    if twice.is_empty() && single.is_empty() {
+    let single = of("fork-single-path").next().is_some();
+    let twice: HashSet<String> =
+        of("duplicate-node-name").flat_map(|finding| finding.names.iter().cloned()).collect();
+    if twice.is_empty() && !single {
         return;
     }
     found.retain(|finding| {
-        let is_about = |name: &String| finding.message.contains(name);
-        let is_other =
-            finding.kind.name == "end-inside-fork" && !twice.iter().chain(&single).any(is_about);
+        let is_about = finding.names.iter().any(|name| twice.contains(name));
+        let is_other = finding.kind.name == "end-inside-fork" && !is_about;
         is_other || !FORKS.contains(&finding.kind.name)
     });
 }
@@ -229,15 +265,15 @@ fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         .collect();
     let is_open = |finding: &Diagnostic| {
         finding.kind.name == "property-unresolved-reference"
-            && finding.message.contains("is never closed")
+            && finding.is(Fault::OpenReference)
             && is_on(finding)
     };
     let open = found.iter().any(is_open);
     found.retain(|finding| {
-        let told = || names.iter().any(|name| finding.message.contains(name));
+        let has = |text: &str| finding.names.iter().any(|name| name.contains(text));
         !(finding.kind.name == "submission-refused"
-            && finding.message.contains("E1002")
-            && (open && finding.message.contains("${") || told()))
+            && finding.is(Fault::NoApplication)
+            && (open && has("${") || names.iter().any(|name| has(name))))
     });
 }
 
@@ -264,12 +300,10 @@ fn of_unknown(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         .collect();
     // What belongs to no attribute hides how the tag ends.
     let stray = |finding: &Diagnostic| {
-        finding.kind.name == xml::NOT_WELL_FORMED.name
-            && finding.message.ends_with("belongs to no attribute")
-            && is_on(finding)
+        finding.kind.name == xml::NOT_WELL_FORMED.name && finding.is(Fault::Stray) && is_on(finding)
     };
     if found.iter().any(stray) {
-        found.retain(|finding| !xml::closes_nothing(&finding.message));
+        found.retain(|finding| !finding.is(Fault::ClosesNothing));
     }
     // Its attributes stand behind its name.
     let near = |span: Span| {
@@ -291,12 +325,12 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     };
     let open = |finding: &Diagnostic| -> Option<Span> {
         let at = finding.span.start as usize;
-        if finding.message == "this comment is never closed" {
+        if finding.is(Fault::OpenComment) {
             return Some(Span::new(at, text.len()));
         }
         let start = text[..at].rfind("<!--")?;
         let length = text[start..].find("-->")?;
-        let inside = finding.message.starts_with("`--` is not allowed");
+        let inside = finding.is(Fault::HyphensInComment);
         inside.then(|| Span::new(start, start + length))
     };
     let first = found.iter().position(|finding| is_broken(finding) && open(finding).is_some());
@@ -305,7 +339,9 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let hides_root = ["<workflow-app", "<coordinator-app", "<bundle-app", "<datasets"]
         .iter()
         .any(|root| hidden.contains(root));
-    let torn = |finding: &Diagnostic| is_broken(finding) && xml::shifts_elements(&finding.message);
+    let torn = |finding: &Diagnostic| {
+        is_broken(finding) && finding.fault.is_some_and(Fault::shifts_elements)
+    };
     if !hides_root && !found.iter().any(torn) {
         return;
     }

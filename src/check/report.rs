@@ -3,8 +3,9 @@
 use super::kind::{FileKind, recognize};
 use super::rating::{key, sort};
 use super::{FileReport, Finding, Input, Outcome};
-use crate::diag::{Diagnostic, Level, Safety};
+use crate::diag::{Diagnostic, Fault, Level, Safety};
 use crate::files::folder_of;
+use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::source::{Encoding, Source, Span};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -172,30 +173,15 @@ fn is_properties(finding: &Finding) -> bool {
     finding.path.ends_with(".properties")
 }
 
-/// The names between backquotes.
-fn quoted(message: &str) -> impl Iterator<Item = &str> {
-    message.split('`').skip(1).step_by(2)
-}
-
-/// The name that nothing sets, in the words of a finding.
-fn lacked(message: &str) -> Option<&str> {
-    match message.split_once("nothing sets") {
-        Some((before, after)) => quoted(after).next().or_else(|| quoted(before).next()),
-        None => message.starts_with("nothing defines").then(|| quoted(message).next())?,
-    }
+/// The name that nothing at all sets, by a finding.
+fn lacked(finding: &Diagnostic) -> Option<&str> {
+    let by_one = matches!(finding.fault, Some(Fault::NotGiven | Fault::NotPassed));
+    finding.lacking().first().filter(|_| !by_one).map(String::as_str)
 }
 
 /// Whether a finding says no more than that names are missing.
 fn is_plain(finding: &Diagnostic) -> bool {
-    let message = &finding.message;
-    message.starts_with("nothing defines")
-        || message.contains(" starts this without ")
-        || message.contains(", but nothing passes ")
-}
-
-/// Whether what stands between backquotes is a file.
-fn is_file(name: &str) -> bool {
-    name.contains('/') || name.ends_with(".properties") || name.ends_with(".xml")
+    matches!(finding.fault, Some(Fault::Undefined | Fault::NotGiven | Fault::NotPassed))
 }
 
 impl Report {
@@ -265,7 +251,7 @@ impl Report {
         };
         let mut told: BTreeMap<(String, String), (bool, usize)> = BTreeMap::new();
         for finding in &self.findings {
-            let lacked = || lacked(&finding.diagnostic.message);
+            let lacked = || lacked(&finding.diagnostic);
             if let Some((rank, name)) = rank(finding).and_then(|rank| Some((rank, lacked()?))) {
                 let place = (folder_of(&finding.path).to_owned(), name.to_owned());
                 let best = told.entry(place).or_insert(rank);
@@ -279,9 +265,9 @@ impl Report {
             .filter(|finding| {
                 finding.diagnostic.kind.name == "property-without-value" && is_properties(finding)
             })
-            .filter(|finding| finding.diagnostic.message.contains("has no `=`"))
+            .filter(|finding| finding.diagnostic.is(Fault::NoSign))
             .filter_map(|finding| {
-                let name = quoted(&finding.diagnostic.message).next()?.to_owned();
+                let name = finding.diagnostic.names.first()?.clone();
                 Some((folder_of(&finding.path).to_owned(), name))
             })
             .collect();
@@ -298,19 +284,15 @@ impl Report {
                 best.is_some_and(|best| *best < rank)
                     || joined.iter().any(|(of, all)| of == folder && all.starts_with(name))
             };
-            let names = quoted(&finding.diagnostic.message);
-            !names.filter(|name| !is_file(name)).all(is_told)
+            !finding.diagnostic.lacking().iter().all(|name| is_told(name))
         });
     }
 
     /// A name that several definitions read, and that one line of properties sets under nearly that name, is told of there.
     fn of_one_key(&mut self) {
         let key = |finding: &Finding| {
-            let note = finding
-                .diagnostic
-                .notes
-                .iter()
-                .find(|note| note.message.contains("is set here"))?;
+            let note =
+                finding.diagnostic.notes.iter().find(|note| note.message.ends_with(SET_HERE))?;
             let of = finding.diagnostic.kind.name == "undefined-variable";
             Some((note.file.clone().filter(|_| of)?, note.span, note.message.clone()))
         };
@@ -324,12 +306,11 @@ impl Report {
         let mut told = HashSet::new();
         self.findings.retain_mut(|finding| {
             let Some(key) = key(finding).filter(|key| files.contains_key(key)) else { return true };
-            let names = quoted(&key.2).next().zip(lacked(&finding.diagnostic.message));
+            let diagnostic = &finding.diagnostic;
+            let names = diagnostic.meant.as_deref().zip(lacked(diagnostic));
             let Some((near, name)) = names else { return true };
-            let message = format!("nothing reads `{near}`, and nothing sets `{name}`");
-            let mut found = Diagnostic::new(finding.diagnostic.kind, key.1, message)
+            let mut found = misnamed_key(diagnostic.kind, key.1, near, name)
                 .about(name)
-                .help(format!("did you mean `{name}`?"))
                 .note_in(finding.path.clone(), finding.diagnostic.span, "it is read here")
                 .in_file(key.0.clone());
             found.confidence = finding.diagnostic.confidence.clone();

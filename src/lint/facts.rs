@@ -574,6 +574,9 @@ pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_>, text: &str) -> Str
     format!("{}{text}", facts.line_start(beside.span()))
 }
 
+/// What a note says of the place in the definition, where a finding is at the line of properties that has the value.
+pub(crate) const USED_HERE: &str = "it is used here";
+
 /// What a text says: itself, or what the one property that it refers to is given.
 #[derive(Clone, Debug)]
 pub(super) struct Said<'f> {

@@ -7,8 +7,8 @@
 use crate::budget;
 use crate::diag::{Diagnostic, Kind};
 
-pub(crate) use facts::BUILT_IN;
 pub use facts::{Action, Facts, Language, Property};
+pub(crate) use facts::{BUILT_IN, USED_HERE};
 pub(crate) use known::properties as known_properties;
 pub use rules::formatting::{RULE as FORMATTING, style};
 pub use secrets::in_the_clear;
@@ -19,6 +19,7 @@ pub mod example;
 mod facts;
 mod known;
 mod letters;
+pub(crate) mod misnamed;
 pub mod parameters;
 mod paths;
 pub mod reads;

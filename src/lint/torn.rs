@@ -3,7 +3,7 @@
 //! In: a file of properties, and a name that it does not give. Out: the place where it was meant to: a line without its
 //! `=`, or the value of the line before, which goes on with it.
 
-use crate::diag::{Diagnostic, Kind};
+use crate::diag::{Diagnostic, Fault, Kind};
 use crate::source::{Source, Span};
 use crate::syntax::properties::Entry;
 
@@ -20,11 +20,13 @@ pub(super) fn torn(
     left: &mut usize,
 ) -> Option<Diagnostic> {
     *left = left.checked_sub(source.text.len())?;
-    let (entry, (span, message, help)) = entries.iter().find_map(|entry| {
-        let found = without_sign(source, entry, name);
-        Some((entry, found.or_else(|| behind_another(source, entry, name))?))
+    let (entry, fault, (span, message, help)) = entries.iter().find_map(|entry| {
+        let found = without_sign(source, entry, name).map(|found| (entry, Fault::NoSign, found));
+        let within = || Some((entry, Fault::InValue, behind_another(source, entry, name)?));
+        found.or_else(within)
     })?;
-    let finding = Diagnostic::new(kind, span, message).about(name).help(help).likely();
+    let finding = Diagnostic::new(kind, span, message).of(fault).naming([name]);
+    let finding = finding.about(name).help(help).likely();
     let mut finding = finding.in_file(source.path.clone());
     // What else is wrong with a value that holds another property is of that.
     finding.explains = Some(entry.value_span);

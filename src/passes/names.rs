@@ -125,6 +125,7 @@ pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
                 let message = format!("a second node is named `{}`", node.name.text);
                 let first = workflow.node(*first).name.span;
                 let finding = Diagnostic::new(&DUPLICATE_NODE_NAME, node.name.span, message);
+                let finding = finding.naming([&*node.name.text]);
                 findings.push(finding.note(first, "first defined here"));
             }
         }

@@ -331,6 +331,7 @@ fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) ->
     let message = format!("no path from start leads to `{name}`");
     let help = "add a transition to it, or remove it; the server never looks at it, so its mistakes stay hidden";
     let finding = Diagnostic::new(&UNREACHABLE_NODE, span, message).about("start").help(help);
+    let finding = finding.naming([&**name]);
     match entered || node.shape == Shape::End {
         true => finding,
         false => finding.fix(Fix::guess("Remove the node", whole, "")),

@@ -373,6 +373,7 @@ impl Teller<'_> {
                     );
                     let end = format!("and from here to `{other}`");
                     return Diagnostic::new(&END_INSIDE_FORK, leak.exit.target.span, message)
+                        .naming([leak.from, &*leak.exit.target.text, &*inside])
                         .note(self.place(fork), "the fork is here")
                         .note(exit.map_or(place, |exit| exit.target.span), end)
                         .help(format!("lead it to `{}`", leak.join));
@@ -386,7 +387,8 @@ impl Teller<'_> {
                         }
                         false => format!("`{name}` leads to `{other}` inside the fork `{inside}`"),
                     },
-                );
+                )
+                .naming([name, other, &*inside]);
                 match fault.fork {
                     Some(fork) if fork != fault.node => {
                         finding.note(self.place(fork), "the fork is here")

@@ -90,24 +90,6 @@ pub(crate) static NOT_WELL_FORMED: Kind = Kind {
 };
 
 /// What is said where two attributes have no blank between them.
-pub const NO_BLANK: &str = "attributes need whitespace between them";
-
-/// What is said of an attribute without a value, behind its name.
-pub const NO_VALUE: &str = "` has no value";
-
-/// Whether a finding of broken markup is about tags, so that elements may not lie where they were meant to.
-pub(crate) fn shifts_elements(message: &str) -> bool {
-    message.ends_with("is never closed")
-        || message.ends_with("is never closed with `>`")
-        || closes_nothing(message)
-        || message.starts_with("an element after the end")
-}
-
-/// Whether a finding of broken markup is about an end tag without its element.
-pub(crate) fn closes_nothing(message: &str) -> bool {
-    message.ends_with("closes nothing")
-}
-
 /// A document type declaration, which servers refuse.
 pub(crate) static DOCTYPE_FORBIDDEN: Kind = Kind {
     name: "doctype-forbidden",

@@ -11,7 +11,9 @@
 //! during a check and never held in memory as a whole. It is rewritten only if something changed.
 
 use ankus::check::{self, FileKind, FileReport, Finding, Part, Reference, Verdict};
-use ankus::diag::{Confidence, Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};
+use ankus::diag::{
+    Confidence, Diagnostic, Edit, Fault, Fix, Kind, Level, Move, Note, Safety, Witness,
+};
 use ankus::settings::{Settings, Target};
 use ankus::source::{self, Encoding, Source, Span};
 use ankus_project::look::{Look, Memory, hashed};
@@ -438,6 +440,9 @@ struct KeptFinding {
     file: Option<String>,
     span: (u32, u32),
     explains: Option<(u32, u32)>,
+    fault: Option<Fault>,
+    names: Vec<String>,
+    meant: Option<String>,
     message: String,
     notes: Vec<KeptPlace>,
     help: Option<String>,
@@ -631,6 +636,9 @@ impl KeptFinding {
             file: found.file.clone(),
             span: pair(found.span),
             explains: found.explains.map(pair),
+            fault: found.fault,
+            names: found.names.clone(),
+            meant: found.meant.clone(),
             message: found.message.clone(),
             notes: notes
                 .map(|note| (note.file.clone(), pair(note.span), note.message.clone()))
@@ -681,6 +689,9 @@ impl KeptFinding {
                 // It is shown there by now.
                 belongs: None,
                 explains: self.explains.map(span),
+                fault: self.fault,
+                names: self.names,
+                meant: self.meant,
                 message: self.message,
                 notes: self.notes.into_iter().map(note).collect(),
                 help: self.help,

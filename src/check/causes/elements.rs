@@ -3,7 +3,7 @@
 use super::expressions::{decisions, in_expressions, of_one_way};
 use super::markup::of_tags;
 use super::{Apart, IsOn, NEAR, inside, is};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Fault};
 use crate::schema;
 use crate::source::Span;
 use crate::syntax::xml::{self, Element, Tree};
@@ -116,7 +116,7 @@ fn stored(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         return;
     }
     let told = |finding: &Diagnostic| {
-        is(finding, "unknown-attribute") && added.iter().any(|name| finding.message.contains(name))
+        is(finding, "unknown-attribute") && added.iter().any(|name| finding.names(name))
     };
     let Some(at) = found.iter().position(|finding| told(finding) && is_on(finding)) else { return };
     let mut kept = found.swap_remove(at);
@@ -142,7 +142,7 @@ fn is_short_for(short: &str, name: &str) -> bool {
 /// Where the end is missing, the ways to it lead nowhere.
 fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
-    let endless = |f: &Diagnostic| is(f, "missing-element") && f.message.ends_with("needs `end`");
+    let endless = |f: &Diagnostic| is(f, "missing-element") && f.names("end");
     if found.iter().any(|finding| endless(finding) && is_on(finding)) {
         let lost = |f: &Diagnostic| is(f, "unresolved-transition");
         let names: HashSet<String> =
@@ -185,11 +185,11 @@ fn attributes_under_other_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         *odd.entry(at).or_default() += 1;
     }
     if !odd.is_empty() {
-        let one = |f: &Diagnostic| f.message.matches('`').count() == 4;
+        let one = |f: &Diagnostic| f.names.len() == 2;
         let missing: HashMap<usize, String> = found
             .iter()
             .filter(|finding| is(finding, "missing-attribute") && one(finding) && is_on(finding))
-            .filter_map(|f| Some((tag(f)?, f.message.split('`').nth(3)?.to_owned())))
+            .filter_map(|f| Some((tag(f)?, f.names.get(1)?.clone())))
             .filter(|(at, _)| odd.get(at) == Some(&1))
             .filter(|(at, name)| {
                 let odd = found.iter().find(|f| unknown(f) && tag(f) == Some(*at));
@@ -205,7 +205,7 @@ fn attributes_under_other_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         for finding in found.iter_mut().filter(|finding| unknown(finding)) {
             let name = tag(finding).and_then(|at| missing.get(&at));
             if let Some(name) = name.filter(|_| finding.fixes.is_empty()) {
-                finding.help = Some(format!("did you mean `{name}`?"));
+                *finding = finding.clone().did_you_mean(name.as_str());
             }
         }
         found.retain(|finding| {
@@ -240,9 +240,10 @@ fn second_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if let (Some(missing), Some(twice)) = (missing, only("duplicate-configuration-property"))
         && is_on(&found[missing])
         && is_on(&found[twice])
-        && found[missing].message.contains(", but nothing passes it")
+        && found[missing].is(Fault::NotPassed)
+        && found[missing].names.len() == 1
     {
-        let name = found[twice].message.split('`').nth(1).unwrap_or_default().to_owned();
+        let name = found[twice].names.join(", ");
         let (place, asked) = (found[twice].span, found[missing].span);
         let finding = &mut found[missing];
         finding.message.push_str(&format!(", and this is the second `{name}`"));
@@ -264,7 +265,7 @@ fn second_datasets(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         && is_on(&found[*missed])
     {
         let (missed, second) = (*missed, *second);
-        let name = found[second].message.split('`').nth(1).unwrap_or_default().to_owned();
+        let name = found[second].names.join(", ");
         let (place, used) = (found[second].span, found[missed].span);
         let finding = &mut found[missed];
         finding.message.push_str(&format!(", and this is the second called `{name}`"));
@@ -300,7 +301,7 @@ fn misspelt_outputs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let slips: Vec<Span> = found
         .iter()
         .filter(|f| is(f, "misspelt-hadoop-property") && is_on(f))
-        .filter(|f| f.help.as_deref().is_some_and(|help| help.contains("output")))
+        .filter(|f| f.meant.as_deref().is_some_and(|meant| meant.contains("output")))
         .map(|finding| finding.span)
         .collect();
     if !slips.is_empty() {
@@ -345,7 +346,7 @@ fn variables_without_braces(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
 fn undeclared_prefixes(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let undeclared: HashSet<u32> = found
         .iter()
-        .filter(|f| is(f, xml::NOT_WELL_FORMED.name) && f.message.ends_with("is not declared"))
+        .filter(|finding| finding.is(Fault::Prefix))
         .map(|finding| finding.span.start)
         .collect();
     found.retain(|finding| {
@@ -398,7 +399,7 @@ fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let around = around.around_any(&told);
     found.retain(|finding| {
         let follows = is(finding, "missing-element")
-            && WAYS.iter().any(|way| finding.message.ends_with(&format!("needs `{way}`")));
+            && WAYS.iter().any(|way| finding.names == ["action", *way]);
         !(follows && around.around(finding.span).is_some())
     });
 }
@@ -417,7 +418,7 @@ fn astray_by_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
 fn misspelt_share_library(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let libpath = |finding: &Diagnostic| {
         is(finding, "misspelt-oozie-property")
-            && finding.help.as_ref().is_some_and(|help| help.contains("oozie.use.system.libpath"))
+            && finding.meant.as_deref() == Some("oozie.use.system.libpath")
     };
     if found.iter().any(libpath) {
         found.retain(|finding| !is(finding, "system-libpath-off"));
@@ -429,11 +430,12 @@ fn misnamed_in_properties(_: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let misnamed: HashSet<String> = found
         .iter()
         .filter(|finding| is(finding, "undefined-variable") && finding.file.is_some())
-        .filter_map(|finding| finding.message.split('`').nth(3).map(str::to_owned))
+        .filter(|finding| finding.is(Fault::Misnamed))
+        .flat_map(|finding| finding.lacking().iter().cloned())
         .collect();
     found.retain(|finding| {
-        let name = finding.message.split('`').nth(1).unwrap_or_default();
-        !(is(finding, "property-unresolved-reference") && misnamed.contains(name))
+        let told = || finding.lacking().iter().any(|name| misnamed.contains(name));
+        !(is(finding, "property-unresolved-reference") && told())
     });
 }
 
@@ -443,20 +445,14 @@ fn told_in_properties(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unresolved: HashSet<(String, String)> = found
         .iter()
         .filter(|finding| is(finding, "property-unresolved-reference") && is_on(finding))
-        .filter_map(|finding| {
-            let name = finding.message.split('`').nth(1)?;
-            Some((finding.file.clone()?, name.to_owned()))
-        })
+        .filter_map(|finding| Some((finding.file.clone()?, finding.names.first()?.clone())))
         .collect();
-    let told = |finding: &Diagnostic| {
-        let mut words = finding.message.split('`').skip(1).step_by(2).map(str::to_owned);
-        match (words.next(), words.next()) {
-            (Some(file), Some(name)) => unresolved.contains(&(file, name)),
-            (Some(name), None) => {
-                finding.file.is_none() && unresolved.iter().any(|(_, told)| *told == name)
-            }
-            _ => false,
+    let told = |finding: &Diagnostic| match &finding.names[..] {
+        [name, file] if finding.is(Fault::NotGiven) => {
+            unresolved.contains(&(file.clone(), name.clone()))
         }
+        [name] => finding.file.is_none() && unresolved.iter().any(|(_, told)| told == name),
+        _ => false,
     };
     found.retain(|finding| !(is(finding, "undefined-variable") && told(finding)));
 }
@@ -579,7 +575,7 @@ fn decisions_of_one_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         if let Some(finding) = finding {
             finding.help = Some(format!("did you mean `{other}` in one of them?"));
         }
-        found.retain(|f| !is(f, "unreachable-node") || !f.message.ends_with(&format!("`{other}`")));
+        found.retain(|f| !is(f, "unreachable-node") || !f.names(&other));
     }
 }
 
@@ -600,15 +596,12 @@ fn typographic_signs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
 /// A new name for an old thing: the old one is missing because the new one is there.
 fn newer_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (text, is_on) = (here.text, here.is_on);
-    let newer = |f: &Diagnostic| {
-        is(f, "element-needs-newer-schema") && f.message.contains("`resource-manager`")
-    };
+    let newer = |f: &Diagnostic| is(f, "element-needs-newer-schema") && f.names("resource-manager");
     let newer: Vec<Span> =
         found.iter().filter(|f| newer(f) && is_on(f)).map(|finding| finding.span).collect();
     if !newer.is_empty() {
         found.retain(|finding| {
-            let old =
-                is(finding, "missing-element") && finding.message.ends_with("needs `job-tracker`");
+            let old = is(finding, "missing-element") && finding.names("job-tracker");
             // The element that lacks it begins shortly before the one that it has instead.
             !(old
                 && newer.iter().any(|span| {

@@ -79,13 +79,13 @@ pub(super) fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagn
         .filter_map(|finding| finding.subject.clone())
         .collect();
     found.retain(|finding| {
-        let names = finding.message.split('`').nth(1).unwrap_or_default();
         let handed_on = [
             "subworkflow-parameters-missing",
             "coordinator-parameters-missing",
             "workflow-parameters-missing",
         ];
-        !(handed_on.contains(&finding.kind.name) && undefined.contains(names))
+        let told = || finding.names.first().is_some_and(|name| undefined.contains(name));
+        !(handed_on.contains(&finding.kind.name) && told())
     });
 }
 
@@ -130,7 +130,7 @@ pub(super) fn of_one_way(
     tree: &Tree,
     is_on: IsOn<'_>,
 ) -> Option<(Span, String)> {
-    let last = |finding: &Diagnostic| finding.message.rsplit('`').nth(1).map(str::to_owned);
+    let last = |finding: &Diagnostic| finding.names.first().cloned();
     let lost: Vec<String> =
         found.iter().filter(|f| is(f, "unreachable-node") && is_on(f)).filter_map(last).collect();
     if lost.is_empty() {
@@ -140,8 +140,7 @@ pub(super) fn of_one_way(
     let count = found.iter().filter(single).count();
     let nodes = || tree.root().into_iter().flat_map(Element::elements);
     found.iter().filter(single).find_map(|finding| {
-        // The next node: what the message ends with is words.
-        let target = finding.message.split('`').nth(3)?;
+        let [_, target] = &finding.names[..] else { return None };
         let near = nearest(target, lost.iter().map(String::as_str));
         // The only node that nothing leads to, and the only decision that could.
         let alone = || (lost.len() == 1 && count == 1).then(|| lost[0].as_str());

@@ -3,6 +3,7 @@
 use super::{IsOn, inside, is};
 use crate::diag::{Diagnostic, Group, Level, is_mistyped};
 use crate::ir::workflow::{NodeId, Shape, Workflow};
+use crate::lint::USED_HERE;
 use crate::passes::flow::Flow;
 use crate::passes::names::Names;
 use crate::source::Span;
@@ -227,7 +228,7 @@ pub(in crate::check) fn out_of_reach(
             Some(_) => {
                 let mut uses = finding.notes.iter().filter(|note| {
                     note.file.as_deref().is_none_or(|file| file == path)
-                        && note.message == "it is used here"
+                        && note.message == USED_HERE
                 });
                 let first = uses.next().is_some_and(|note| is_dead(note.span));
                 first && uses.all(|note| is_dead(note.span))
@@ -244,9 +245,6 @@ pub(in crate::check) fn out_of_reach(
 /// Whether a finding is of one name that was mistyped, by a letter.
 fn is_mistyped_name(finding: &Diagnostic) -> bool {
     let kinds = ["undefined-variable", "el-unknown-function", "el-unknown-action"];
-    let meant = finding.help.as_ref().and_then(|help| help.strip_prefix("did you mean `"));
-    let meant = meant.and_then(|rest| rest.strip_suffix("`?"));
-    let mut quoted = finding.message.split('`').skip(1).step_by(2);
-    kinds.contains(&finding.kind.name)
-        && meant.is_some_and(|meant| quoted.any(|name| is_mistyped(name, meant)))
+    let is_slip = |meant: &String| finding.names.iter().any(|name| is_mistyped(name, meant));
+    kinds.contains(&finding.kind.name) && finding.meant.as_ref().is_some_and(is_slip)
 }

@@ -2,7 +2,7 @@
 
 use super::elements::NEEDS;
 use super::{Apart, IsOn, NEAR, is};
-use crate::diag::{Diagnostic, Group, within};
+use crate::diag::{Diagnostic, Fault, Group, within};
 use crate::schema;
 use crate::source::Span;
 use crate::syntax::xml::{self, Element, NodeKind, Tree};
@@ -19,7 +19,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let shifts = |finding: &Diagnostic| {
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
             && is_on(finding)
-            && xml::shifts_elements(&finding.message)
+            && finding.fault.is_some_and(Fault::shifts_elements)
     };
     if !found.iter().any(shifts) {
         return;
@@ -27,7 +27,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     // An end tag that closes nothing and the element that is open there are two views of one slip.
     let slips: Vec<(Span, Span)> = found
         .iter()
-        .filter(|finding| shifts(finding) && xml::closes_nothing(&finding.message))
+        .filter(|finding| shifts(finding) && finding.is(Fault::ClosesNothing))
         .filter_map(|finding| Some((finding.span, finding.notes.first()?.span)))
         .collect();
     let spans = |of: &dyn Fn(&Diagnostic) -> bool| -> HashSet<Span> {
@@ -62,7 +62,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
     let children = Apart::of_elements(root.elements());
     // What an element swallows that is not closed is missing behind it.
-    let swallows = found.iter().any(|f| shifts(f) && f.message.ends_with("is never closed"));
+    let swallows = found.iter().any(|f| f.fault.is_some_and(Fault::is_open) && is_on(f));
     let whole = places.iter().any(|place| children.around(*place).is_none());
     // Where something between two nodes is broken, the one before it is suspect.
     let mut damaged: Vec<Span> =
@@ -150,7 +150,7 @@ fn of_quotes(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         .filter(|finding| finding.kind.name == xml::NOT_WELL_FORMED.name && is_on(finding))
         .filter(|finding| {
             let before = text.get(..finding.span.start as usize).unwrap_or_default();
-            let torn = finding.message == xml::NO_BLANK || finding.message.ends_with(xml::NO_VALUE);
+            let torn = finding.is(Fault::NoBlank) || finding.is(Fault::NoValue);
             torn && before.strip_suffix(['"', '\'']).unwrap_or(before).ends_with('=')
         })
         .filter_map(|finding| tag_of(finding.span))
@@ -195,8 +195,9 @@ fn of_wrappers(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         }
     }
     found.retain(|finding| {
-        let is_lost = ["`action` needs `ok`", "`action` needs `error`"]
-            .contains(&finding.message.as_str())
+        let lacks = |way: &str| finding.names == ["action", way];
+        let is_lost = is(finding, "missing-element")
+            && (lacks("ok") || lacks("error"))
             && without.contains(&finding.span);
         !is_lost && (!ways.contains(&finding.span) || is(finding, "unsupported-action-type"))
     });
@@ -204,9 +205,8 @@ fn of_wrappers(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         .iter()
         .filter(|finding| is(finding, "missing-element") && is_on(finding))
         .filter_map(|finding| {
-            let wrapper = WRAPPERS.iter().find(|(parent, name, _)| {
-                finding.message == format!("`{parent}` needs `{name}`")
-            })?;
+            let wrapper =
+                WRAPPERS.iter().find(|(parent, name, _)| finding.names == [*parent, *name])?;
             Some((finding.span, wrapper.1))
         })
         .collect();
@@ -258,7 +258,7 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     };
     let mut open: HashMap<usize, Span> = HashMap::new();
     for finding in found.iter().filter(|finding| broken(finding)) {
-        if finding.message.ends_with("is never closed") {
+        if finding.fault.is_some_and(Fault::is_open) {
             let first = open.entry(line_of(finding.span.start)).or_insert(finding.span);
             *first = (*first).min(finding.span);
         }
@@ -266,7 +266,7 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     // A file that ends in its middle leaves all elements open that are open there: that is told at its root.
     let ends_open = tree.root().is_some_and(|root| {
         let at = |finding: &&Diagnostic| finding.span == root.name_span() && broken(finding);
-        found.iter().find(at).is_some_and(|finding| finding.message.ends_with("is never closed"))
+        found.iter().find(at).and_then(|finding| finding.fault).is_some_and(Fault::is_open)
     });
     let mut cut: HashSet<Span> = HashSet::new();
     let mut last = tree.root().filter(|_| ends_open);
@@ -275,8 +275,7 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
         cut.extend(last.map(|child| child.name_span()));
     }
     let at_end = |finding: &Diagnostic| {
-        finding.message.ends_with("is never closed with `>`")
-            && !text[finding.span.end as usize..].contains('<')
+        finding.is(Fault::OpenTag) && !text[finding.span.end as usize..].contains('<')
     };
     found.retain(|finding| {
         if finding.file.is_some() {
@@ -285,7 +284,7 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
         if ends_open && broken(finding) && (cut.contains(&finding.span) || at_end(finding)) {
             return false;
         }
-        if broken(finding) && finding.message.ends_with("is never closed") {
+        if broken(finding) && finding.fault.is_some_and(Fault::is_open) {
             return open.get(&line_of(finding.span.start)) == Some(&finding.span);
         }
         let of_tag = broken(finding) || is(finding, "unknown-attribute");

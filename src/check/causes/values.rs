@@ -63,8 +63,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         .collect();
     if !taken.is_empty() {
         found.retain(|finding| {
-            let names = finding.message.split('`').skip(1).step_by(2);
-            of_line(finding) || !names.take(2).any(|name| taken.contains(name))
+            of_line(finding) || !finding.names.iter().any(|name| taken.contains(name))
         });
     }
     let told: HashSet<(String, u32)> =
@@ -99,7 +98,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         return;
     }
     found.retain(|finding| {
-        let name = finding.message.split('`').nth(1).filter(|name| !name.is_empty());
+        let name = finding.names.first().filter(|name| !name.is_empty());
         let begins = |name: &str| {
             joined.iter().any(|joined| {
                 // The name itself may have a blank in it.
@@ -107,6 +106,6 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
                 joined.starts_with(name) || whole.starts_with(name)
             })
         };
-        !(MISSING.contains(&finding.kind.name) && name.is_some_and(begins))
+        !(MISSING.contains(&finding.kind.name) && name.is_some_and(|name| begins(name)))
     });
 }

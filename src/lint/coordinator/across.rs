@@ -13,7 +13,7 @@ use super::kinds as k;
 use super::{beside, finding, passed};
 use crate::budget;
 use crate::callers::is_slip_of_folder;
-use crate::diag::{Diagnostic, Fix, Level, Patience, nearest, within};
+use crate::diag::{Diagnostic, Fault, Fix, Level, Patience, nearest, within};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
@@ -340,6 +340,8 @@ pub fn bundle(
                 let message = format!("the coordinator needs `{name}`, but nothing passes it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
+                        .of(Fault::NotPassed)
+                        .naming([name.as_str()])
                         .about(name.as_str())
                         .note_in(sibling.path.clone(), Span::default(), "the coordinator")
                         .help("add it to the `configuration` of the coordinator in the bundle"),

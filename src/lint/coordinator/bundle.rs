@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::kinds as k;
 use super::{Around, at_origin, finding, in_words};
-use crate::diag::{Diagnostic, Level};
+use crate::diag::{Diagnostic, Fault, Level};
 use crate::ir::coordinator::Bundle;
 use crate::reference::coordinator::Refused;
 use crate::source::Span;
@@ -93,7 +93,11 @@ pub fn bundle(
             .filter_map(|member| member.name.as_ref())
             .find(|name| refused.subject.iter().any(|subject| subject == name.as_str()));
         let span = member.map_or(written.span, |name| name.span());
-        out.push(finding(&k::SUBMISSION_REFUSED, span, message));
+        let found = finding(&k::SUBMISSION_REFUSED, span, message);
+        out.push(match code {
+            "E1002" => found.of(Fault::NoApplication).naming([names]),
+            _ => found,
+        });
     }
     out
 }

@@ -103,7 +103,8 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if !seen.insert(name.as_str()) {
             let message =
                 format!("`{}` is defined twice; the last definition is used", name.as_str());
-            out.push(finding(&k::DUPLICATE_DATASET, name.span(), message));
+            let found = finding(&k::DUPLICATE_DATASET, name.span(), message);
+            out.push(found.naming([name.as_str()]));
         } else if !is_open && !used.contains(name.as_str()) {
             let message = format!("no input or output uses `{}`", name.as_str());
             out.push(finding(&k::UNUSED_DATASET, name.span(), message));

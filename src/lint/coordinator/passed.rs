@@ -9,7 +9,7 @@ use super::across::Around;
 use super::finding;
 use super::kinds as k;
 use crate::budget;
-use crate::diag::{Diagnostic, Patience, within};
+use crate::diag::{Diagnostic, Fault, Patience, within};
 use crate::files::{folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -218,6 +218,7 @@ impl<'p> Passing<'p> {
                     let first = &mut out[*at];
                     first.message =
                         format!("the workflow needs {}, but nothing passes them", in_words(names));
+                    first.names.push((*name).to_owned());
                     let file = self.workflow.path.clone();
                     *first = first.clone().note_in(file, wanted.span, wanted.words);
                     continue;
@@ -306,9 +307,9 @@ impl<'p> Passing<'p> {
             None => "add it to the `configuration` of the workflow".to_owned(),
         };
         let place = slip.map_or_else(|| self.path_span(), Scalar::span);
-        finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message)
-            .note_in(self.workflow.path.clone(), wanted.span, wanted.words)
-            .help(help)
+        let found = finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message).naming([name]);
+        let found = if slip.is_none() { found.of(Fault::NotPassed) } else { found };
+        found.note_in(self.workflow.path.clone(), wanted.span, wanted.words).help(help)
     }
 
     /// The same, in the file of properties that gives the near name.
@@ -362,8 +363,9 @@ impl<'p> Passing<'p> {
                 Some(near) => {
                     let message = format!("the workflow reads `{near}`, but is passed `{text}`");
                     finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
+                        .naming([near])
                         .likely()
-                        .help(format!("did you mean `{near}`?"))
+                        .did_you_mean(near)
                 }
                 None => {
                     let message = format!("the workflow never reads `{text}`");

@@ -5,7 +5,7 @@ use ankus_lang::time::{Cron, CronError, Zone};
 
 use super::kinds as k;
 use super::{Facts, finding, in_words, no_date, time};
-use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest, within};
+use crate::diag::{Diagnostic, Edit, Fault, Fix, Safety, nearest, within};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
@@ -60,7 +60,8 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
         }
         (Some("E0803"), _, "undefined-dataset") => undefined_dataset(written, place, value, span),
         (Some("E0803"), _, "duplicate-dataset") => {
-            finding(&k::DUPLICATE_DATASET, span, format!("the dataset `{value}` is included twice"))
+            let message = format!("the dataset `{value}` is included twice");
+            finding(&k::DUPLICATE_DATASET, span, message).naming([value])
         }
         (Some("E0803"), _, "duplicate-data-name") => {
             finding(&k::DUPLICATE_DATA_EVENT, span, format!("`{value}` is declared twice"))
@@ -97,7 +98,11 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
                 true => format!("the server answers {code} because of {about}"),
                 false => format!("the server answers {code} because of {about}: {names}"),
             };
-            finding(&k::SUBMISSION_REFUSED, span, message)
+            let found = finding(&k::SUBMISSION_REFUSED, span, message);
+            match code {
+                "E1002" => found.of(Fault::NoApplication).naming([names]),
+                _ => found,
+            }
         }
     };
     let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));

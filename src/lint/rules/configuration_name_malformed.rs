@@ -1,6 +1,6 @@
 //! Names in configurations that no property has.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
 use crate::lint::known;
 use crate::lint::reads::first_expression;
 use crate::lint::{Facts, Rule};
@@ -35,14 +35,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             let is_swapped =
                 is_value && is_property(value) || is_call && is_word(value) || is_name();
-            let message = if is_swapped {
-                format!("name and value are swapped: the value is the name `{value}`")
+            let new = |message| Diagnostic::new(&RULE.kind, property.name.span(), message).likely();
+            if is_swapped {
+                let message =
+                    format!("name and value are swapped: the value is the name `{value}`");
+                out.push(new(message).of(Fault::Swapped).naming([name]));
             } else if is_torn(name) {
-                format!("`{name}` contains a blank, and nothing reads a property with such a name")
-            } else {
-                continue;
-            };
-            out.push(Diagnostic::new(&RULE.kind, property.name.span(), message).likely());
+                let message = format!(
+                    "`{name}` contains a blank, and nothing reads a property with such a name"
+                );
+                out.push(new(message).naming([name]));
+            }
         }
     }
 }

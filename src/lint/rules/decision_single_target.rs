@@ -31,6 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("whatever `{}` decides, `{next}` comes next", name.text);
         out.push(
             Diagnostic::new(&RULE.kind, name.span, message)
+                .naming([&*name.text, &**next])
                 .help("send one of the cases elsewhere, or remove the decision"),
         );
     }

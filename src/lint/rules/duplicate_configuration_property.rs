@@ -42,6 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 false => format!("`{name}` is already set above; only this value is used"),
             };
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
+                .naming([name])
                 .note(earlier.name.span(), "this value is never used");
             let span = facts.removal(earlier.element.span());
             let finding = finding.fix(Fix::safe("Remove the first one", span, ""));

@@ -1,7 +1,7 @@
 //! Addresses that cannot be read.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::{Said, masked};
+use crate::lint::facts::{Said, USED_HERE, masked};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     let message =
                         format!("{} is not an address that mail can be sent to", said.words());
                     let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
-                    out.push(said.place(facts, finding.help(why), "it is used here"));
+                    out.push(said.place(facts, finding.help(why), USED_HERE));
                 }
             }
             if !known.is_empty() {

@@ -1,7 +1,7 @@
 //! URLs that HiveServer2 does not have.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::{Said, block};
+use crate::lint::facts::{Said, USED_HERE, block};
 use crate::lint::paths::is_port;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Decoded;
@@ -66,5 +66,5 @@ fn judge(facts: &Facts<'_>, text: &Decoded<'_>, said: &Said<'_>, out: &mut Vec<D
     };
     let finding = Diagnostic::new(&RULE.kind, text.span(), message)
         .help("write `jdbc:hive2://host:10000/database`");
-    out.push(said.place(facts, finding, "it is used here"));
+    out.push(said.place(facts, finding, USED_HERE));
 }

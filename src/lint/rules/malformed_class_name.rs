@@ -1,7 +1,7 @@
 //! Names that no class has.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::Said;
+use crate::lint::facts::{Said, USED_HERE};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -43,6 +43,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         let message = format!("{} is not the name of a class", said.words());
         let finding = Diagnostic::new(&RULE.kind, text.span(), message).help(why);
-        out.push(said.place(facts, finding, "it is used here"));
+        out.push(said.place(facts, finding, USED_HERE));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::{PATH_KEYS, Said};
+use crate::lint::facts::{PATH_KEYS, Said, USED_HERE};
 use crate::lint::paths::{is_port, names_file_system, split_scheme};
 use crate::lint::rules::malformed_resource_manager::{
     comma_before_port, is_exchanged, is_used, names_manager,
@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .about(text.text.as_ref())
             .likely()
             .help("write it as `hdfs://host:8020`");
-        out.push(said.place(facts, finding, "it is used here"));
+        out.push(said.place(facts, finding, USED_HERE));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::diag::within;
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::Said;
+use crate::lint::facts::{Said, USED_HERE};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let Some(said) = Said::of(facts, &value) else { continue };
             if let Some(why) = problem(&property.name.text, said.value) {
                 let found = finding(value.span(), &property.name.text, why);
-                out.push(said.place(facts, found, "it is used here"));
+                out.push(said.place(facts, found, USED_HERE));
             }
         }
     }
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let message = format!("{} is {known}", said.words());
             let finding = Diagnostic::new(&RULE.kind, text.span(), message);
-            out.push(said.place(facts, finding, "it is used here"));
+            out.push(said.place(facts, finding, USED_HERE));
         }
     }
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {

@@ -2,7 +2,7 @@
 
 use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::{Said, is_open};
+use crate::lint::facts::{Said, USED_HERE, is_open};
 use crate::lint::paths::{is_port, names_file_system};
 use crate::lint::rules::malformed_name_node::exchanged_with_manager;
 use crate::lint::{Facts, Rule};
@@ -127,7 +127,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .about(text.text.as_ref())
             .likely()
             .help("write it as `host:8032`");
-        out.push(said.place(facts, finding, "it is used here"));
+        out.push(said.place(facts, finding, USED_HERE));
     }
     in_properties(facts, &seen, out);
 }

@@ -2,9 +2,11 @@
 
 use crate::budget;
 use crate::callers::{beside_application, resolved};
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, is_mistyped, nearest, within};
+use crate::diag::{
+    Diagnostic, Fault, Fix, Group, Kind, Level, Safety, is_mistyped, nearest, within,
+};
 use crate::files::{self, Presence};
-use crate::lint::facts::{Said, escaped};
+use crate::lint::facts::{Said, USED_HERE, escaped};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element};
@@ -372,7 +374,7 @@ impl<'f, 'a> Application<'f, 'a> {
         let near = meant.near.map(|near| format!("{before}{near}"));
         match near.or_else(|| with_hash(shown)).or(meant.moved.map(str::to_owned)) {
             Some(path) => finding
-                .help(format!("did you mean `{path}`?"))
+                .did_you_mean(path.as_str())
                 .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path))),
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         }
@@ -434,8 +436,8 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         {
             let link = meant.rsplit('#').next().unwrap_or_default();
             let message = format!("a `#` is missing between the file and its name `{link}`");
-            let help = format!("did you mean `{meant}`?");
-            out.push(Diagnostic::new(&RULE.kind, text.span(), message).likely().help(help));
+            let found = Diagnostic::new(&RULE.kind, text.span(), message).of(Fault::NoHash);
+            out.push(found.likely().did_you_mean(meant));
             continue;
         }
         let Some((expression, link)) = text.text.split_once('}') else { continue };
@@ -459,8 +461,9 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let span = text.span();
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)
+                    .of(Fault::NoHash)
                     .likely()
-                    .help(format!("did you mean `{meant}`?"))
+                    .did_you_mean(meant.as_str())
                     .fix(Fix::guess(format!("Name `{meant}`"), span, meant)),
             );
         }
@@ -487,10 +490,11 @@ fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message =
             format!("`{name}` looks like a misspelling of `{near}`, the settings of a cluster");
         out.push(
-            Diagnostic::new(&RULE.kind, span, message)
-                .likely()
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::guess(format!("Name `{near}`"), span, near)),
+            Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(near).fix(Fix::guess(
+                format!("Name `{near}`"),
+                span,
+                near,
+            )),
         );
     }
 }
@@ -636,13 +640,13 @@ fn open_finding(
     let message = format!("the application has no file `{wanted}`");
     let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
     let finding = match near.map(str::to_owned).or_else(|| with_hash(&text.text)) {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        Some(near) => finding.did_you_mean(near),
         None => finding,
     };
     // The property has the slip where it has the name; what comes behind a `#` is the name on the machine.
     let path = text.text.split('#').next().unwrap_or_default();
     match Said::by(facts, path) {
-        Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, "it is used here"),
+        Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, USED_HERE),
         _ => finding,
     }
 }

@@ -32,7 +32,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&RULE.kind, span, message)
                 .about(name)
                 .likely()
-                .help(format!("did you mean `{whole}`?"))
+                .naming([name])
+                .did_you_mean(whole.as_str())
                 .fix(Fix::guess(format!("Rename to `{whole}`"), span, whole)),
         );
     };

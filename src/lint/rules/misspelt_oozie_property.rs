@@ -74,7 +74,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let report = |name: &str, span| {
         let near = nearest(name)?;
         let finding = Diagnostic::new(&RULE.kind, span, format!("the server knows no `{name}`"));
-        Some((finding.help(format!("did you mean `{near}`?")), near))
+        Some((finding.naming([name]).did_you_mean(&*near), near))
     };
     for property in job_properties(facts).iter().filter(|property| property.file.is_some()) {
         if let Some((finding, near)) = report(&property.name, property.name_span) {

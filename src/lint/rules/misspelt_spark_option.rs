@@ -1,7 +1,7 @@
 //! Options of Spark with a slip.
 
 use super::malformed_property_value;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
+use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::files::name_of;
 use crate::lint::facts::{Action, masked};
 use crate::lint::{Facts, Rule};
@@ -148,8 +148,10 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
     for written in words {
         let word = written.plain.as_str();
         let option = std::mem::replace(&mut before, word);
-        if let Some((length, message)) = of_conf(option, word) {
-            out.push(Diagnostic::new(&RULE.kind, written.span(length), message).likely());
+        if let Some((length, fault, message)) = of_conf(option, word) {
+            let mut found = Diagnostic::new(&RULE.kind, written.span(length), message).likely();
+            found.fault = fault;
+            out.push(found);
             (of_option, has_value) = (false, false);
             continue;
         }
@@ -226,7 +228,7 @@ fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'stat
 }
 
 /// What is wrong with a setting of Spark among the options: how much of the word, and why.
-fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
+fn of_conf(option: &str, word: &str) -> Option<(usize, Option<Fault>, String)> {
     let name = word.split('=').next().unwrap_or_default();
     let is_name = |text: &str| {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -237,7 +239,7 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
     let family = name.split('.').next().unwrap_or_default();
     if set && name.contains('.') && family != "spark" && within(family, "spark", 2).is_some() {
         let message = format!("Spark ignores `{name}`: its settings begin with `spark.`");
-        return Some((name.len(), message));
+        return Some((name.len(), Some(Fault::NotOfSpark), message));
     }
     if set
         && !word.contains('=')
@@ -246,16 +248,16 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
     {
         let message =
             format!("`spark-submit` refuses a setting without `=`: write it as `{name}=value`");
-        return Some((name.len() + 1, message));
+        return Some((name.len() + 1, None, message));
     }
     if is_setting && set && !word.contains('=') {
         let message = format!("`{name}` has no value: write it as `{name}=value`");
-        return Some((name.len(), message));
+        return Some((name.len(), None, message));
     }
     // Values of other options, and what follows the jar, are words of another kind.
     let of_option = option.starts_with(|c: char| !c.is_ascii_alphanumeric());
     let lone = is_setting && word.contains('=') && !of_option;
-    lone.then(|| (name.len(), format!("`{name}` has no `--conf` in front of it")))
+    lone.then(|| (name.len(), None, format!("`{name}` has no `--conf` in front of it")))
 }
 
 /// The words of a line of options; blanks between quotes end none. The quotes around a whole word are not part of it: the

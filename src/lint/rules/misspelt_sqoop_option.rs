@@ -1,6 +1,6 @@
 //! Options of Sqoop with a slip.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
+use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::{Action, masked};
 use crate::lint::secrets::words;
 use crate::lint::{Facts, Rule};
@@ -252,7 +252,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let has_own = facts.tree.text()[span.end as usize..].starts_with('=');
             if is_valued && lacks && !has_own {
                 let message = format!("`{name}` has no value");
-                out.push(Diagnostic::new(&RULE.kind, *span, message).likely());
+                let found = Diagnostic::new(&RULE.kind, *span, message).of(Fault::NoValue);
+                out.push(found.likely());
             }
         }
         let words = words.into_iter().filter(|(word, _)| word.starts_with('-') && word.len() > 3);

@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level, within};
 use crate::lint::facts::{Property, Start, starts};
+use crate::lint::misnamed::misnamed_key;
 use crate::lint::{Facts, Rule};
 use crate::slips::{differ_in_a_word, is_slip};
 use crate::syntax::properties::{self, Origin};
@@ -44,9 +45,8 @@ fn misnamed(
             && is_slip(&entry.name, name, [&source.text, facts.tree.text()])
             && !is_read(&entry.name)
     })?;
-    let message = format!("nothing reads `{}`, and nothing sets `{name}`", entry.name);
-    let found = Diagnostic::new(&RULE.kind, entry.name_span, message).likely();
-    Some(found.help(format!("did you mean `{name}`?")).in_file(source.path.clone()))
+    let found = misnamed_key(&RULE.kind, entry.name_span, &entry.name, name).likely();
+    Some(found.in_file(source.path.clone()))
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -72,7 +72,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!("`{name}` has no default, and no property sets it");
-        found.push(Diagnostic::new(&RULE.kind, parameter.name.span(), message).help(format!(
+        let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message).naming([name]);
+        found.push(finding.help(format!(
             "add it to `{}`, or set it with `-D`",
             first.path.unwrap_or("the properties")
         )));

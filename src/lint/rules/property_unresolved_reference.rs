@@ -1,7 +1,8 @@
 //! References of properties that lead nowhere.
 
-use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
+use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::lint::reads;
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
@@ -81,6 +82,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 let message = format!("nothing defines `{name}`, so the text stays as it is");
                 let finding = Diagnostic::new(&RULE.kind, span, message)
+                    .of(Fault::Undefined)
+                    .naming([name])
                     .about(name)
                     .in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());
@@ -99,13 +102,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let key = key.filter(is_unread);
                 let places = || source.text.matches(&format!("${{{name}}}")).count();
                 if let Some(key) = key.filter(|key| has_slip(&key.name, name, places())) {
-                    let near = &key.name;
-                    let message = format!("nothing reads `{near}`, and nothing sets `{name}`");
                     out.push(
-                        Diagnostic::new(&RULE.kind, key.name_span, message)
+                        misnamed_key(&RULE.kind, key.name_span, &key.name, name)
                             .about(name)
                             .likely()
-                            .help(format!("did you mean `{name}`?"))
                             .note_in(source.path.clone(), span, "it is read here")
                             .in_file(source.path.clone()),
                     );
@@ -115,12 +115,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     Some(key) => finding.note_in(
                         source.path.clone(),
                         key.name_span,
-                        format!("`{}` is set here, but nothing reads it", key.name),
+                        format!("`{}` {SET_HERE}", key.name),
                     ),
                     None => finding,
                 };
                 match near {
-                    Some(near) => out.push(finding.help(format!("did you mean `{near}`?"))),
+                    Some(near) => out.push(finding.did_you_mean(near)),
                     None if submitted => out.push(finding),
                     // One name of several of a path: a build would fill in all of them.
                     None if PATH_KEYS.contains(&entry.name.as_str()) && !is_template => {
@@ -159,6 +159,7 @@ fn never_closed<'s>(source: &'s Source, entry: &Entry) -> impl Iterator<Item = D
         let span = Span::new(start + at, start + at + 2 + letters);
         let message = "this `${` is never closed, so the text stays as it is";
         let found = Diagnostic::new(&RULE.kind, span, message)
+            .of(Fault::OpenReference)
             .likely()
             .help("write `}` after the name")
             .in_file(source.path.clone());

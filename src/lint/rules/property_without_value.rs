@@ -1,6 +1,6 @@
 //! Lines of properties without `=`.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
 use crate::source::Source;
@@ -126,7 +126,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 true => "give it a value",
                 false => "write `name=value`, without blanks in the name",
             };
-            let found = Diagnostic::new(&RULE.kind, entry.name_span, message);
+            let found = Diagnostic::new(&RULE.kind, entry.name_span, message).naming([name]);
+            let has_sign = cut || hole || PATH_KEYS.contains(&name);
+            let found = if has_sign { found } else { found.of(Fault::NoSign) };
             // A file to be filled in has many of them.
             let found = if hole { found.about("no value") } else { found };
             out.push(found.likely().help(help).in_file(source.path.clone()));

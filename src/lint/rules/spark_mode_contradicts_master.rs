@@ -1,7 +1,7 @@
 //! Spark masters and modes that exclude each other.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::Said;
+use crate::lint::facts::{Said, USED_HERE};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -51,6 +51,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 true => "write `client`, or a master with a cluster",
                 false => "write the master `yarn`, with the mode that is meant",
             });
-        out.push(said.place(facts, finding, "it is used here"));
+        out.push(said.place(facts, finding, USED_HERE));
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters that a sub-workflow is not given.
 
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety, within};
+use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Patience, Safety, within};
 use crate::lint::facts::{
     BUILT_IN, block, child_workflow, has_default as has_default_here, sibling, starts,
 };
@@ -178,6 +178,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if let Some((first, names)) = plain.as_mut().filter(|_| is_plain) {
                 let finding = &mut out[*first];
                 finding.places += 1;
+                finding.names.push(name.to_owned());
                 if names.len() < MOST_NOTES {
                     names.push(format!("`{name}`"));
                 }
@@ -198,25 +199,28 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let at = Span::at(element.span().end as usize);
             let added = sibling(facts, element, "<propagate-configuration/>");
-            out.push(
-                Diagnostic::new(&RULE.kind, place, message)
-                    .note_in(child.path.clone(), span, *words)
-                    .help(match (propagates, near) {
-                        (true, Some(near)) => format!("it is passed `{near}`"),
-                        (true, None) => "pass it in the action's `configuration`".to_owned(),
-                        (false, _) => {
-                            "pass it in the action's `configuration`, or pass everything on"
-                                .to_owned()
-                        }
-                    }),
-            );
+            let found = Diagnostic::new(&RULE.kind, place, message).naming([name]);
+            let found = if slip.is_none() { found.of(Fault::NotPassed) } else { found };
+            out.push(found.note_in(child.path.clone(), span, *words).help(
+                match (propagates, near) {
+                    (true, Some(near)) => format!("it is passed `{near}`"),
+                    (true, None) => "pass it in the action's `configuration`".to_owned(),
+                    (false, _) => {
+                        "pass it in the action's `configuration`, or pass everything on".to_owned()
+                    }
+                },
+            ));
             if let Some((near, span, file)) = written
                 && let Some(finding) = out.last_mut()
             {
                 finding.message =
                     format!("the sub-workflow reads `{name}`, but is passed `{near}`");
-                finding.help = Some(format!("did you mean `{name}`?"));
-                *finding = finding.clone().note_in(facts.path, place, "it is started here");
+                finding.fault = None;
+                *finding = finding.clone().did_you_mean(name).note_in(
+                    facts.path,
+                    place,
+                    "it is started here",
+                );
                 finding.span = span;
                 *finding = finding.clone().likely().in_file(file);
                 continue;

@@ -1,8 +1,9 @@
 //! Variables that nobody defines.
 
-use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
+use crate::diag::{Diagnostic, Edit, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, block, has_default, is_given, starts};
 use crate::lint::letters;
+use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::lint::reads::{self, How, Read};
 use crate::lint::torn::{MOST_LOOKED_THROUGH, torn};
 use crate::lint::{Facts, Rule};
@@ -96,11 +97,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .entry(name)
             .or_insert_with(|| judge(facts, name, &all, &read, &own, &mut patience));
         let Verdict::Missing { near, lacking, of } = verdict else { continue };
-        let message = match lacking.path.filter(|_| *of > 0) {
-            Some(path) => format!("`{path}` starts this without `{name}`"),
-            None => format!("nothing defines `{name}`"),
+        let finding = match lacking.path.filter(|_| *of > 0) {
+            Some(path) => {
+                let message = format!("`{path}` starts this without `{name}`");
+                let finding = Diagnostic::new(&RULE.kind, place.span, message);
+                finding.of(Fault::NotGiven).naming([name, path])
+            }
+            None => undefined(place.span, name),
         };
-        let mut finding = Diagnostic::new(&RULE.kind, place.span, message).about(name);
+        let mut finding = finding.about(name);
         if let (Some(path), false) = (lacking.path, lacking.span == crate::source::Span::default())
         {
             finding = finding.note_in(path, lacking.span, "this starts the definition");
@@ -114,11 +119,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             near.as_ref().and_then(|near| unread_key(facts, lacking, near, &read))
         {
             let near = near.as_deref().unwrap_or_default();
-            finding =
-                finding.note_in(path, span, format!("`{near}` is set here, but nothing reads it"));
+            finding = finding.note_in(path, span, format!("`{near}` {SET_HERE}"));
         }
         let finding = match (near, lacking.path) {
-            (Some(near), _) => finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+            (Some(near), _) => finding.did_you_mean(near.as_str()).fix(Fix::guess(
                 format!("Read `{near}`"),
                 place.span,
                 near.as_str(),
@@ -188,11 +192,9 @@ fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         else {
             continue;
         };
-        let message = format!("nothing reads `{name}`, and nothing sets `{near}`");
         out.push(
-            Diagnostic::new(&RULE.kind, entry.name_span, message)
+            misnamed_key(&RULE.kind, entry.name_span, name, near)
                 .likely()
-                .help(format!("did you mean `{near}`?"))
                 .in_file(source.path.clone()),
         );
     }
@@ -251,11 +253,9 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 || source.text.contains(&variable)
                 || facts.submission.near.read.contains_key(near);
             if !elsewhere && is_slip(near, name, [&source.text, facts.tree.text()]) {
-                let message = format!("nothing reads `{near}`, and nothing sets `{name}`");
                 out.push(
-                    Diagnostic::new(&RULE.kind, entry.name_span, message)
+                    misnamed_key(&RULE.kind, entry.name_span, near, name)
                         .likely()
-                        .help(format!("did you mean `{name}`?"))
                         .in_file(source.path.clone()),
                 );
                 told.insert(name);
@@ -274,13 +274,13 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             told.insert(name);
             let places = facts.reads.iter().filter(|place| place.name == name);
             for place in places.filter(|place| place.how == How::Variable) {
-                let found = slip(place, near, format!("nothing defines `{name}`"));
+                let found = likely_meant(place, near, undefined(place.span, name));
                 out.push(match elsewhere {
                     true => found,
                     false => found.note_in(
                         source.path.clone(),
                         entry.name_span,
-                        format!("`{near}` is set here, but nothing reads it"),
+                        format!("`{near}` {SET_HERE}"),
                     ),
                 });
             }
@@ -320,8 +320,7 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let near = nearest(name, known.iter().copied());
         let near = near.filter(|near| within(near, name, 2).is_some() && meant(near));
         let Some(near) = near.filter(|near| letters(near) != letters(name)) else { continue };
-        let message = format!("nothing defines `{name}`");
-        out.push(slip(place, near, message));
+        out.push(likely_meant(place, near, undefined(place.span, name)));
     }
 }
 
@@ -409,13 +408,23 @@ fn customary_keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+fn undefined(place: Span, name: &str) -> Diagnostic {
+    let message = format!("nothing defines `{name}`");
+    Diagnostic::new(&RULE.kind, place, message).of(Fault::Undefined).naming([name])
+}
+
 /// A read of a name that was most likely meant to be another one.
 fn slip(place: &Read, near: &str, message: String) -> Diagnostic {
-    Diagnostic::new(&RULE.kind, place.span, message)
-        .about(place.name.as_str())
-        .likely()
-        .help(format!("did you mean `{near}`?"))
-        .fix(Fix::guess(format!("Read `{near}`"), place.span, near))
+    let found = Diagnostic::new(&RULE.kind, place.span, message);
+    likely_meant(place, near, found.naming([place.name.as_str()]))
+}
+
+fn likely_meant(place: &Read, near: &str, found: Diagnostic) -> Diagnostic {
+    found.about(place.name.as_str()).likely().did_you_mean(near).fix(Fix::guess(
+        format!("Read `{near}`"),
+        place.span,
+        near,
+    ))
 }
 
 /// Names that are read once and are nearly one that the definition reads again and again: whoever starts it gives that one.
@@ -688,7 +697,7 @@ fn functions(
             continue;
         }
         let message = format!("nothing sets `{name}`, so this is always empty");
-        out.push(slip(place, near, message));
+        out.push(slip(place, near, message).of(Fault::Misnamed));
     }
 }
 
@@ -714,7 +723,7 @@ fn dotted(facts: &Facts<'_>, all: &[Start<'_>], out: &mut Vec<Diagnostic>) {
     for place in facts.reads.iter().filter(|read| read.how == How::Dotted) {
         let near = given.get(&plain(&place.name)).filter(|near| !near.contains('.'));
         if let Some(near) = near.filter(|_| !is_given(facts, &place.name)) {
-            out.push(slip(place, near, format!("nothing defines `{}`", place.name)));
+            out.push(likely_meant(place, near, undefined(place.span, &place.name)));
         }
     }
 }
@@ -870,12 +879,10 @@ fn misnamed<'f>(
             }
             told.insert((source.path.clone(), name.to_owned()));
             names_told.insert(name);
-            let message = format!("nothing reads `{}`, and nothing sets `{name}`", entry.name);
             out.push(
-                Diagnostic::new(&RULE.kind, entry.name_span, message)
+                misnamed_key(&RULE.kind, entry.name_span, &entry.name, name)
                     .in_file(source.path.clone())
                     .note_in(facts.path, place.span, "read here")
-                    .help(format!("did you mean `{name}`?"))
                     .fix(Fix {
                         title: format!("Rename to `{name}`"),
                         safety: Safety::Guess,

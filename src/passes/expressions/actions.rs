@@ -66,12 +66,13 @@ pub(super) fn check(
         let Some(id) = flow.names.node(&question.action) else {
             let message = format!("there is no node `{}`", question.action);
             let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message)
+                .naming([question.action.as_str()])
                 .about(question.action.as_str());
             let actions = workflow.actions().map(|(_, node, _)| node.name.text.as_ref());
             let actions = actions.take(patience);
             patience = patience.saturating_sub(workflow.nodes.len());
             if let Some(near) = nearest(&question.action, actions) {
-                finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+                finding = finding.did_you_mean(near).fix(Fix::guess(
                     format!("Ask `{near}`"),
                     question.span,
                     near,

@@ -241,6 +241,9 @@ impl Examination<'_, '_> {
         // The same text with the same fault is one slip that was copied.
         let about = format!("{}\n{}", error.message, self.place.text.text);
         let mut finding = Diagnostic::new(kind, place, error.message.clone()).about(about);
+        if error.fault == Fault::Mixed {
+            finding = finding.of(crate::diag::Fault::Mixed);
+        }
         if error.fault == Fault::Unterminated {
             finding = finding.help("close it with `}`, or write `${'${'}` for the two characters");
         }
@@ -302,6 +305,7 @@ impl Examination<'_, '_> {
                     };
                     let lost = library.len() < name.len() && !is_known(library);
                     let mut finding = Diagnostic::new(&UNKNOWN_FUNCTION, place, message)
+                        .naming([name.as_str()])
                         .about(if lost { library } else { name.as_str() });
                     let known = functions::table()
                         .iter()
@@ -315,7 +319,7 @@ impl Examination<'_, '_> {
                                 .map(|function| function.name.as_str()),
                         );
                     if let Some(near) = self.facts.patience.nearest(&name, known) {
-                        finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+                        finding = finding.did_you_mean(near).fix(Fix::guess(
                             format!("Call `{near}`"),
                             place,
                             near,

@@ -62,6 +62,7 @@ impl<'t> Checker<'t> {
                         element.name_span(),
                         format!("`{}` needs the attribute `{name}`", element.name()),
                     )
+                    .naming([element.name(), name])
                     .help(format!("`{name}`: {about}"))
                     .fix(Fix::guess(
                         format!("Add `{name}`"),
@@ -86,7 +87,7 @@ impl<'t> Checker<'t> {
         let is_plain = |finding: &Diagnostic| {
             std::ptr::eq(finding.kind, kind)
                 && finding.fixes.iter().all(|fix| fix.title.starts_with("Add "))
-                && finding.message.matches('`').count() == 4
+                && finding.names.len() == 2
         };
         let mut plain = (first..self.findings.len()).filter(|at| is_plain(&self.findings[*at]));
         let (Some(head), Some(_)) = (plain.next(), plain.next()) else { return };
@@ -100,19 +101,15 @@ impl<'t> Checker<'t> {
             self.findings.append(&mut others);
             return;
         };
-        let name = |message: &str| {
-            message.rsplit('`').nth(1).map(|name| format!("`{name}`")).unwrap_or_default()
-        };
-        let names: Vec<String> = std::iter::once(before.as_str())
-            .chain(others.iter().map(|other| other.message.as_str()))
-            .map(name)
-            .collect();
+        let all = std::iter::once(&self.findings[head]).chain(&others);
+        let names: Vec<String> = all.map(|finding| format!("`{}`", finding.names[1])).collect();
         let (last, front) = names.split_last().expect("there are two");
         let message = format!("{start}{many}{} and {last}", front.join(", "));
         let finding = &mut self.findings[head];
         finding.message = message;
         finding.places += others.len();
-        for other in others {
+        for mut other in others {
+            finding.names.extend(other.names.pop());
             if other.span != finding.span {
                 finding.notes.push(crate::diag::Note {
                     file: None,
@@ -145,9 +142,8 @@ impl<'t> Checker<'t> {
     ) {
         let elsewhere = other_versions(schema, ty).find_map(|(_, other)| other.attribute(name));
         if let Some(other) = elsewhere {
-            let what = format!("the attribute `{name}`");
-            let finding =
-                self.other_version(span, &what, &other.since, other.until.as_deref(), schema);
+            let (what, until) = (("attribute", name), other.until.as_deref());
+            let finding = self.other_version(span, what, &other.since, until, schema);
             self.report(finding);
             return;
         }
@@ -161,9 +157,10 @@ impl<'t> Checker<'t> {
             &UNKNOWN_ATTRIBUTE,
             span,
             format!("`{}` has no attribute `{name}`", element.name()),
-        );
+        )
+        .naming([element.name(), name]);
         if let Some(near) = nearest(name, free) {
-            finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+            finding = finding.did_you_mean(near).fix(Fix::guess(
                 format!("Rename to `{near}`"),
                 span,
                 near,
@@ -178,11 +175,11 @@ impl<'t> Checker<'t> {
         self.report(finding);
     }
 
-    /// Something that other versions of the schema have.
+    /// Something that other versions of the schema have: an element or attribute of this name.
     pub(super) fn other_version(
         &self,
         span: Span,
-        what: &str,
+        (what, name): (&str, &str),
         since: &str,
         until: Option<&str>,
         schema: &'t Schema,
@@ -192,20 +189,16 @@ impl<'t> Checker<'t> {
             Some(until) => format!("versions {since} to {until} have it"),
             None => format!("it came with version {since}"),
         };
-        let kind = match what.contains("`input-logic`") {
-            true => &INPUT_LOGIC_NEEDS_SCHEMA,
-            false => &ELEMENT_NEEDS_NEWER_SCHEMA,
+        let kind = match name {
+            "input-logic" => &INPUT_LOGIC_NEEDS_SCHEMA,
+            _ => &ELEMENT_NEEDS_NEWER_SCHEMA,
         };
         let mut finding = Diagnostic::new(
             kind,
             span,
-            format!(
-                "{} {} has no {}",
-                schema.family,
-                schema.version,
-                what.trim_start_matches("the ")
-            ),
+            format!("{} {} has no {what} `{name}`", schema.family, schema.version),
         )
+        .naming([name])
         .help(when)
         .about(&*schema.namespace);
         if let Some(fix) = self.raise(schema) {

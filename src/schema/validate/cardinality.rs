@@ -121,6 +121,7 @@ impl<'t> Checker<'t> {
                     extra.element.name_span(),
                     format!("`{}` may contain only one `{name}`", place.element.name()),
                 )
+                .naming([place.element.name(), name])
                 .note(first.element.name_span(), "the first is here"),
             );
         }
@@ -151,6 +152,7 @@ impl<'t> Checker<'t> {
                         place.element.name()
                     ),
                 )
+                .naming([place.element.name(), other, name])
             };
             self.report(finding.note(first.element.name_span(), "the first is here"));
         }
@@ -160,7 +162,8 @@ impl<'t> Checker<'t> {
         let kind = if place.is("FORK") { &FORK_SINGLE_PATH } else { &MISSING_ELEMENT };
         let name = placed[0].element.name();
         let message = format!("`{}` needs at least {min} `{name}`", place.element.name());
-        self.report(Diagnostic::new(kind, place.element.name_span(), message));
+        let finding = Diagnostic::new(kind, place.element.name_span(), message);
+        self.report(finding.naming([place.element.name(), name]));
     }
 
     pub(super) fn missing(&mut self, place: &Place<'_, 't>, part: &Particle) {
@@ -188,7 +191,8 @@ impl<'t> Checker<'t> {
             [one] => format!("`{}` needs {one}", parent.name()),
             several => format!("`{}` needs one of {}", parent.name(), several.join(", ")),
         };
-        let mut finding = Diagnostic::new(kind, parent.name_span(), message);
+        let about = std::iter::once(parent.name()).chain(names.iter().map(|child| &*child.name));
+        let mut finding = Diagnostic::new(kind, parent.name_span(), message).naming(about);
         // What `global` may set as well, or another version of the schema does not ask for, is missing in all of it.
         let of_cluster = ["name-node", "job-tracker", "resource-manager"];
         let is_of_cluster = names.iter().any(|child| of_cluster.contains(&&*child.name));

@@ -309,11 +309,11 @@ impl<'t> Checker<'t> {
             Kind::Text(schema, check) => {
                 for attribute in element.attributes() {
                     if attribute.declares().is_none() && !is_instance(element, attribute, kind) {
-                        self.report(Diagnostic::new(
-                            &UNKNOWN_ATTRIBUTE,
-                            attribute.name_span(),
-                            format!("`{}` has no attributes", element.name()),
-                        ));
+                        let message = format!("`{}` has no attributes", element.name());
+                        self.report(
+                            Diagnostic::new(&UNKNOWN_ATTRIBUTE, attribute.name_span(), message)
+                                .naming([element.name(), attribute.qualified_name()]),
+                        );
                     }
                 }
                 self.no_elements(element, "text");
@@ -354,15 +354,15 @@ impl<'t> Checker<'t> {
 
     fn no_elements(&mut self, element: Element<'t>, holds: &str) {
         for child in element.elements() {
-            self.report(Diagnostic::new(
-                &UNKNOWN_ELEMENT,
-                child.name_span(),
-                format!(
-                    "`{}` contains {holds}, so `{}` is not allowed in it",
-                    element.name(),
-                    child.name()
-                ),
-            ));
+            let message = format!(
+                "`{}` contains {holds}, so `{}` is not allowed in it",
+                element.name(),
+                child.name()
+            );
+            self.report(
+                Diagnostic::new(&UNKNOWN_ELEMENT, child.name_span(), message)
+                    .naming([element.name(), child.name()]),
+            );
             let schema = self.schema(child.namespace());
             let kind =
                 schema.and_then(|schema| Some(Kind::Complex(schema, schema.root(child.name())?)));

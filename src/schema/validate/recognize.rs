@@ -104,13 +104,10 @@ impl<'t> Checker<'t> {
                     &UNKNOWN_ELEMENT,
                     child.name_span(),
                     format!("`{}` has no element `{}`", own.namespace, child.name()),
-                );
+                )
+                .naming([&*own.namespace, child.name()]);
                 if let Some(near) = near {
-                    finding = finding.help(format!("did you mean `{near}`?")).fix(rename(
-                        child,
-                        near,
-                        Safety::Guess,
-                    ));
+                    finding = finding.did_you_mean(near).fix(rename(child, near, Safety::Guess));
                 }
                 self.report(finding);
                 match near.and_then(|near| own.root(near)) {
@@ -172,13 +169,15 @@ impl<'t> Checker<'t> {
                     Some((_, next)) => state = next,
                     None => {
                         let message = format!("`{}` is not allowed here", child.name());
-                        self.report(Diagnostic::new(&UNKNOWN_ELEMENT, child.name_span(), message));
+                        let finding = Diagnostic::new(&UNKNOWN_ELEMENT, child.name_span(), message);
+                        self.report(finding.naming([element.name(), child.name()]));
                         return;
                     }
                 }
             }
             let message = format!("`{}` is not complete", element.name());
-            self.report(Diagnostic::new(&MISSING_ELEMENT, element.name_span(), message));
+            let finding = Diagnostic::new(&MISSING_ELEMENT, element.name_span(), message);
+            self.report(finding.naming([element.name()]));
         }
     }
 
@@ -246,14 +245,13 @@ impl<'t> Checker<'t> {
             })
             .collect();
         let [missing] = lacking[..] else { return };
-        let message = &self.findings[missing].message;
-        let mut names = message.split('`').skip(3).step_by(2);
-        let (Some(name), None) = (names.next().map(str::to_owned), names.next()) else { return };
+        let [_, name] = &self.findings[missing].names[..] else { return };
+        let name = name.clone();
         let (a, b) = (child.name().to_ascii_lowercase(), name.to_ascii_lowercase());
         let near = b.starts_with(&a) || a.starts_with(&b) || within(&a, &b, b.len() / 2).is_some();
         let found = &mut self.findings[at];
         if near {
-            found.help = Some(format!("did you mean `{name}`?"));
+            *found = found.clone().did_you_mean(name.as_str());
             found.fixes = vec![rename(child, &name, Safety::Guess)];
         } else {
             found.help = Some(format!("`{name}` is expected here"));
@@ -315,8 +313,8 @@ impl<'t> Checker<'t> {
         else {
             return self.unheard_of(within, child);
         };
-        let (what, until) = (format!("the element `{name}`"), known.until.as_deref());
-        let mut finding = self.other_version(child.name_span(), &what, &known.since, until, schema);
+        let (what, until) = (("element", name), known.until.as_deref());
+        let mut finding = self.other_version(child.name_span(), what, &known.since, until, schema);
         let free = !present.contains("job-tracker");
         if name == "resource-manager" && free && model.child("job-tracker").is_some() {
             finding = finding.fix(rename(child, "job-tracker", Safety::Safe));
@@ -349,11 +347,12 @@ impl<'t> Checker<'t> {
                 &UNKNOWN_ELEMENT,
                 child.name_span(),
                 format!("`{}` has no element `{name}`", parent.name()),
-            ),
+            )
+            .naming([parent.name(), name]),
         };
         if let Some(near) = near {
             let fix = rename(child, near, Safety::Guess);
-            finding = finding.help(format!("did you mean `{near}`?")).fix(fix);
+            finding = finding.did_you_mean(near).fix(fix);
         } else if !unsupported {
             let all: Vec<String> =
                 model.children.iter().map(|known| format!("`{}`", known.name)).collect();
@@ -421,6 +420,7 @@ impl<'t> Checker<'t> {
         };
         let kind = if at.is_some() { &ELEMENT_IN_WRONG_NAMESPACE } else { &UNKNOWN_ELEMENT };
         let mut finding = Diagnostic::new(kind, child.name_span(), message);
+        finding = finding.naming([parent.name(), name]);
         let declaration = child.attributes().find(|attribute| attribute.declares() == Some(""));
         if at.is_some()
             && child.prefix().is_none()

@@ -18,7 +18,7 @@ use super::{
     TEXT, Tree, VAIN_LIMIT, is_blank,
 };
 use crate::budget;
-use crate::diag::{Diagnostic, Fix};
+use crate::diag::{Diagnostic, Fault, Fix};
 use crate::source::Span;
 use crate::syntax::scope::{Namespaces, Prefixes};
 
@@ -133,6 +133,10 @@ impl<'a> Parser<'a> {
         self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message));
     }
 
+    fn faulty(&mut self, fault: Fault, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).of(fault));
+    }
+
     /// Reads all of the text, starting anew wherever the event stream lost its way.
     pub(super) fn run(&mut self) {
         let mut from = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
@@ -240,18 +244,19 @@ impl<'a> Parser<'a> {
         let rest = &self.text[start..];
         let line_end = rest.find(['\r', '\n']).map_or(self.text.len(), |length| start + length);
         let unclosed = [
-            ("<!--", "this comment is never closed"),
-            ("<![CDATA[", "this CDATA section is never closed"),
+            ("<!--", Fault::OpenComment, "this comment is never closed"),
+            ("<![CDATA[", Fault::OpenSection, "this CDATA section is never closed"),
         ];
-        if let Some((opening, message)) =
-            unclosed.iter().find(|(opening, _)| rest.starts_with(opening))
+        if let Some((opening, fault, message)) =
+            unclosed.iter().find(|(opening, ..)| rest.starts_with(opening))
         {
-            self.broken(Span::new(start, start + opening.len()), *message);
+            self.faulty(*fault, Span::new(start, start + opening.len()), *message);
             // The first line is what was meant to be inside; the rest is worth reading.
             return (line_end < self.text.len()).then_some(line_end);
         }
         if rest.starts_with("<?") || rest.starts_with("<!") {
-            self.broken(Span::new(start, start + 2), "this declaration is never closed");
+            let opening = Span::new(start, start + 2);
+            self.faulty(Fault::OpenSection, opening, "this declaration is never closed");
             return (line_end < self.text.len()).then_some(line_end);
         }
         if rest.starts_with("</") {
@@ -343,7 +348,8 @@ impl<'a> Parser<'a> {
         let mut tag_end = end;
         if bytes.get(name_end + blanks) != Some(&b'>') || name_end + blanks + 1 != end {
             let span = Span::new(start, name_end);
-            self.broken(span, format!("the end tag `</{name}` is never closed with `>`"));
+            let message = format!("the end tag `</{name}` is never closed with `>`");
+            self.faulty(Fault::OpenTag, span, message);
             tag_end = match memchr(b'<', &bytes[name_end..end]) {
                 Some(less) => name_end + less,
                 None => end,
@@ -355,7 +361,8 @@ impl<'a> Parser<'a> {
         let Some(depth) = self.open.iter().rposition(matches) else {
             let span = Span::new(start, tag_end);
             let finding =
-                Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"));
+                Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"))
+                    .of(Fault::ClosesNothing);
             let finding = match self.open.last() {
                 Some((id, _)) => {
                     let open = self.tree.tag(*id).name;
@@ -384,7 +391,7 @@ impl<'a> Parser<'a> {
         if !self.tree.truncated {
             let message = format!("`{}` is never closed", self.tree.slice(name));
             let finding = Diagnostic::new(&NOT_WELL_FORMED, name, message.as_str());
-            self.report(finding.about(message));
+            self.report(finding.of(Fault::OpenElement).about(message));
         }
 
         let indent = self.indent(span.start as usize);
@@ -458,6 +465,7 @@ impl<'a> Parser<'a> {
                     let root = self.tree.tag(self.tree.root).name;
                     let message = "an element after the end of the root element";
                     let finding = Diagnostic::new(&NOT_WELL_FORMED, tag.name, message);
+                    let finding = finding.of(Fault::BehindRoot);
                     self.report(finding.note(root, "the root element begins here"));
                 }
                 // What follows a root that was closed too early most likely belongs into it.
@@ -505,7 +513,8 @@ impl<'a> Parser<'a> {
                         Span { start: tag.name.start, end: tag.name.start + prefix.len() as u32 };
                     let message = format!("prefix `{prefix}` is not declared");
                     let help = format!("declare it: `xmlns:{prefix}=\"…\"`");
-                    self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).help(help));
+                    let finding = Diagnostic::new(&NOT_WELL_FORMED, span, message);
+                    self.report(finding.of(Fault::Prefix).help(help));
                 }
                 0
             }
@@ -581,7 +590,9 @@ impl<'a> Parser<'a> {
             let inner = &self.text[start + 4..(end - 3).max(start + 4)];
             if let Some(at) = inner.find("--") {
                 let at = start + 4 + at;
-                self.broken(Span::new(at, at + 2), "`--` is not allowed inside a comment");
+                let hyphens = Span::new(at, at + 2);
+                let message = "`--` is not allowed inside a comment";
+                self.faulty(Fault::HyphensInComment, hyphens, message);
             } else if inner.ends_with('-') {
                 self.broken(Span::new(end - 4, end), "a comment may not end with `--->`");
             }

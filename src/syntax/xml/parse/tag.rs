@@ -58,7 +58,8 @@ impl<'a> Parser<'a> {
                 bytes[at..content_end].iter().take_while(|byte| is_name_byte(**byte)).count();
             if name_length == 0 {
                 let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
-                self.broken(Span::new(at, at + length), "this belongs to no attribute");
+                let stray = Span::new(at, at + length);
+                self.faulty(Fault::Stray, stray, "this belongs to no attribute");
                 at += length;
                 // One finding for one run of rubbish.
                 while at < content_end
@@ -79,7 +80,7 @@ impl<'a> Parser<'a> {
             }
             if equals >= content_end || bytes[equals] != b'=' {
                 let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
-                self.broken(name_span, finding);
+                self.faulty(Fault::NoValue, name_span, finding);
                 self.tree.attributes.push(Attribute {
                     name_span,
                     value_span: Span::at(at),
@@ -112,6 +113,7 @@ impl<'a> Parser<'a> {
                 let fix = Fix::safe("Add the quotes", value_span, format!("\"{value}\""));
                 let place = if value.is_empty() { name_span } else { value_span };
                 let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
+                let finding = finding.of(Fault::Unquoted);
                 // What has a quote in its middle is nobody's to guess.
                 let goes_on = matches!(bytes.get(value_end), Some(b'"' | b'\''));
                 self.report(if value.is_empty() || goes_on { finding } else { finding.fix(fix) });
@@ -166,7 +168,8 @@ impl<'a> Parser<'a> {
             }
             if at < content_end && is_name_start(bytes[at]) {
                 let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
-                self.broken(Span::new(at - 1, at + length), crate::syntax::xml::NO_BLANK);
+                let place = Span::new(at - 1, at + length);
+                self.faulty(Fault::NoBlank, place, "attributes need whitespace between them");
             }
         }
         if cut && !unclosed_quote {
@@ -174,7 +177,8 @@ impl<'a> Parser<'a> {
                 format!("the tag `<{}` is never closed with `>`", &self.text[name.range()]);
             let end = start + self.text[start..tag.end].trim_end().len();
             let fix = Fix::guess("Close the tag", Span::at(end), ">");
-            self.report(Diagnostic::new(&NOT_WELL_FORMED, name, message).fix(fix));
+            let finding = Diagnostic::new(&NOT_WELL_FORMED, name, message).of(Fault::OpenTag);
+            self.report(finding.fix(fix));
         }
         tag
     }
@@ -200,7 +204,8 @@ impl<'a> Parser<'a> {
         let message = format!("the value of `{}` has no closing quote", &self.text[name.range()]);
         let end = value.end as usize;
         let fix = Fix::guess("Close the quote", Span::at(end), char::from(quote).to_string());
-        self.report(Diagnostic::new(&NOT_WELL_FORMED, value, message).fix(fix));
+        let finding = Diagnostic::new(&NOT_WELL_FORMED, value, message).of(Fault::OpenQuote);
+        self.report(finding.fix(fix));
     }
 
     /// Reports what may not stand in an attribute value.
@@ -262,7 +267,8 @@ impl<'a> Parser<'a> {
             let help = if double { "in an expression write `and`" } else { "write `&amp;`" };
             let message =
                 format!("a bare `{}` does not start a reference", &self.text[span.range()]);
-            self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).help(help).fix(fix));
+            let finding = Diagnostic::new(&NOT_WELL_FORMED, span, message).of(Fault::Ampersand);
+            self.report(finding.help(help).fix(fix));
         }
     }
 }
