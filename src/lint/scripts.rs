@@ -214,13 +214,19 @@ fn reads_of_hive(text: &str) -> Vec<(&str, usize)> {
                 return reads;
             }
             let set_here = lower.contains(&format!("set {}", name.to_ascii_lowercase()))
-                || text.contains(&format!("hivevar:{name}="));
+                || is_set(text, &format!("hivevar:{name}"));
             if !set_here {
                 reads.push((name, start + at));
             }
         }
     }
     reads
+}
+
+/// Whether a name stands in front of a `=`; Hive drops the blanks around it.
+fn is_set(text: &str, name: &str) -> bool {
+    let mut places = text.match_indices(name);
+    places.any(|(at, _)| text[at + name.len()..].trim_start_matches([' ', '\t']).starts_with('='))
 }
 
 /// What a Pig script reads; nothing where it has macros, whose own parameters look the same.

@@ -108,12 +108,26 @@ impl<'f> Around<'f> {
             self.submission.callers.iter().any(|c| c.path == *file || c.by.contains(file.as_str()))
         };
         let beside = !self.submission.values.is_empty() && !self.submission.files.iter().any(known);
-        // What lies beside and names another application is not what this one is started with.
-        if beside && (all.is_empty() || self.submission.files.is_empty()) {
+        // What lies beside and names another application is not what this one is started with; nor is a template whose path
+        // a build fills in.
+        if beside && !self.is_filled_in() && (all.is_empty() || self.submission.files.is_empty()) {
             let file = self.submission.files.last().map_or("", String::as_str);
             all.push((file, self.submission.iter().map(|(name, _)| name).collect()));
         }
         all
+    }
+
+    /// Whether the path of the application refers to what nobody gives: the properties are a template, and the rest of what
+    /// is read may be filled in as well.
+    fn is_filled_in(&self) -> bool {
+        let Some(path) = self.submission.get("oozie.coord.application.path") else { return false };
+        let is_known = |name: &str| {
+            self.submission.get(name).is_some()
+                || self.submission.launched.contains(name)
+                || name.starts_with("user.")
+                || name.starts_with("oozie.")
+        };
+        reads::of_plain(path, 0).iter().any(|read| !is_known(&read.name))
     }
 
     /// Whether an application path lies within the application that is submitted, whose folder is this one, and nothing is

@@ -4,7 +4,7 @@ use ankus_lang::configuration::substitute;
 use ankus_lang::coordinator::Properties;
 use ankus_lang::time::{Cron, CronField, Frequency, Instant, ProcessingZone, Schedule, Unit, Zone};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::kinds as k;
 use super::{Facts, LATELY, changes, finding, is_same_clock, no_date};
@@ -54,8 +54,8 @@ fn offset_of(date: &str) -> Option<&str> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(offset)
 }
 
-/// The zone in which all dates of a definition are written, if it is one other than UTC: only a server with this zone
-/// takes any of them. One date alone tells it only where no other is known.
+/// The zone in which the dates of a definition are written, most of them at least, if it is one other than UTC: only a
+/// server with this zone takes any of them. One date alone tells it only where no other is known.
 pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> {
     let lookup = |name: &str| given.get(name).map(|value| Cow::Borrowed(value.as_str()));
     let dates = dates_of(tree);
@@ -63,7 +63,8 @@ pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> 
         Ok(date) => date.into_owned(),
         Err(_) => date.text.to_string(),
     });
-    let (mut offsets, mut count, mut unknown) = (BTreeSet::new(), 0, 0);
+    let mut offsets: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unknown = 0;
     for date in known {
         // One that is wrong in any zone tells nothing.
         if ProcessingZone::UTC.parse(&date).is_ok() {
@@ -71,11 +72,19 @@ pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> 
         }
         unknown += usize::from(date.contains("${"));
         if let Some(offset) = offset_of(&date) {
-            offsets.insert(offset.to_owned());
-            count += 1;
+            *offsets.entry(offset.to_owned()).or_default() += 1;
         }
     }
-    let offset = offsets.pop_first().filter(|_| offsets.is_empty())?;
+    // Where two zones are as frequent, other dates of the properties tell.
+    if offsets.len() > 1 {
+        let is_date = |value: &&String| value.trim().as_bytes().get(10) == Some(&b'T');
+        for offset in given.values().filter(is_date).filter_map(|value| offset_of(value)) {
+            *offsets.entry(offset.to_owned()).or_default() += 1;
+        }
+    }
+    // A date in yet another zone is wrong, whatever the server's zone is.
+    let all: usize = offsets.values().sum();
+    let (offset, count) = offsets.into_iter().find(|(_, count)| *count * 2 > all)?;
     let enough = if dates.len() > 1 + unknown { 2 } else { 1 };
     (count >= enough).then(|| ProcessingZone::from_id(&format!("GMT{offset}")))?
 }

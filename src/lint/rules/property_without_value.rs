@@ -1,6 +1,7 @@
 //! Lines of properties without `=`.
 
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
+use crate::files::name_of;
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
 use crate::source::Source;
@@ -44,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // A file that leaves its clusters open is there to be copied and filled in.
         let is_empty = |entry: &&Entry| entry.value.is_empty() && !entry.name.is_empty();
         let empty = entries.iter().filter(is_empty).count();
-        let is_form = empty >= FORM && empty * 2 >= entries.len();
+        let is_form = empty >= FORM && empty * 2 >= entries.len() || is_sample(&source.path);
         for (index, entry) in entries.iter().enumerate() {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
@@ -134,6 +135,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(found.likely().help(help).in_file(source.path.clone()));
         }
     }
+}
+
+/// Whether a file says by its name that it is there to be copied: `job_sample.properties`.
+fn is_sample(path: &str) -> bool {
+    let name = name_of(path).to_ascii_lowercase();
+    name.split(|c: char| !c.is_ascii_alphabetic())
+        .any(|word| ["dist", "example", "sample", "template", "tmpl"].contains(&word))
 }
 
 /// Whether a line is what was torn off a path or an address in the line right above it.

@@ -40,7 +40,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let has = |names: &[&str]| arguments.iter().any(|text| names.contains(&text.text.as_ref()));
-        let open = arguments.iter().any(|text| text.text.starts_with("${"));
+        // What a property or a file of options holds may say it.
+        let open = arguments
+            .iter()
+            .any(|text| text.text.starts_with("${") || text.text.trim() == "--options-file");
         if !open && !has(&["--split-by", "-m", "--num-mappers", "--autoreset-to-one-mapper"]) {
             let message = "nothing says how to split the query among mappers";
             out.push(
