@@ -331,6 +331,7 @@ impl Diagnostic {
             Some(Fault::NotPassed) => &self.names,
             Some(
                 Fault::Undefined
+                | Fault::Unset
                 | Fault::NotGiven
                 | Fault::Misnamed
                 | Fault::NoSign

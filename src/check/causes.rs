@@ -8,6 +8,7 @@ mod elements;
 mod expressions;
 mod forks;
 mod markup;
+mod places;
 mod values;
 
 use crate::diag::{Diagnostic, Note};

@@ -55,7 +55,7 @@ impl Which {
 }
 
 /// The cause, which of its findings, what follows from it, and how far.
-const FOLLOWERS: [(&str, Which, &str, Reach); 102] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 104] = [
     ("shell-file-rename-mismatch", Any, "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", Any, "misspelt-path", Whole),
     ("missing-application-file", Any, "misspelt-path", Within("archive")),
@@ -168,6 +168,8 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 102] = [
     ("undefined-variable", Is(Fault::InValue), "submission-refused", Whole),
     ("xml-not-well-formed", Is(Fault::Unquoted), "undefined-credential", Whole),
     ("submission-refused", Any, "variable-without-braces", Within("controls")),
+    ("unsupported-action-type", Any, "script-parameter-missing", Within("action")),
+    ("unsupported-action-type", Any, "shell-script-not-shipped", Within("action")),
 ];
 
 /// Takes out what others explain.

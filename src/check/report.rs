@@ -181,7 +181,16 @@ fn lacked(finding: &Diagnostic) -> Option<&str> {
 
 /// Whether a finding says no more than that names are missing.
 fn is_plain(finding: &Diagnostic) -> bool {
-    matches!(finding.fault, Some(Fault::Undefined | Fault::NotGiven | Fault::NotPassed))
+    matches!(
+        finding.fault,
+        Some(Fault::Undefined | Fault::Unset | Fault::NotGiven | Fault::NotPassed)
+    )
+}
+
+/// Whether a folder is another one, or below it.
+fn is_below(folder: &str, other: &str) -> bool {
+    let rest = folder.strip_prefix(other);
+    rest.is_some_and(|rest| rest.is_empty() || other.is_empty() || rest.starts_with('/'))
 }
 
 impl Report {
@@ -258,14 +267,16 @@ impl Report {
                 *best = rank.min(*best);
             }
         }
-        // `queuedefault`, for `queue=default`.
+        // `queuedefault`, for `queue=default`, and `//queue=default`.
         let joined: Vec<(String, String)> = self
             .findings
             .iter()
             .filter(|finding| {
                 finding.diagnostic.kind.name == "property-without-value" && is_properties(finding)
             })
-            .filter(|finding| finding.diagnostic.is(Fault::NoSign))
+            .filter(|finding| {
+                finding.diagnostic.is(Fault::NoSign) || finding.diagnostic.is(Fault::NoComment)
+            })
             .filter_map(|finding| {
                 let name = finding.diagnostic.names.first()?.clone();
                 Some((folder_of(&finding.path).to_owned(), name))
@@ -282,7 +293,7 @@ impl Report {
             let is_told = |name: &str| {
                 let best = told.get(&(folder.to_owned(), name.to_owned()));
                 best.is_some_and(|best| *best < rank)
-                    || joined.iter().any(|(of, all)| of == folder && all.starts_with(name))
+                    || joined.iter().any(|(of, all)| is_below(folder, of) && all.starts_with(name))
             };
             !finding.diagnostic.lacking().iter().all(|name| is_told(name))
         });

@@ -32,6 +32,8 @@ pub enum Fault {
     NoBlank,
     /// Of markup: what is in a tag belongs to no attribute.
     Stray,
+    /// Of markup: a `<` begins no tag.
+    BareLess,
     /// Of markup: an `&` begins no reference.
     Ampersand,
     /// Of markup: nothing declares a prefix.
@@ -46,6 +48,8 @@ pub enum Fault {
     NotOfSpark,
     /// Of a property in a file: there is no `=` between its name and its value.
     NoSign,
+    /// Of a property in a file: what was to be a comment begins with another sign than `#`. The finding names what it sets.
+    NoComment,
     /// Of a property in a file: it stands in the value of another one.
     InValue,
     /// Of a submission: the server finds no application (E1002). The finding names what it was asked for.
@@ -58,6 +62,8 @@ pub enum Fault {
     NotGiven,
     /// Of properties: what starts the definition does not pass them. The finding names all of them.
     NotPassed,
+    /// Of a property: nothing sets it, and where it is read it is empty.
+    Unset,
     /// Of a property: nothing sets it. The finding names it, and what is set in its place.
     Misnamed,
 }

@@ -2,7 +2,7 @@
 
 use super::expressions::{decisions, in_expressions, of_one_way};
 use super::markup::of_tags;
-use super::{Apart, IsOn, NEAR, inside, is};
+use super::{Apart, IsOn, NEAR, inside, is, places};
 use crate::diag::{Diagnostic, Fault};
 use crate::schema;
 use crate::source::Span;
@@ -24,11 +24,11 @@ pub(super) const NEEDS: [&str; 7] = [
 const LEADS: [&str; 5] = ["to", "start", "name", "node", "target"];
 
 /// The definition whose findings are looked through.
-struct Here<'a> {
+pub(super) struct Here<'a> {
     tree: &'a Tree,
-    root: Element<'a>,
-    text: &'a str,
-    is_on: IsOn<'a>,
+    pub(super) root: Element<'a>,
+    pub(super) text: &'a str,
+    pub(super) is_on: IsOn<'a>,
 }
 
 impl<'a> Here<'a> {
@@ -63,6 +63,11 @@ type Step = fn(&Here<'_>, &mut Vec<Diagnostic>);
 
 /// In this order: what a step takes away explains nothing to the next.
 const STEPS: &[Step] = &[
+    places::tags_without_their_end,
+    places::without_a_property,
+    places::attributes_for_elements,
+    places::ways_behind_actions,
+    places::parts_behind_bodies,
     without_an_end,
     text_for_an_attribute,
     attributes_under_other_names,

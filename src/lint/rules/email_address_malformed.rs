@@ -61,6 +61,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let end = (from + item.len()).max(from);
                 out.push(
                     Diagnostic::new(&RULE.kind, text.source(from..end), message)
+                        .about(text.text.as_ref())
                         .help("write `name@host`, several with commas between them"),
                 );
             }

@@ -1,6 +1,6 @@
 //! Parameters without a value.
 
-use crate::diag::{Diagnostic, Group, Kind, Level, within};
+use crate::diag::{Diagnostic, Fault, Group, Kind, Level, within};
 use crate::lint::facts::{Property, Start, starts};
 use crate::lint::misnamed::misnamed_key;
 use crate::lint::{Facts, Rule};
@@ -72,7 +72,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!("`{name}` has no default, and no property sets it");
-        let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message).naming([name]);
+        let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message);
+        let finding = finding.of(Fault::NotPassed).naming([name]);
         found.push(finding.help(format!(
             "add it to `{}`, or set it with `-D`",
             first.path.unwrap_or("the properties")

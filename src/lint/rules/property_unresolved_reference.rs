@@ -73,7 +73,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let start = entry.value_span.start as usize + at + 2;
                 let span = Span::new(start, start + name.len());
                 let is_known = is_given(facts, name) || given.contains(name) || launched(name);
-                if is_known || OF_CLUSTERS.contains(&name) {
+                // A line that was meant to be a comment is told of where it stands.
+                let is_commented = || {
+                    given.contains(format!("//{name}").as_str())
+                        || given.contains(format!("--{name}").as_str())
+                };
+                if is_known || OF_CLUSTERS.contains(&name) || is_commented() {
                     continue;
                 }
                 if let Some(found) = torn(&RULE.kind, source, entries, name, &mut left) {

@@ -70,6 +70,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     format!("`{sign}` does not start a comment: this line sets a property");
                 out.push(
                     Diagnostic::new(&RULE.kind, entry.name_span, message)
+                        .of(Fault::NoComment)
+                        .naming([name.trim_start_matches(['/', '-'])])
                         .about(sign)
                         .likely()
                         .help("a comment begins with `#`")

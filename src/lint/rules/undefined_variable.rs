@@ -697,7 +697,7 @@ fn functions(
             continue;
         }
         let message = format!("nothing sets `{name}`, so this is always empty");
-        out.push(slip(place, near, message).of(Fault::Misnamed));
+        out.push(slip(place, near, message).of(Fault::Unset));
     }
 }
 

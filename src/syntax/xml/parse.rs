@@ -288,6 +288,7 @@ impl<'a> Parser<'a> {
                 Span::new(start, start + 1),
                 "a bare `<` does not start an element",
             )
+            .of(Fault::BareLess)
             .help("write `&lt;`, or in an expression `lt`")
             .fix(Fix::guess("Write `&lt;`", Span::new(start, start + 1), "&lt;"));
             self.report(finding);
@@ -362,7 +363,8 @@ impl<'a> Parser<'a> {
             let span = Span::new(start, tag_end);
             let finding =
                 Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"))
-                    .of(Fault::ClosesNothing);
+                    .of(Fault::ClosesNothing)
+                    .naming([name]);
             let finding = match self.open.last() {
                 Some((id, _)) => {
                     let open = self.tree.tag(*id).name;

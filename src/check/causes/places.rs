@@ -1,0 +1,178 @@
+//! What stands in another place, or in another form, than it has there: one slip, and one finding.
+
+use super::elements::Here;
+use super::is;
+use crate::diag::{Diagnostic, Fault};
+use crate::source::Span;
+use crate::syntax::xml::{self, Element};
+use std::collections::{HashMap, HashSet};
+
+/// Where findings of a rule stand that would be told.
+fn places(here: &Here<'_>, found: &[Diagnostic], rule: &str) -> HashSet<Span> {
+    let told = found.iter().filter(|f| is(f, rule) && f.file.is_none() && (here.is_on)(f));
+    told.map(|finding| finding.span).collect()
+}
+
+/// `name` and `value` without the `property` around them.
+pub(super) fn without_a_property(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let unknown = places(here, found, "unknown-element");
+    if unknown.is_empty() {
+        return;
+    }
+    let (mut first, mut gone) = (HashSet::new(), HashSet::new());
+    for outer in here.root.descendants().filter(|element| element.name() == "configuration") {
+        let mut before: Option<Element<'_>> = None;
+        for child in outer.elements() {
+            let is_pair = child.name() == "value" && unknown.contains(&child.name_span());
+            let name = before.filter(|name| name.name() == "name" && is_pair);
+            if let Some(name) = name.filter(|name| unknown.contains(&name.name_span())) {
+                first.insert(name.name_span());
+                gone.insert(child.name_span());
+                gone.insert(outer.name_span());
+            }
+            before = Some(child);
+        }
+    }
+    for finding in found.iter_mut() {
+        if is(finding, "unknown-element") && first.contains(&finding.span) {
+            finding.help = Some("put it and its `value` into a `property`".to_owned());
+            finding.fixes.clear();
+        }
+    }
+    found.retain(|finding| {
+        let is_wrapper =
+            is(finding, "missing-element") && finding.names == ["configuration", "property"];
+        let follows = is(finding, "unknown-element") || is_wrapper;
+        !(follows && finding.file.is_none() && gone.contains(&finding.span))
+    });
+}
+
+/// `<property name="a" value="b"/>`: what is missing in it is there as attributes.
+pub(super) fn attributes_for_elements(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let unknown = places(here, found, "unknown-attribute");
+    if unknown.is_empty() {
+        return;
+    }
+    let missing: HashMap<Span, Vec<String>> = found
+        .iter()
+        .filter(|f| is(f, "missing-element") && f.file.is_none() && (here.is_on)(f))
+        .map(|finding| {
+            (finding.span, finding.names.iter().skip(1).cloned().collect())
+        })
+        .collect();
+    let mut written: HashMap<Span, String> = HashMap::new();
+    let mut gone: HashSet<Span> = HashSet::new();
+    for element in here.root.descendants() {
+        let Some(names) = missing.get(&element.name_span()) else { continue };
+        let attribute = |name: &String| element.attribute(name).map(|found| found.name_span());
+        let spans: Vec<Span> = names.iter().filter_map(attribute).collect();
+        if spans.is_empty() || spans.len() < names.len() {
+            continue;
+        }
+        gone.insert(element.name_span());
+        let elements: Vec<String> = names.iter().map(|name| format!("`<{name}>`")).collect();
+        let help = format!("write {} inside it", elements.join(" and "));
+        written.extend(spans.into_iter().map(|span| (span, help.clone())));
+    }
+    for finding in found.iter_mut().filter(|f| is(f, "unknown-attribute") && f.file.is_none()) {
+        if let Some(help) = written.get(&finding.span) {
+            finding.help = Some(help.clone());
+        }
+    }
+    found.retain(|f| !(is(f, "missing-element") && f.file.is_none() && gone.contains(&f.span)));
+}
+
+/// `ok` and `error` behind the end of their action.
+pub(super) fn ways_behind_actions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let unknown = places(here, found, "unknown-element");
+    let missing: HashSet<Span> = found
+        .iter()
+        .filter(|f| {
+            let is_way = |name: &String| ["ok", "error"].contains(&name.as_str());
+            is(f, "missing-element") && f.names.get(1).is_some_and(is_way)
+        })
+        .filter(|f| f.file.is_none() && (here.is_on)(f))
+        .map(|finding| finding.span)
+        .collect();
+    if unknown.is_empty() || missing.is_empty() {
+        return;
+    }
+    let mut gone: HashSet<Span> = HashSet::new();
+    let mut lacking: Option<Span> = None;
+    let mut behind: HashSet<Span> = HashSet::new();
+    for child in here.root.elements() {
+        let name = child.name_span();
+        match child.name() {
+            "action" => lacking = missing.contains(&name).then_some(name),
+            "ok" | "error" if unknown.contains(&name) => {
+                gone.extend(lacking.map(|_| name));
+                behind.extend(lacking);
+            }
+            _ => lacking = None,
+        }
+    }
+    for finding in found.iter_mut() {
+        if is(finding, "missing-element") && behind.contains(&finding.span) {
+            finding.help = Some("it stands behind the end of its action".to_owned());
+        }
+    }
+    found.retain(|finding| {
+        let is_way = is(finding, "unknown-element") && gone.contains(&finding.span);
+        let is_lost = !behind.is_empty() && is(finding, "unreachable-node");
+        !(finding.file.is_none() && (is_way || is_lost))
+    });
+}
+
+/// What stands behind the body of an action, and is none itself.
+pub(super) fn parts_behind_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let unknown = places(here, found, "unsupported-action-type");
+    found.retain(|finding| {
+        !(is(finding, "action-with-two-bodies")
+            && finding.file.is_none()
+            && unknown.contains(&finding.span))
+    });
+}
+
+/// Start tags that lack their `>`: what their end tags close, or what they are taken for, is no other fault.
+pub(super) fn tags_without_their_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let text = here.text;
+    let is_broken = |finding: &Diagnostic| {
+        is(finding, xml::NOT_WELL_FORMED.name) && finding.file.is_none() && (here.is_on)(finding)
+    };
+    let open: HashSet<Span> = found
+        .iter()
+        .filter(|f| is_broken(f) && f.is(Fault::OpenTag))
+        .map(|finding| finding.span)
+        .collect();
+    found.retain(|finding| {
+        let is_same = finding.is(Fault::OpenElement) && open.contains(&finding.span);
+        !(is_broken(finding) && is_same)
+    });
+    let ends: Vec<(usize, String)> = found
+        .iter()
+        .filter(|f| is_broken(f) && f.is(Fault::ClosesNothing))
+        .filter_map(|f| Some((f.span.start as usize, f.names.first()?.clone())))
+        .collect();
+    let mut gone: HashSet<usize> = HashSet::new();
+    for finding in found.iter_mut() {
+        let at = finding.span.start as usize;
+        if ends.is_empty() || !finding.is(Fault::BareLess) || !is_broken(finding) {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let letter = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let name = &rest[..rest.find(letter).unwrap_or(rest.len())];
+        let line = rest.find('\n').map_or(text.len(), |length| at + 1 + length);
+        let end = ends.iter().find(|(end, told)| (at..line).contains(end) && told == name);
+        let Some((end, _)) = end.filter(|_| !name.is_empty()) else { continue };
+        gone.insert(*end);
+        finding.message = format!("the tag `<{name}` is never closed with `>`");
+        finding.fault = Some(Fault::OpenTag);
+        finding.help = None;
+        finding.fixes.clear();
+    }
+    found.retain(|finding| {
+        let of_end = gone.contains(&(finding.span.start as usize));
+        !(of_end && is_broken(finding) && finding.is(Fault::ClosesNothing))
+    });
+}
