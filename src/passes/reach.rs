@@ -222,7 +222,15 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
         })
         .collect();
     cycles.sort();
-    for nodes in cycles {
+    let ranks = match cycles.is_empty() {
+        true => Vec::new(),
+        false => ranks(workflow, names),
+    };
+    for mut nodes in cycles {
+        // A run enters it somewhere, and what leads back there closes it.
+        if let Some(first) = (0..nodes.len()).min_by_key(|at| ranks[nodes[*at].index()]) {
+            nodes[..=first].rotate_right(1);
+        }
         for id in &nodes {
             reach.cyclic[id.index()] = true;
         }
@@ -339,6 +347,23 @@ fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) ->
 }
 
 /// The shortest circle through the first node (in the order of the text) of a component.
+/// How early a run may come to each node: those that none comes to are last.
+fn ranks(workflow: &Workflow, names: &Names) -> Vec<usize> {
+    let mut ranks = vec![usize::MAX; workflow.nodes.len()];
+    let starts = workflow.nodes().filter(|(_, node)| node.shape == Shape::Start);
+    let mut open: std::collections::VecDeque<NodeId> = starts.map(|(id, _)| id).collect();
+    let mut rank = 0;
+    while let Some(id) = open.pop_front() {
+        if ranks[id.index()] == usize::MAX {
+            ranks[id.index()] = rank;
+            rank += 1;
+            open.extend(workflow.exits(id).iter().filter_map(|exit| names.target(exit)));
+        }
+    }
+    ranks
+}
+
+/// The finding about nodes that lead to one another, the one that is entered first.
 fn cycle(
     workflow: &Workflow,
     names: &Names,
@@ -346,6 +371,7 @@ fn cycle(
     kind: &'static Kind,
 ) -> Option<Diagnostic> {
     let first = *nodes.first()?;
+    let members: std::collections::HashSet<NodeId> = nodes.iter().copied().collect();
     let mut came: std::collections::HashMap<NodeId, &Transition> = std::collections::HashMap::new();
     let mut open = std::collections::VecDeque::from([first]);
     let closing = 'search: loop {
@@ -355,7 +381,7 @@ fn cycle(
             if target == first {
                 break 'search transition;
             }
-            if nodes.binary_search(&target).is_ok() && !came.contains_key(&target) {
+            if members.contains(&target) && !came.contains_key(&target) {
                 came.insert(target, transition);
                 open.push_back(target);
             }

@@ -22,6 +22,9 @@ use crate::diag::{Diagnostic, Fault, Fix};
 use crate::source::Span;
 use crate::syntax::scope::{Namespaces, Prefixes};
 
+/// How many elements before one are looked at to see how it was meant.
+const MOST_COMPARED: usize = 64;
+
 pub(super) struct Parser<'a> {
     text: &'a str,
     pub(super) tree: Tree,
@@ -396,7 +399,9 @@ impl<'a> Parser<'a> {
             self.report(finding.of(Fault::OpenElement).about(message));
         }
 
-        let indent = self.indent(span.start as usize);
+        let last = self.last_of_its_kind(id);
+        let indent = self.indent(span.start as usize).filter(|_| last.is_none());
+        let mut is_behind = false;
         let mut before = NodeId::NONE;
         let mut child = self.tree.tag(id).first_child;
         while child != NodeId::NONE {
@@ -407,9 +412,11 @@ impl<'a> Parser<'a> {
                 (Some(outer), Some(inner)) => inner <= outer,
                 _ => false,
             };
-            if node.is_element() && (same_name || outdented) {
+            if node.is_element() && (same_name || outdented || is_behind) {
                 break;
             }
+            let is_last = |name| self.tree.slice(self.tree.tag(child).name) == name;
+            is_behind |= node.is_element() && last.is_some_and(is_last);
             before = child;
             child = node.next_sibling;
         }
@@ -439,6 +446,30 @@ impl<'a> Parser<'a> {
         let tag = &mut self.tree.tags[node.tag as usize];
         node.span.end = end.max(tag.open_end);
         tag.close_start = node.span.end;
+    }
+
+    /// The name of the last element in the one of the same name before an element, where what that holds begins no further
+    /// right than itself: columns say nothing there.
+    fn last_of_its_kind(&self, id: NodeId) -> Option<&str> {
+        let name = |id: NodeId| self.tree.slice(self.tree.tag(id).name);
+        let is_element = |id: &NodeId| self.tree.node(*id).is_element();
+        let some = |id: NodeId| (id != NodeId::NONE).then_some(id);
+        let children = |of: NodeId| {
+            let next = |id: &NodeId| some(self.tree.node(*id).next_sibling);
+            let all = std::iter::successors(some(self.tree.tag(of).first_child), next);
+            all.take(MOST_COMPARED).filter(is_element)
+        };
+        let parent = self.tree.node(id).parent;
+        if parent == NodeId::NONE {
+            return None;
+        }
+        let mut others = children(parent).take_while(|other| *other != id);
+        let other =
+            others.find(|other| name(*other) == name(id) && self.tree.tag(*other).closed)?;
+        let column = |id: NodeId| self.indent(self.tree.node(id).span.start as usize);
+        let first = children(other).next()?;
+        let is_flat = column(first)? <= column(other)?;
+        children(other).last().filter(|_| is_flat).map(name)
     }
 
     /// How far a line is indented, if only blanks stand before `offset` in it. A tab goes to the next fourth column: in
