@@ -178,7 +178,10 @@ impl<'d> Followed<'d> {
         }
         let rest = parts_of(uri);
         let rest = rest.strip_prefix(folder.as_slice()).filter(|_| folder.len() > 1)?;
-        self.at(&join(folder_of(from), &rest.join("/"))?, call.name)
+        let own = folder_of(from);
+        let beside = self.at(&join(own, &rest.join("/"))?, call.name);
+        // One that is deployed beside its coordinator may lie above it here.
+        beside.or_else(|| self.at(folder_of(own), call.name).filter(|_| rest.is_empty()))
     }
 
     /// The only definition in the folders directly below one that has none itself.
@@ -188,7 +191,18 @@ impl<'d> Followed<'d> {
             NAMES.iter().find_map(|name| self.paths.get(&*join(&below, name)?).copied())
         });
         let (one, other) = (found.next(), found.next());
-        one.filter(|path| other.is_none() && name_of(path) == name)
+        let only = one.filter(|path| other.is_none() && name_of(path) == name);
+        only.or_else(|| self.only_below(folder, name))
+    }
+
+    /// The only coordinator or bundle in the folders directly below one that has workflows alone.
+    fn only_below(&self, folder: &str, name: &str) -> Option<&'d str> {
+        let all = self.beside.get(folder).filter(|_| name != NAMES[0])?;
+        let mut found = all.iter().filter_map(|below| {
+            let path = join(&join(folder, below)?, name)?;
+            self.paths.get(&*path).copied()
+        });
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is

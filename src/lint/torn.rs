@@ -21,7 +21,8 @@ pub(super) fn torn(
 ) -> Option<Diagnostic> {
     *left = left.checked_sub(source.text.len())?;
     let (entry, fault, (span, message, help)) = entries.iter().find_map(|entry| {
-        let found = without_sign(source, entry, name).map(|found| (entry, Fault::NoSign, found));
+        let found = without_sign(source, entry, name).or_else(|| in_a_list(entry, name));
+        let found = found.map(|found| (entry, Fault::NoSign, found));
         let within = || Some((entry, Fault::InValue, behind_another(source, entry, name)?));
         found.or_else(within)
     })?;
@@ -47,6 +48,15 @@ fn without_sign(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
     let span = Span::new(start, start + name.len());
     let message = format!("`{name}` has no `=`, so nothing sets it");
     is_lost.then_some((span, message, "write `=` after the name"))
+}
+
+/// `- queueName: default`, as in YAML: the name of the property is the dash.
+fn in_a_list(entry: &Entry, name: &str) -> Option<Found> {
+    let rest = entry.value.strip_prefix(name).filter(|_| matches!(&*entry.name, "-" | "*"))?;
+    let sign = &entry.name;
+    let message = format!("this line sets `{sign}`, and nothing sets `{name}`");
+    let is_pair = rest.trim_start().starts_with([':', '=']);
+    is_pair.then_some((entry.name_span, message, "write `name=value`, and nothing in front of it"))
 }
 
 /// `a=1 b=2`: the value of `a` is `1 b=2`.
@@ -87,6 +97,13 @@ mod tests {
         {
             assert_eq!(found(text, "nameNode"), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_line_of_a_list() {
+        let told = Some("this line sets `-`, and nothing sets `queueName`".to_owned());
+        assert_eq!(found("- queueName: default\n", "queueName"), told);
+        assert_eq!(found("- queueNames: default\n", "queueName"), None);
     }
 
     #[test]

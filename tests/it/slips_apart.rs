@@ -478,3 +478,111 @@ fn a_path_behind_another_value_is_told_of() {
         "sales/job.properties:4:29: warning: `oozie.wf.application.path` is a part of the value of `root`, so nothing sets it [property-stray-sign]\n"
     );
 }
+
+/// A file of a workflow that is called by another name, where the properties lie above it; a slip in the name is told of.
+#[test]
+fn a_slip_in_the_name_of_a_file_is_told_of_where_properties_lie_above() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nday=1\noozie.use.system.libpath=true\n\
+        oozie.wf.application.path=${nameNode}/apps/loading/NAME\n";
+    let files = |name: &str| {
+        told(&[
+            ("orders.properties", &given.replace("NAME", name)),
+            (
+                "deployed/workflow.xml",
+                &flow(&hive("a", "load.q", "<param>day=${day}</param>", "end")),
+            ),
+            ("deployed/load.q", "SELECT '${day}';\n"),
+        ])
+    };
+    assert_eq!(files("workflow.xml"), "");
+    assert_eq!(
+        files("worflow.xml"),
+        "orders.properties:5:27: warning: no definition near this has the name that this path ends with \
+         [application-path-leads-nowhere]\n"
+    );
+}
+
+/// The only coordinator of a tree in a folder of its own, beside the workflow and the properties that all are deployed with.
+#[test]
+fn a_coordinator_below_its_properties_is_started_by_them() {
+    let given = "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2026-12-01T00:00Z\nappFolder=${nameNode}/data\nregion=eu\n\
+        nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\n\
+        oozie.coord.application.path=${nameNode}/data\nfrequently=1\n";
+    let files = |given: &str, daily: &str| {
+        told(&[
+            ("coordinator.properties", given),
+            ("workflow.xml", &flow(&hive("a", "load.q", "<param>r=${region}</param>", "end"))),
+            ("load.q", "SELECT '${r}';\n"),
+            ("daily/coordinator.xml", daily),
+        ])
+    };
+    assert_eq!(files(given, DAILY), "");
+    let found = files(given, &DAILY.replace("${endTime}", "${lastDay}"));
+    assert_eq!(
+        found,
+        "daily/coordinator.xml:1:80: warning: nothing defines `lastDay` [undefined-variable]\n"
+    );
+}
+
+/// A property that a coordinator passes under the name that it had before, where only what lies beside it tells.
+#[test]
+fn a_property_that_was_renamed_at_one_end_is_told_of() {
+    let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nbase=${nameNode}/apps/load\n";
+    let text = flow(&hive("a", "load.q", "<param>day=${day}</param>", "end"));
+    let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+  <action><workflow><app-path>${base}</app-path><configuration>
+    <property><name>NAME</name><value>${coord:formatTime(coord:nominalTime(), 'yyyyMMdd')}</value></property>
+  </configuration></workflow></action></coordinator-app>";
+    let text = text.replace("${day}", "${load_day}");
+    let files = |name: &str| {
+        told(&[
+            ("load/global.properties", given),
+            ("load/coordinator.xml", &daily.replace("NAME", name)),
+            ("load/workflow.xml", &text),
+            ("load/load.q", "SELECT '${day}';\n"),
+        ])
+    };
+    assert_eq!(files("load_day"), "");
+    assert_eq!(
+        files("load_day_name"),
+        "load/coordinator.xml:4:21: warning: the workflow beside this reads `load_day`, but is passed `load_day_name` \
+         [workflow-parameters-missing]\n"
+    );
+}
+
+/// Most dates tell which zone the server has; one in another zone is wrong wherever it runs.
+#[test]
+fn a_date_in_a_zone_of_its_own_is_the_wrong_one() {
+    let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00+0100'
+  end='2027-01-01T00:00+0100' timezone='Europe/Paris' xmlns='uri:oozie:coordinator:0.4'>
+  <controls><timeout>60</timeout><concurrency>1</concurrency></controls>
+  <datasets><dataset name='d' frequency='${coord:days(1)}' initial-instance='2025-01-01T00:00+0200' timezone='UTC'>
+  <uri-template>hdfs://nn/d/${YEAR}/${MONTH}/${DAY}</uri-template></dataset></datasets>
+  <input-events><data-in name='i' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events>
+  <action><workflow><app-path>hdfs://nn/w</app-path></workflow></action></coordinator-app>";
+    let found = told(&[("coordinator.xml", daily)]);
+    assert!(found.starts_with("coordinator.xml:4:78: error: "), "{found}");
+    assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+/// What a file of options or a sample holds is not known, and what a script sets with blanks is.
+#[test]
+fn what_stands_in_other_files_is_not_missed() {
+    let given = "nameNode=\njobTracker=\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/load\n";
+    let sqoop = "<action name='a'><sqoop xmlns='uri:oozie:sqoop-action:0.4'><job-tracker>${jobTracker}</job-tracker>
+<name-node>${nameNode}</name-node><arg>import</arg><arg>--query</arg>
+<arg>SELECT id FROM t WHERE $CONDITIONS</arg><arg>--options-file</arg><arg>mappers.txt</arg>
+<file>mappers.txt</file></sqoop><ok to='b'/><error to='bad'/></action>";
+    let text = flow(&format!("{sqoop}{}", hive("b", "load.q", "", "end")));
+    let files = |sample: &str| {
+        told(&[
+            (sample, given),
+            ("load/workflow.xml", &text),
+            ("load/mappers.txt", "-m\n1\n"),
+            ("load/load.q", "SET hivevar:top = 3;\nSELECT * FROM t LIMIT ${top};\n"),
+        ])
+    };
+    assert_eq!(files("load/job_sample.properties"), "");
+    assert_ne!(files("load/job.properties"), "");
+}

@@ -15,6 +15,7 @@ use crate::ir::coordinator::Coordinator;
 use crate::lint::reads;
 use crate::slips;
 use crate::source::Source;
+use crate::syntax::properties;
 use crate::syntax::xml::Tree;
 
 /// The file beside a definition that a path means whose last part is nearly its name: one with this root.
@@ -99,6 +100,7 @@ pub(super) fn names(
         property.and_then(|property| property.value.as_ref()).map_or("", Scalar::as_str)
     };
     let own = around.files.text(around.path).map_or("", |source| &source.text);
+    let before = out.len();
     for name in names() {
         let text = name.as_str();
         if text.len() < 4 || text.contains(['.', '$']) || slips::has_name(&beside.text, text) {
@@ -126,4 +128,51 @@ pub(super) fn names(
             );
         }
     }
+    let names: Vec<&Scalar> = names().collect();
+    let unread = only_unread(&names, &read, &declared, around).filter(|_| out.len() == before);
+    if let Some((name, wanted)) = unread {
+        let text = name.as_str();
+        let message = format!("the workflow beside this reads `{wanted}`, but is passed `{text}`");
+        let found = finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message).likely();
+        out.push(found.help(format!("did you mean `{wanted}`?")));
+    }
+}
+
+/// The one property that is passed and that nothing reads, with the one name that the workflow reads and that nobody gives,
+/// where the one is a part of the other: it was renamed at one of its ends.
+fn only_unread<'n>(
+    names: &[&'n Scalar],
+    read: &'n BTreeSet<String>,
+    declared: &HashSet<String>,
+    around: Around<'_>,
+) -> Option<(&'n Scalar, &'n str)> {
+    let near = &around.submission.near;
+    let beside = around.submission.files.iter().chain(&near.properties);
+    let mut given: HashSet<String> = HashSet::new();
+    for source in beside.filter_map(|path| around.files.text(path)) {
+        given.extend(properties::parse(&source.text).entries.into_iter().map(|entry| entry.name));
+    }
+    // Without any of the rest, nobody knows what else is given.
+    if given.is_empty() || read.contains("") {
+        return None;
+    }
+    let is_passed = |name: &str| names.iter().any(|passed| passed.as_str() == name);
+    let is_given = |name: &str| {
+        is_passed(name)
+            || given.contains(name)
+            || crate::lint::BUILT_IN.contains(&name)
+            || name.contains('.')
+            || declared.contains(name)
+    };
+    let mut lacking = read.iter().map(String::as_str).filter(|name| !is_given(name));
+    let (Some(wanted), None) = (lacking.next(), lacking.next()) else { return None };
+    let is_unread = |name: &&&Scalar| {
+        let text = name.as_str();
+        !read.contains(text) && !text.contains(['.', '$']) && !near.read.contains_key(text)
+    };
+    let mut unread = names.iter().filter(is_unread);
+    let (Some(only), None) = (unread.next(), unread.next()) else { return None };
+    let (one, other) = (wanted.to_ascii_lowercase(), only.as_str().to_ascii_lowercase());
+    let is_part = one.len().min(other.len()) > 3 && (one.contains(&other) || other.contains(&one));
+    is_part.then_some((*only, wanted))
 }

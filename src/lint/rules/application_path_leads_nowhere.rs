@@ -6,7 +6,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::paths::is_port;
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Language, Rule};
 use crate::source::Source;
 use crate::syntax::properties::{self, Entry};
 use std::sync::Arc;
@@ -34,6 +34,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let path = files::join(own, name)?;
         Some(facts.files.presence(&path) != Presence::Absent)
     };
+    for (source, entries) in facts.near_files() {
+        misnamed_file(facts, source, entries, out);
+    }
     // Other files of properties beside it that are taken for one that starts it.
     let mut files = facts.property_files().to_vec();
     for caller in facts.submission.callers.iter().filter(|caller| caller.is_properties) {
@@ -45,6 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in files {
         let place = files::folder_of(&source.path);
         if place != own {
+            misnamed_file(facts, source, &entries, out);
             of_another_kind(facts, source, &entries, out);
             continue;
         }
@@ -143,6 +147,35 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// A path that ends with the name of this definition with a slip in it, in properties that lie elsewhere in the tree.
+fn misnamed_file(
+    facts: &Facts<'_>,
+    source: &Arc<Source>,
+    entries: &[Entry],
+    out: &mut Vec<Diagnostic>,
+) {
+    let own = files::name_of(facts.path);
+    let key = match facts.language {
+        Language::Workflow => PATH_KEYS[0],
+        Language::Coordinator => PATH_KEYS[1],
+        Language::Bundle => PATH_KEYS[2],
+        _ => return,
+    };
+    let mut paths = entries.iter().filter(|entry| PATH_KEYS.contains(&entry.name.as_str()));
+    let (Some(entry), None) = (paths.next(), paths.next()) else { return };
+    let last = files::name_of(entry.value.trim());
+    let is_file = last.ends_with(".xml") && !last.contains('$') && !NAMES.contains(&last);
+    let is_slip = is_slip_of_folder(last, own) && !own.eq_ignore_ascii_case(last);
+    let folder = files::folder_of(&source.path);
+    let mut below = facts.files.below(folder).map(|(path, _)| files::name_of(path));
+    if entry.name != key || !is_file || !is_slip || below.any(|name| name == last) {
+        return;
+    }
+    let message = "no definition near this has the name that this path ends with";
+    let found = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
+    out.push(found.help(format!("did you mean `{own}`?")).in_file(source.path.clone()));
+}
+
 /// Whether a value is the address of a host: `rm.example.com:8032`.
 fn is_address(value: &str) -> bool {
     let parts = value.rsplit_once(':').filter(|_| !value.contains(['/', '$', '@', '#', '{', '<']));
@@ -165,6 +198,11 @@ fn lone_kind(facts: &Facts<'_>, index: usize, last: &str, entries: &[Entry]) -> 
         others.push(kind);
     }
     let [other] = others[..] else { return None };
+    // The folder that is deployed may be the one around this one.
+    let around = files::join(files::folder_of(own), NAMES[index]).filter(|_| !own.is_empty());
+    if around.is_some_and(|path| facts.files.presence(&path) != Presence::Absent) {
+        return None;
+    }
     // Times are what a coordinator is given, wherever it is kept.
     let is_time = |entry: &Entry| {
         let value = entry.value.trim().as_bytes();

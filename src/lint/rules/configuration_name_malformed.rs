@@ -33,8 +33,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let is_bare = is_word(name) && !name.contains('.');
                 is_bare && value.contains('.') && known::properties().any(|known| known == value)
             };
+            // The variable is called as the property that it was to give.
+            let is_own = is_reference && name[2..name.len() - 1].trim() == value;
             let is_swapped =
-                is_value && is_property(value) || is_call && is_word(value) || is_name();
+                is_value && is_property(value) || is_call && is_word(value) || is_own || is_name();
             let new = |message| Diagnostic::new(&RULE.kind, property.name.span(), message).likely();
             if is_swapped {
                 let message =

@@ -272,16 +272,33 @@ fn first_of<'v>(value: &'v str, values: &'v BTreeMap<String, String>) -> Option<
 /// Where name nodes serve their web pages, unless a site says otherwise.
 const WEB_PORTS: [&str; 4] = ["9870", "9871", "50070", "50470"];
 
-/// Whether a URI has the port of the web pages, which WebHDFS alone answers at.
-fn is_of_web(value: &str) -> bool {
+/// Where resource managers listen, unless a site says otherwise.
+const MANAGER_PORTS: [&str; 5] = ["8030", "8031", "8032", "8033", "8050"];
+
+/// The port of a URI of HDFS.
+fn port_of(value: &str) -> &str {
     let host = value.strip_prefix("hdfs://").and_then(|rest| rest.split('/').next());
-    let port = host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port);
-    WEB_PORTS.contains(&port)
+    host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port)
 }
 
-/// What is wrong with a value, where that is not seen.
+/// What is wrong with a value, where that is not seen: web pages alone, WebHDFS among them, or another service answer at its
+/// port.
 fn why(value: &str) -> &'static str {
-    if is_of_web(value) { ": this is the port of its web pages" } else { "" }
+    let port = port_of(value);
+    if WEB_PORTS.contains(&port) {
+        ": this is the port of its web pages"
+    } else if MANAGER_PORTS.contains(&port) {
+        ": this is the port of a resource manager"
+    } else if is_low(port) {
+        ": no name node has a port below 1024"
+    } else {
+        ""
+    }
+}
+
+/// Whether a port is one of those that only the root of a machine may listen at: most often one that has lost a digit.
+pub(super) fn is_low(port: &str) -> bool {
+    (1..=3).contains(&port.len()) && is_port(port)
 }
 
 fn is_malformed(value: &str) -> bool {
@@ -290,7 +307,7 @@ fn is_malformed(value: &str) -> bool {
     if value.is_empty() || is_quoted || value.contains(['$', '@', '#', '%', '{', '<']) {
         return false;
     }
-    if is_of_web(value) {
+    if !why(value).is_empty() {
         return true;
     }
     let Some((scheme, rest)) = value.split_once("://") else {

@@ -4,7 +4,7 @@ use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Said, USED_HERE, is_open};
 use crate::lint::paths::{is_port, names_file_system};
-use crate::lint::rules::malformed_name_node::exchanged_with_manager;
+use crate::lint::rules::malformed_name_node::{exchanged_with_manager, is_low};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashSet, HashSetExt};
@@ -161,6 +161,9 @@ pub(super) fn is_used(facts: &Facts<'_>, names: &[&str], text: &str) -> bool {
 /// Where resource managers serve their web pages, unless a site says otherwise.
 const WEB_PORTS: [&str; 2] = ["8088", "8090"];
 
+/// Where name nodes listen, unless a site says otherwise.
+const NODE_PORTS: [&str; 4] = ["8020", "9820", "9870", "50070"];
+
 /// The host and the port of a URL of the web.
 fn host_of_url(value: &str) -> Option<&str> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| value.strip_prefix(scheme))?;
@@ -198,6 +201,7 @@ fn problem(value: &str) -> Option<&'static str> {
         return None;
     }
     // Hadoop takes the host and the port out of a URL: tutorials write it so, and it works.
+    let is_url = host_of_url(value).is_some();
     let value = match host_of_url(value) {
         Some(host) => host,
         None if value.contains("://") => {
@@ -228,6 +232,12 @@ fn problem(value: &str) -> Option<&'static str> {
     };
     if WEB_PORTS.contains(&port) {
         return Some("this is the port of its web pages");
+    }
+    if NODE_PORTS.contains(&port) {
+        return Some("this is the port of a name node");
+    }
+    if is_low(port) && !is_url {
+        return Some("no resource manager has a port below 1024");
     }
     // An address of version 6 ends with its bracket, a list with the port of its last host.
     (!is_port(port) && !value.ends_with(']')).then_some(PORT)

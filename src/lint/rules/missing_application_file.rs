@@ -381,9 +381,9 @@ impl<'f, 'a> Application<'f, 'a> {
     }
 }
 
-/// Whether a whole path, or one that begins with a property, has the name of the file twice.
+/// Whether a path has the name of the file twice.
 fn is_link(path: &str) -> bool {
-    (is_whole(path) || path.starts_with("${")) && with_hash(path).is_some()
+    with_hash(path).is_some()
 }
 
 /// A path whose name stands in it twice, with the `#` between the file and the name that it gets: `run.sh#run.sh`.
@@ -436,8 +436,9 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         {
             let link = meant.rsplit('#').next().unwrap_or_default();
             let message = format!("a `#` is missing between the file and its name `{link}`");
+            let fix = Fix::guess(format!("Name `{meant}`"), text.span(), escaped(&meant));
             let found = Diagnostic::new(&RULE.kind, text.span(), message).of(Fault::NoHash);
-            out.push(found.likely().did_you_mean(meant));
+            out.push(found.likely().did_you_mean(meant).fix(fix));
             continue;
         }
         let Some((expression, link)) = text.text.split_once('}') else { continue };

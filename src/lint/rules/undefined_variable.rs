@@ -132,8 +132,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         found.push((finding, is_slip));
     }
-    // One may be forgotten; several are what whoever starts it gives on the command line.
-    let several = missing.len() > 1;
+    // One may be forgotten; several are what whoever starts it gives with `-D`, unless it gives nearly all.
+    let variables = facts.reads.iter().filter(|read| read.how == How::Variable);
+    let all_read: HashSet<&str> = variables.map(|read| read.name.as_str()).collect();
+    let is_few =
+        missing.len() * 4 <= all_read.len() && !missing.iter().any(|name| is_of_time(name));
+    let several = missing.len() > 1 && !is_few;
     out.extend(found.into_iter().map(|(finding, is_slip)| match several && !is_slip {
         true => finding.depends_on("what is given with `-D`"),
         false => finding,
@@ -141,6 +145,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if out.len() == before && told.is_empty() {
         customary_keys(facts, out);
     }
+}
+
+/// Whether a name is one of what is given for each run.
+fn is_of_time(name: &str) -> bool {
+    let (words, name) = ("start end date day time year month dt ts run", name.to_ascii_lowercase());
+    words.split(' ').any(|word| name.contains(word))
 }
 
 /// Where the properties that start the definition set a name that nothing reads.
