@@ -17,6 +17,7 @@ pub mod coordinator;
 mod endpoints;
 pub mod example;
 mod facts;
+mod handed_on;
 mod known;
 mod letters;
 pub(crate) mod misnamed;

@@ -56,9 +56,7 @@ pub(super) fn attributes_for_elements(here: &Here<'_>, found: &mut Vec<Diagnosti
     let missing: HashMap<Span, Vec<String>> = found
         .iter()
         .filter(|f| is(f, "missing-element") && f.file.is_none() && (here.is_on)(f))
-        .map(|finding| {
-            (finding.span, finding.names.iter().skip(1).cloned().collect())
-        })
+        .map(|finding| (finding.span, finding.names.iter().skip(1).cloned().collect()))
         .collect();
     let mut written: HashMap<Span, String> = HashMap::new();
     let mut gone: HashSet<Span> = HashSet::new();

@@ -1,7 +1,8 @@
 //! Variables that nobody defines.
 
 use crate::diag::{Diagnostic, Edit, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
-use crate::lint::facts::{Start, block, has_default, is_given, starts};
+use crate::lint::facts::{Start, has_default, is_given, starts};
+use crate::lint::handed_on::handed_on;
 use crate::lint::letters;
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::lint::reads::{self, How, Read};
@@ -10,7 +11,7 @@ use crate::lint::{Facts, Rule};
 use crate::slips::{begin_alike, corrected, differ_in_a_word, has_name, is_slip};
 use crate::source::Span;
 use crate::syntax::properties::{self, Near};
-use crate::syntax::xml::{Decoded, Element};
+use crate::syntax::xml::Element;
 use foldhash::{HashMap, HashSet, HashSetExt};
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +57,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             customary(facts, out);
         }
         if out.len() == before {
-            handed_on(facts, true, out);
+            handed_on(&RULE.kind, facts, true, out);
         }
         if out.len() == before {
             misspelt(facts, out);
@@ -79,7 +80,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     functions(facts, &all, &own, &told, out);
     dotted(facts, &all, out);
     // A variable that is not given is told of where it is read.
-    handed_on(facts, false, out);
+    handed_on(&RULE.kind, facts, false, out);
     let before = out.len();
     let mut patience = MOST_COMPARED;
     let mut known: BTreeMap<&str, Verdict<'_>> = BTreeMap::new();
@@ -527,154 +528,6 @@ fn misspelt(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             ));
         }
     }
-}
-
-/// Properties and parameters that are handed on under nearly the name of the variable they hold.
-fn handed_on(facts: &Facts<'_>, of_values: bool, out: &mut Vec<Diagnostic>) {
-    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let text = facts.tree.text();
-    let is_near = |name: &str, other: &str| {
-        name.len() > 4
-            && within(name, other, if name.len() < 8 { 1 } else { 2 }).is_some()
-            && letters(name) != letters(other)
-            && differ_in_a_word(name, other)
-    };
-    let read = &facts.submission.near.read;
-    // A name that others have as well is one of its own.
-    let is_lone = |name: &str| {
-        let own = facts.reads.iter().filter(|read| read.name == name).count();
-        own < 2 && read.get(name).copied().unwrap_or_default() <= own && !is_given(facts, name)
-    };
-    // One that stands nowhere else in the text, where the other one is read again and again.
-    let is_strange = |name: &str, held: &str| {
-        let times = facts.reads.iter().filter(|read| read.name == held).count();
-        times > 1 && text.matches(name).count() == 1
-    };
-    // What is called as a property of Hadoop with other signs between its words.
-    let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
-    let credentials: Vec<Vec<_>> = match of_values {
-        true => credentials(facts).into_iter().map(block).collect(),
-        false => Vec::new(),
-    };
-    let configurations = facts.configurations().iter().filter(|_| of_values);
-    let blocks = configurations.map(|configuration| facts.block(*configuration));
-    for block in blocks.chain(credentials.iter().map(Vec::as_slice)) {
-        for property in block {
-            let Some(value) = &property.value else { continue };
-            let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-            let is_property = property.name.text.contains('.');
-            let Some(held) = held.filter(|held| is_property && held.len() > 11) else { continue };
-            let lower = |name: &str| plain(name).to_ascii_lowercase();
-            let (name, other) = (lower(&property.name.text), lower(held));
-            let is_slip = within(&name, &other, 1) == Some(1);
-            let ends = name.chars().next_back() == other.chars().next_back();
-            if is_slip && ends && letters(&name) != letters(&other) && is_lone(held) {
-                let start = value.text.find(held).unwrap_or_default();
-                let span = value.source(start..start + held.len());
-                let message = format!("`{held}` is almost the name of `{}`", property.name.text);
-                out.push(Diagnostic::new(&RULE.kind, span, message).about(held).likely());
-            }
-        }
-    }
-    let mut compare = |name: &str, place: Span, value: &Decoded<'_>, at: usize| {
-        let held = value.text[at..].trim();
-        let Some(held) = held.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
-            return;
-        };
-        if !is_near(name, held) {
-            return;
-        }
-        if of_values && is_slip(held, name, [text, ""]) && is_lone(held) {
-            let start = value.text.rfind(held).unwrap_or_default();
-            let span = value.source(start..start + held.len());
-            let message = format!(
-                "`{name}` gets the value of `{held}`, which looks like a misspelling of it"
-            );
-            out.push(
-                Diagnostic::new(&RULE.kind, span, message)
-                    .about(held)
-                    .likely()
-                    .help(format!("did you mean `{name}`?"))
-                    .fix(Fix::guess(format!("Read `{name}`"), span, name)),
-            );
-        } else if !read.contains_key(name)
-            && (is_slip(name, held, [text, ""]) || is_strange(name, held))
-        {
-            let message = format!(
-                "`{name}`, which gets the value of `{held}`, looks like a misspelling of it"
-            );
-            out.push(
-                Diagnostic::new(&RULE.kind, place, message)
-                    .likely()
-                    .help(format!("did you mean `{held}`?")),
-            );
-        }
-    };
-    let mut forms: Vec<Diagnostic> = Vec::new();
-    for configuration in facts.configurations() {
-        let starters = ["workflow", "coordinator", "sub-workflow"];
-        let starter = configuration.parent().filter(|parent| starters.contains(&parent.name()));
-        let Some(starter) = starter else { continue };
-        let path = starter.child("app-path").map(|path| path.text().trimmed().span());
-        let starts = facts.submission.starts.iter().filter(|(at, _)| Some(*at) == path);
-        let started: Vec<&str> =
-            starts.filter_map(|(_, path)| Some(facts.files.text(path)?.text.as_str())).collect();
-        for property in facts.block(*configuration) {
-            let Some(value) = &property.value else { continue };
-            let held = value.text.trim().trim_start_matches("${").trim_end_matches('}');
-            // What reads one of the two tells which.
-            let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
-            let name = &property.name.text;
-            let is_variable = value.text.trim().starts_with("${");
-            if of_values && is_variable && other_form(facts, name, held) && is_lone(held) {
-                let start = value.text.find(held).unwrap_or_default();
-                let span = value.source(start..start + held.len());
-                let message = format!(
-                    "`{name}` gets the value of `{held}`, which nothing else reads or sets"
-                );
-                let found = Diagnostic::new(&RULE.kind, span, message).about(held).likely();
-                forms.push(found.help(format!("did you mean `{name}`?")).fix(Fix::guess(
-                    format!("Read `{name}`"),
-                    span,
-                    &**name,
-                )));
-            } else if is_near(name, held) && !is_read(name) && !is_read(held) {
-                compare(&property.name.text, property.name.span(), value, 0);
-            }
-        }
-    }
-    for action in &facts.actions {
-        for param in action.each("param") {
-            let text = param.text();
-            if let Some((name, _)) = text.text.split_once('=') {
-                let place = text.source(0..name.len());
-                compare(name.trim(), place, &text, name.len() + 1);
-            }
-        }
-    }
-    out.extend(forms);
-}
-
-/// Whether a variable is another form of the name of the property that gets its value, in capitals or in number, and all
-/// others have that name alone.
-fn other_form(facts: &Facts<'_>, name: &str, held: &str) -> bool {
-    let plain = |name: &str| name.to_ascii_lowercase().trim_end_matches('s').to_owned();
-    let files = facts.property_files().iter().chain(facts.near_files());
-    let is_set = |name: &str| {
-        files.clone().any(|(_, entries)| entries.iter().any(|entry| entry.name == name))
-    };
-    name != held && name.len() > 4 && plain(name) == plain(held) && !is_set(held) && {
-        let others = || facts.files.texts().filter(|source| source.path != facts.path);
-        let is_read = facts.reads.iter().any(|read| read.name == name);
-        let has = |name: &str| others().any(|source| has_name(&source.text, name));
-        (is_read || has(name)) && !has(held)
-    }
-}
-
-/// The credentials of a workflow, each of which holds properties.
-fn credentials<'a>(facts: &Facts<'a>) -> Vec<Element<'a>> {
-    let section = facts.workflow().and_then(|root| root.child("credentials"));
-    section.into_iter().flat_map(Element::elements).collect()
 }
 
 /// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.

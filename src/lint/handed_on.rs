@@ -1,0 +1,167 @@
+//! Properties that get the value of a variable with nearly their own name.
+//!
+//! In: what a definition hands on, and whether the names of values may be wrong. Out: the findings.
+
+use super::facts::{Facts, block, is_given};
+use crate::diag::{Diagnostic, Fix, Kind, within};
+use crate::slips::{differ_in_a_word, has_name, is_slip};
+use crate::source::Span;
+use crate::syntax::xml::{Decoded, Element};
+
+/// Properties and parameters that are handed on under nearly the name of the variable they hold.
+pub(super) fn handed_on(
+    kind: &'static Kind,
+    facts: &Facts<'_>,
+    of_values: bool,
+    out: &mut Vec<Diagnostic>,
+) {
+    let text = facts.tree.text();
+    let is_near = |name: &str, other: &str| {
+        name.len() > 4
+            && within(name, other, if name.len() < 8 { 1 } else { 2 }).is_some()
+            && letters(name) != letters(other)
+            && differ_in_a_word(name, other)
+    };
+    let read = &facts.submission.near.read;
+    // One that stands nowhere else in the text, where the other one is read again and again.
+    let is_strange = |name: &str, held: &str| {
+        let times = facts.reads.iter().filter(|read| read.name == held).count();
+        times > 1 && text.matches(name).count() == 1
+    };
+    if of_values {
+        called_as_properties(kind, facts, out);
+    }
+    let mut compare = |name: &str, place: Span, value: &Decoded<'_>, at: usize| {
+        let held = value.text[at..].trim();
+        let Some(held) = held.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
+            return;
+        };
+        if !is_near(name, held) {
+            return;
+        }
+        if of_values && is_slip(held, name, [text, ""]) && is_lone(facts, held) {
+            let start = value.text.rfind(held).unwrap_or_default();
+            let span = value.source(start..start + held.len());
+            let message = format!(
+                "`{name}` gets the value of `{held}`, which looks like a misspelling of it"
+            );
+            out.push(
+                Diagnostic::new(kind, span, message)
+                    .about(held)
+                    .likely()
+                    .help(format!("did you mean `{name}`?"))
+                    .fix(Fix::guess(format!("Read `{name}`"), span, name)),
+            );
+        } else if !read.contains_key(name)
+            && (is_slip(name, held, [text, ""]) || is_strange(name, held))
+        {
+            let message = format!(
+                "`{name}`, which gets the value of `{held}`, looks like a misspelling of it"
+            );
+            out.push(
+                Diagnostic::new(kind, place, message)
+                    .likely()
+                    .help(format!("did you mean `{held}`?")),
+            );
+        }
+    };
+    let mut forms: Vec<Diagnostic> = Vec::new();
+    for configuration in facts.configurations() {
+        let starters = ["workflow", "coordinator", "sub-workflow"];
+        let starter = configuration.parent().filter(|parent| starters.contains(&parent.name()));
+        let Some(starter) = starter else { continue };
+        let path = starter.child("app-path").map(|path| path.text().trimmed().span());
+        let starts = facts.submission.starts.iter().filter(|(at, _)| Some(*at) == path);
+        let started: Vec<&str> =
+            starts.filter_map(|(_, path)| Some(facts.files.text(path)?.text.as_str())).collect();
+        for property in facts.block(*configuration) {
+            let Some(value) = &property.value else { continue };
+            let held = value.text.trim().trim_start_matches("${").trim_end_matches('}');
+            // What reads one of the two tells which.
+            let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
+            let name = &property.name.text;
+            let is_variable = value.text.trim().starts_with("${");
+            if of_values && is_variable && other_form(facts, name, held) && is_lone(facts, held) {
+                let start = value.text.find(held).unwrap_or_default();
+                let span = value.source(start..start + held.len());
+                let message = format!(
+                    "`{name}` gets the value of `{held}`, which nothing else reads or sets"
+                );
+                let found = Diagnostic::new(kind, span, message).about(held).likely();
+                forms.push(found.help(format!("did you mean `{name}`?")).fix(Fix::guess(
+                    format!("Read `{name}`"),
+                    span,
+                    &**name,
+                )));
+            } else if is_near(name, held) && !is_read(name) && !is_read(held) {
+                compare(&property.name.text, property.name.span(), value, 0);
+            }
+        }
+    }
+    for action in &facts.actions {
+        for param in action.each("param") {
+            let text = param.text();
+            if let Some((name, _)) = text.text.split_once('=') {
+                let place = text.source(0..name.len());
+                compare(name.trim(), place, &text, name.len() + 1);
+            }
+        }
+    }
+    out.extend(forms);
+}
+
+/// What is called as a property of Hadoop with other signs between its words.
+fn called_as_properties(kind: &'static Kind, facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
+    let lower = |name: &str| plain(name).to_ascii_lowercase();
+    let credentials: Vec<Vec<_>> = credentials(facts).into_iter().map(block).collect();
+    let blocks = facts.configurations().iter().map(|configuration| facts.block(*configuration));
+    for property in blocks.chain(credentials.iter().map(Vec::as_slice)).flatten() {
+        let Some(value) = &property.value else { continue };
+        let held = value.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let is_property = property.name.text.contains('.');
+        let Some(held) = held.filter(|held| is_property && held.len() > 11) else { continue };
+        let (name, other) = (lower(&property.name.text), lower(held));
+        let is_slip = within(&name, &other, 1) == Some(1);
+        let ends = name.chars().next_back() == other.chars().next_back();
+        if is_slip && ends && letters(&name) != letters(&other) && is_lone(facts, held) {
+            let start = value.text.find(held).unwrap_or_default();
+            let span = value.source(start..start + held.len());
+            let message = format!("`{held}` is almost the name of `{}`", property.name.text);
+            out.push(Diagnostic::new(kind, span, message).about(held).likely());
+        }
+    }
+}
+
+/// Whether nothing else reads a name or gives it: one that others have as well is one of its own.
+fn is_lone(facts: &Facts<'_>, name: &str) -> bool {
+    let own = facts.reads.iter().filter(|read| read.name == name).count();
+    let all = facts.submission.near.read.get(name).copied().unwrap_or_default();
+    own < 2 && all <= own && !is_given(facts, name)
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// Whether a variable is another form of the name of the property that gets its value, in capitals or in number, and all
+/// others have that name alone.
+fn other_form(facts: &Facts<'_>, name: &str, held: &str) -> bool {
+    let plain = |name: &str| name.to_ascii_lowercase().trim_end_matches('s').to_owned();
+    let files = facts.property_files().iter().chain(facts.near_files());
+    let is_set = |name: &str| {
+        files.clone().any(|(_, entries)| entries.iter().any(|entry| entry.name == name))
+    };
+    name != held && name.len() > 4 && plain(name) == plain(held) && !is_set(held) && {
+        let others = || facts.files.texts().filter(|source| source.path != facts.path);
+        let is_read = facts.reads.iter().any(|read| read.name == name);
+        let has = |name: &str| others().any(|source| has_name(&source.text, name));
+        (is_read || has(name)) && !has(held)
+    }
+}
+
+/// The credentials of a workflow, each of which holds properties.
+fn credentials<'a>(facts: &Facts<'a>) -> Vec<Element<'a>> {
+    let section = facts.workflow().and_then(|root| root.child("credentials"));
+    section.into_iter().flat_map(Element::elements).collect()
+}
