@@ -179,7 +179,7 @@ fn joined<'v>(
     text: &str,
     value_of: impl Fn(&str) -> Option<&'v str>,
 ) -> Option<std::ops::Range<usize>> {
-    let range = first_expression(text).filter(|_| text.starts_with("${"))?;
+    let range = text.starts_with("${").then(|| first_expression(text))??;
     let (node, rest) = text.split_at(range.end);
     let begins = rest.starts_with(|c: char| c.is_ascii_lowercase()) && rest.contains('/');
     let name = node.strip_prefix("${")?.strip_suffix('}').filter(|_| begins)?.trim();
