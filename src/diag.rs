@@ -313,13 +313,13 @@ impl Diagnostic {
 
     /// Says by name what it is about, the outer one first.
     pub(crate) fn naming<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.names = names.into_iter().map(Into::into).collect();
+        self.names = names.into_iter().map(|name| shortened(name.into())).collect();
         self
     }
 
     /// Offers the name that was most likely meant.
     pub(crate) fn did_you_mean(mut self, name: impl Into<String>) -> Diagnostic {
-        let name = name.into();
+        let name = shortened(name.into());
         self.help = Some(shortened(format!("did you mean `{name}`?")));
         self.meant = Some(name);
         self
@@ -342,7 +342,7 @@ impl Diagnostic {
     }
 
     /// Whether it is about something of this name.
-    pub(crate) fn names(&self, name: &str) -> bool {
+    pub(crate) fn is_about(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 

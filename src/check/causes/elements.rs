@@ -121,7 +121,7 @@ fn stored(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         return;
     }
     let told = |finding: &Diagnostic| {
-        is(finding, "unknown-attribute") && added.iter().any(|name| finding.names(name))
+        is(finding, "unknown-attribute") && added.iter().any(|name| finding.is_about(name))
     };
     let Some(at) = found.iter().position(|finding| told(finding) && is_on(finding)) else { return };
     let mut kept = found.swap_remove(at);
@@ -147,7 +147,7 @@ fn is_short_for(short: &str, name: &str) -> bool {
 /// Where the end is missing, the ways to it lead nowhere.
 fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let is_on = here.is_on;
-    let endless = |f: &Diagnostic| is(f, "missing-element") && f.names("end");
+    let endless = |f: &Diagnostic| is(f, "missing-element") && f.is_about("end");
     if found.iter().any(|finding| endless(finding) && is_on(finding)) {
         let lost = |f: &Diagnostic| is(f, "unresolved-transition");
         let names: HashSet<String> =
@@ -580,7 +580,7 @@ fn decisions_of_one_way(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         if let Some(finding) = finding {
             finding.help = Some(format!("did you mean `{other}` in one of them?"));
         }
-        found.retain(|f| !is(f, "unreachable-node") || !f.names(&other));
+        found.retain(|f| !is(f, "unreachable-node") || !f.is_about(&other));
     }
 }
 
@@ -601,12 +601,13 @@ fn typographic_signs(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
 /// A new name for an old thing: the old one is missing because the new one is there.
 fn newer_names(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let (text, is_on) = (here.text, here.is_on);
-    let newer = |f: &Diagnostic| is(f, "element-needs-newer-schema") && f.names("resource-manager");
+    let newer =
+        |f: &Diagnostic| is(f, "element-needs-newer-schema") && f.is_about("resource-manager");
     let newer: Vec<Span> =
         found.iter().filter(|f| newer(f) && is_on(f)).map(|finding| finding.span).collect();
     if !newer.is_empty() {
         found.retain(|finding| {
-            let old = is(finding, "missing-element") && finding.names("job-tracker");
+            let old = is(finding, "missing-element") && finding.is_about("job-tracker");
             // The element that lacks it begins shortly before the one that it has instead.
             !(old
                 && newer.iter().any(|span| {
