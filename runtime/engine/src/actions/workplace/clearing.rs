@@ -3,7 +3,7 @@
 //! A server deletes the folder of an action at its end. Here its output, its configuration and its results stay with the
 //! job; files that may be large go, unless the action failed and somebody may want to look at them.
 
-use super::{COPIES, KEEP, KEY, PASSWORD, WORK};
+use super::{COPIES, KEEP, KEY, SECRET, WORK};
 use crate::host::elsewhere::note;
 use std::fs;
 use std::io;
@@ -31,10 +31,14 @@ pub(crate) fn clear(folder: &Path) {
 
 /// Deletes the copy of a private key, and a password, however the program ended.
 pub(crate) fn forget_key(folder: &Path) {
-    for (what, file) in [("the copy of the key", KEY), ("the file with the password", PASSWORD)] {
-        match fs::remove_file(folder.join(file)) {
+    let secrets = [
+        ("the copy of the key", folder.join(KEY)),
+        ("the file with the password", folder.join(WORK).join(SECRET)),
+    ];
+    for (what, file) in secrets {
+        match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                note(folder, &format!("[{what}, {file}, cannot be deleted: {error}]"));
+                note(folder, &format!("[{what}, {}, cannot be deleted: {error}]", file.display()));
             }
             _ => {}
         }

@@ -75,8 +75,6 @@ const OWN: &str = "output";
 const WORK: &str = "work";
 /// The copy of a private key.
 const KEY: &str = "git-key";
-/// A password that a program reads.
-const PASSWORD: &str = "work/.password";
 /// An empty file, where the job wants the files of its actions to stay.
 const KEEP: &str = "keep";
 /// The property of a job that says so.
