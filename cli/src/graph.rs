@@ -176,7 +176,7 @@ pub(super) fn picture_of(
     };
     let mut drawing = graph::build(&definition, &beside, &options);
     graph::paint(&mut drawing, &states(id, store)?);
-    // Where the file lies on this machine is nobody's business who looks from another.
+    // Whoever looks at it from another machine need not learn where the file lies on this one.
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     for group in &mut drawing.groups {
         group.path = name(&group.path);

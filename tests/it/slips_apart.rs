@@ -497,7 +497,7 @@ fn a_slip_in_the_name_of_a_file_is_told_of_where_properties_lie_above() {
     assert_eq!(files("workflow.xml"), "");
     assert_eq!(
         files("worflow.xml"),
-        "orders.properties:5:27: warning: no definition near this has the name that this path ends with \
+        "orders.properties:5:27: warning: this path ends with a file name that no definition nearby has \
          [application-path-leads-nowhere]\n"
     );
 }

@@ -75,7 +75,7 @@ pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> 
             *offsets.entry(offset.to_owned()).or_default() += 1;
         }
     }
-    // Where two zones are as frequent, other dates of the properties tell.
+    // Where there are several zones, other dates of the properties count as well.
     if offsets.len() > 1 {
         let is_date = |value: &&String| value.trim().as_bytes().get(10) == Some(&b'T');
         for offset in given.values().filter(is_date).filter_map(|value| offset_of(value)) {

@@ -171,9 +171,9 @@ fn misnamed_file(
     if entry.name != key || !is_file || !is_slip || below.any(|name| name == last) {
         return;
     }
-    let message = "no definition near this has the name that this path ends with";
+    let message = "this path ends with a file name that no definition nearby has";
     let found = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
-    out.push(found.help(format!("did you mean `{own}`?")).in_file(source.path.clone()));
+    out.push(found.did_you_mean(own).in_file(source.path.clone()));
 }
 
 /// Whether a value is the address of a host: `rm.example.com:8032`.
