@@ -96,7 +96,7 @@ impl Suppression {
                             let start = self.comment.start as usize + at;
                             let span = Span::new(start, start + rule.len());
                             finding
-                                .help(format!("did you mean `{near}`?"))
+                                .did_you_mean(near)
                                 .fix(Fix::guess(format!("Rename to `{near}`"), span, near))
                         }
                         None => finding.help("`ankus rules` lists them"),

@@ -49,7 +49,7 @@ pub(super) fn handed_on(
                 Diagnostic::new(kind, span, message)
                     .about(held)
                     .likely()
-                    .help(format!("did you mean `{name}`?"))
+                    .did_you_mean(name)
                     .fix(Fix::guess(format!("Read `{name}`"), span, name)),
             );
         } else if !read.contains_key(name)
@@ -58,11 +58,7 @@ pub(super) fn handed_on(
             let message = format!(
                 "`{name}`, which gets the value of `{held}`, looks like a misspelling of it"
             );
-            out.push(
-                Diagnostic::new(kind, place, message)
-                    .likely()
-                    .help(format!("did you mean `{held}`?")),
-            );
+            out.push(Diagnostic::new(kind, place, message).likely().did_you_mean(held));
         }
     };
     let mut forms: Vec<Diagnostic> = Vec::new();
@@ -88,7 +84,7 @@ pub(super) fn handed_on(
                     "`{name}` gets the value of `{held}`, which nothing else reads or sets"
                 );
                 let found = Diagnostic::new(kind, span, message).about(held).likely();
-                forms.push(found.help(format!("did you mean `{name}`?")).fix(Fix::guess(
+                forms.push(found.did_you_mean(&**name).fix(Fix::guess(
                     format!("Read `{name}`"),
                     span,
                     &**name,

@@ -48,7 +48,7 @@ pub(super) fn for_digits(
         out.push(
             Diagnostic::new(kind, place.span, message)
                 .likely()
-                .help(format!("did you mean `{digit}`?"))
+                .did_you_mean(*digit)
                 .fix(Fix::guess(format!("Write `{digit}`"), place.span, *digit)),
         );
     }

@@ -175,9 +175,8 @@ fn in_node(node: &Node, lost: &[&Lost<'_>], seen: &dyn Fn(NodeId) -> bool) -> Di
     let message =
         format!("there is no node `{name}`, {lead}; `{own}` looks like a misspelling of it");
     let fix = Fix::guess(format!("Rename to `{name}`"), node.name.span, escaped(name));
-    let help = format!("did you mean `{name}`?");
     let mut finding =
-        Diagnostic::new(kind, node.name.span, message).about(name).help(help).fix(fix);
+        Diagnostic::new(kind, node.name.span, message).about(name).did_you_mean(name).fix(fix);
     for lost in lost.iter().take(MOST_SHOWN) {
         finding = finding.note(lost.transition.target.span, "leads to it");
     }
@@ -214,7 +213,7 @@ fn in_transition(
         false => finding,
     };
     let fix = Fix::guess(format!("Rename to `{near}`"), name.span, escaped(near));
-    finding.help(format!("did you mean `{near}`?")).fix(fix)
+    finding.did_you_mean(near).fix(fix)
 }
 
 fn escaped(name: &str) -> String {

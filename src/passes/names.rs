@@ -250,7 +250,7 @@ fn undefined_credentials(
             );
             let mut finding = Diagnostic::new(&UNDEFINED_CREDENTIAL, defined.span, message)
                 .about(*name)
-                .help(format!("did you mean `{name}`?"))
+                .did_you_mean(*name)
                 .fix(Fix::guess(format!("Rename to `{name}`"), defined.span, *name));
             for span in spans.iter().take(MOST_SHOWN) {
                 finding = finding.note(*span, "asked for here");
@@ -261,7 +261,7 @@ fn undefined_credentials(
         for span in spans {
             let mut finding = Diagnostic::new(&UNDEFINED_CREDENTIAL, *span, &*message)
                 .about(*name)
-                .help(format!("did you mean `{own}`?"))
+                .did_you_mean(own)
                 .fix(Fix::guess(format!("Rename to `{own}`"), *span, own));
             if is_lone {
                 let message = format!("`{own}` is defined here, but no action uses it");

@@ -173,7 +173,7 @@ pub(super) fn workflow(
         let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
         let found = super::at_origin(around, path, "the workflow is named here", found);
         out.push(match near {
-            Some(near) => found.help(format!("did you mean `{near}`?")),
+            Some(near) => found.did_you_mean(near),
             None => found,
         });
         return;
@@ -228,7 +228,7 @@ fn absent_workflow(
     let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
     let key = "oozie.coord.application.path";
     if let Some(near) = near {
-        out.push(found.likely().help(format!("did you mean `{near}`?")));
+        out.push(found.likely().did_you_mean(near));
     } else if computed.is_some_and(|uri| around.is_absent(uri, key, "workflow.xml")) {
         out.push(super::at_origin(around, path, "the workflow is named here", found));
     }
@@ -292,7 +292,7 @@ pub fn bundle(
                 false => super::at_origin(around, path, "the coordinator is named here", found),
             };
             out.push(match near.filter(|_| !workflow) {
-                Some(near) => found.help(format!("did you mean `{near}`?")),
+                Some(near) => found.did_you_mean(near),
                 None => found,
             });
             continue;
@@ -679,18 +679,14 @@ fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&st
             let message = format!("{message}; `{near}` looks like a misspelling of it");
             return finding(&k::UNKNOWN_DATA_EVENT, event.span(), message)
                 .about(name)
-                .help(format!("did you mean `{name}`?"))
+                .did_you_mean(name)
                 .fix(Fix::guess(format!("Write {name}"), event.span(), name))
                 .note(span, "asked for here");
         }
         return found
-            .help(format!("did you mean `{near}`?"))
+            .did_you_mean(near)
             .fix(Fix::guess(format!("Write {near}"), span, near))
             .note(event.span(), format!("`{near}` is defined here, but nothing uses it"));
     }
-    found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
-        format!("Write {near}"),
-        span,
-        near,
-    ))
+    found.did_you_mean(near).fix(Fix::guess(format!("Write {near}"), span, near))
 }

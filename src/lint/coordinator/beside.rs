@@ -82,7 +82,7 @@ pub(super) fn names(
         {
             let message = format!("there is no workflow at `{}`", path.as_str());
             let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
-            out.push(found.help(format!("did you mean `{name}`?")));
+            out.push(found.did_you_mean(name));
         }
     }
     let declared: HashSet<String> = root
@@ -119,23 +119,21 @@ pub(super) fn names(
             handed_on(text, value_of(name), known)
         };
         if let Some(near) = near.next().map(String::as_str).or_else(copied) {
-            let message =
-                format!("the workflow beside this reads `{near}`, but is passed `{text}`");
-            out.push(
-                finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message)
-                    .likely()
-                    .help(format!("did you mean `{near}`?")),
-            );
+            out.push(under_another_name(name, near));
         }
     }
     let names: Vec<&Scalar> = names().collect();
     let unread = only_unread(&names, &read, &declared, around).filter(|_| out.len() == before);
     if let Some((name, wanted)) = unread {
-        let text = name.as_str();
-        let message = format!("the workflow beside this reads `{wanted}`, but is passed `{text}`");
-        let found = finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message).likely();
-        out.push(found.help(format!("did you mean `{wanted}`?")));
+        out.push(under_another_name(name, wanted));
     }
+}
+
+fn under_another_name(name: &Scalar, wanted: &str) -> Diagnostic {
+    let text = name.as_str();
+    let message = format!("the workflow beside this reads `{wanted}`, but is passed `{text}`");
+    let found = finding(&k::WORKFLOW_PARAMETERS_MISSING, name.span(), message);
+    found.naming([wanted, text]).likely().did_you_mean(wanted)
 }
 
 /// The one property that is passed and that nothing reads, with the one name that the workflow reads and that nobody gives,
@@ -147,6 +145,12 @@ fn only_unread<'n>(
     around: Around<'_>,
 ) -> Option<(&'n Scalar, &'n str)> {
     let near = &around.submission.near;
+    let is_unread = |name: &&&Scalar| {
+        let text = name.as_str();
+        !read.contains(text) && !text.contains(['.', '$']) && !near.read.contains_key(text)
+    };
+    let mut unread = names.iter().filter(is_unread);
+    let (Some(only), None) = (unread.next(), unread.next()) else { return None };
     let beside = around.submission.files.iter().chain(&near.properties);
     let mut given: HashSet<String> = HashSet::new();
     for source in beside.filter_map(|path| around.files.text(path)) {
@@ -166,12 +170,6 @@ fn only_unread<'n>(
     };
     let mut lacking = read.iter().map(String::as_str).filter(|name| !is_given(name));
     let (Some(wanted), None) = (lacking.next(), lacking.next()) else { return None };
-    let is_unread = |name: &&&Scalar| {
-        let text = name.as_str();
-        !read.contains(text) && !text.contains(['.', '$']) && !near.read.contains_key(text)
-    };
-    let mut unread = names.iter().filter(is_unread);
-    let (Some(only), None) = (unread.next(), unread.next()) else { return None };
     let (one, other) = (wanted.to_ascii_lowercase(), only.as_str().to_ascii_lowercase());
     let is_part = one.len().min(other.len()) > 3 && (one.contains(&other) || other.contains(&one));
     is_part.then_some((*only, wanted))

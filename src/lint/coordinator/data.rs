@@ -166,11 +166,9 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             format!("there is no data-in `{name}`"),
         );
         out.push(match patience.nearest(name, inputs.iter().copied()) {
-            Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
-                format!("Write {near}"),
-                data.span(),
-                near,
-            )),
+            Some(near) => {
+                found.did_you_mean(near).fix(Fix::guess(format!("Write {near}"), data.span(), near))
+            }
             None => found.help("the input logic names inputs, not datasets"),
         });
     }
@@ -301,7 +299,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
             let message = format!("`{name}` is not part of a time here");
             out.push(
                 finding(&k::URI_TEMPLATE_UNKNOWN_CONSTANT, span, message)
-                    .help(format!("did you mean `{meant}`?"))
+                    .did_you_mean(meant)
                     .fix(Fix::guess(format!("Write {meant}"), span, meant)),
             );
         }

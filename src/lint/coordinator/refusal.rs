@@ -159,9 +159,9 @@ fn zone(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     let found = finding(&k::UNKNOWN_TIMEZONE, span, message);
     let names = ankus_lang::time::zone_names();
     match nearest(value, names.iter().map(String::as_str)) {
-        Some(near) if place.is_some_and(|place| place.known().is_some()) => found
-            .help(format!("did you mean `{near}`?"))
-            .fix(Fix::guess(format!("Write {near}"), span, near)),
+        Some(near) if place.is_some_and(|place| place.known().is_some()) => {
+            found.did_you_mean(near).fix(Fix::guess(format!("Write {near}"), span, near))
+        }
         _ => found.help("use a name of the tz database, in its exact case"),
     }
 }
@@ -172,11 +172,7 @@ fn order(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
     let found = finding(&k::EXECUTION_ORDER_INVALID, span, message);
     match nearest(&value.to_ascii_uppercase(), orders) {
-        Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
-            format!("Write {near}"),
-            span,
-            near,
-        )),
+        Some(near) => found.did_you_mean(near).fix(Fix::guess(format!("Write {near}"), span, near)),
         None => found.help("the orders are FIFO, LIFO, LAST_ONLY and NONE"),
     }
 }
@@ -211,9 +207,9 @@ fn undefined_dataset(
         None => found,
     };
     match near {
-        Some(near) if place.is_some_and(|place| place.known().is_some()) => found
-            .help(format!("did you mean `{near}`?"))
-            .fix(Fix::guess(format!("Write {near}"), span, near)),
+        Some(near) if place.is_some_and(|place| place.known().is_some()) => {
+            found.did_you_mean(near).fix(Fix::guess(format!("Write {near}"), span, near))
+        }
         _ => found.help("datasets of included files count too, if they have no namespace"),
     }
 }
@@ -314,7 +310,7 @@ fn misnamed(written: &Coordinator, dataset: &Scalar, value: &str) -> Option<Diag
         "there is no dataset `{value}`, which events are of; `{own}` looks like a misspelling of it"
     );
     let mut found = finding(&k::UNDEFINED_DATASET, dataset.span(), message)
-        .help(format!("did you mean `{value}`?"))
+        .did_you_mean(value)
         .fix(Fix::guess(format!("Write {value}"), dataset.span(), value));
     for place in places {
         found = found.note(place, "an event is of it");

@@ -90,7 +90,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         });
         out.push(match slip {
             Some((span, near)) => Diagnostic::new(&RULE.kind, span, message)
-                .help(format!("did you mean `{near}`?"))
+                .did_you_mean(near)
                 .fix(Fix::guess(format!("Rename to `{near}`"), span, near)),
             None => Diagnostic::new(&RULE.kind, credential.name_span(), message),
         });

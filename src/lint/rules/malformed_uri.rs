@@ -251,10 +251,7 @@ fn of_scheme(span: Span, scheme: &str, near: &str) -> Diagnostic {
         "jdbc" => format!("the URL of a database begins with `jdbc`, and not with `{scheme}`"),
         _ => format!("no file system has the scheme `{scheme}`"),
     };
-    Diagnostic::new(&RULE.kind, span, message)
-        .about(scheme)
-        .likely()
-        .help(format!("did you mean `{near}`?"))
+    Diagnostic::new(&RULE.kind, span, message).about(scheme).likely().did_you_mean(near)
 }
 
 /// What is wrong with a URI.
@@ -284,7 +281,7 @@ fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
     };
     let scheme = text.split(':').next().unwrap_or_default();
     let message = format!("after the scheme `{scheme}`, a host is written as `{right}host`");
-    Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{right}`?"))
+    Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(right)
 }
 
 /// The texts of all name nodes: another rule covers the properties in them.

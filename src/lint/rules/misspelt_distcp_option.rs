@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)
                     .likely()
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::guess(format!("Write `{near}`"), span, near)),
             );
         }

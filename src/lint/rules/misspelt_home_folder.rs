@@ -71,5 +71,5 @@ fn slip(text: &str) -> Option<std::ops::Range<usize>> {
 
 fn finding(span: Span, folder: &str) -> Diagnostic {
     let message = format!("home folders lie in `/user`, not in `/{folder}`");
-    Diagnostic::new(&RULE.kind, span, message).likely().help("did you mean `user`?")
+    Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean("user")
 }

@@ -75,7 +75,7 @@ fn definitions(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let span = text.source(text.text.len() - name.len()..text.text.len());
         let message = format!("`{name}` looks like a misspelling of `{near}`");
         let found = Diagnostic::new(&RULE.kind, span, message);
-        out.push(found.likely().help(format!("did you mean `{near}`?")));
+        out.push(found.likely().did_you_mean(near));
     }
 }
 
@@ -153,9 +153,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             "`{}` looks like a misspelling of `{meant}`, which other paths have here",
             part.name
         );
-        let found = Diagnostic::new(&RULE.kind, part.span, message)
-            .likely()
-            .help(format!("did you mean `{meant}`?"));
+        let found = Diagnostic::new(&RULE.kind, part.span, message).likely().did_you_mean(*meant);
         out.push(match part.file {
             Some(file) => found.in_file(file),
             None => found,
@@ -173,9 +171,7 @@ fn of_word(facts: &Facts<'_>, part: &Part<'_>) -> Option<Diagnostic> {
         return None;
     }
     let message = format!("`{}` looks like a misspelling of `{meant}`", part.name);
-    let found = Diagnostic::new(&RULE.kind, part.span, message)
-        .likely()
-        .help(format!("did you mean `{meant}`?"));
+    let found = Diagnostic::new(&RULE.kind, part.span, message).likely().did_you_mean(meant);
     Some(match part.file {
         Some(file) => found.in_file(file),
         None => found,
@@ -221,7 +217,7 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message =
             format!("`{link}` looks like a misspelling of `{name}`, the name of the file");
         let found = Diagnostic::new(&RULE.kind, text.source(start..start + link.len()), message);
-        out.push(found.likely().help(format!("did you mean `{name}`?")));
+        out.push(found.likely().did_you_mean(name));
     }
 }
 
@@ -244,7 +240,7 @@ fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 text.text
             );
             let found = Diagnostic::new(&RULE.kind, text.span(), message).likely();
-            out.push(found.help(format!("did you mean `{DONE}`?")));
+            out.push(found.did_you_mean(DONE));
         }
     }
 }
@@ -292,9 +288,7 @@ fn hosts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for host in all.iter().filter(|host| times(host.name) == 1 && !numbers(host.name)) {
         let Some(meant) = meant_host(host, &all) else { continue };
         let message = format!("`{}` looks like a misspelling of `{meant}`", host.name);
-        let found = Diagnostic::new(&RULE.kind, host.span, message)
-            .likely()
-            .help(format!("did you mean `{meant}`?"));
+        let found = Diagnostic::new(&RULE.kind, host.span, message).likely().did_you_mean(meant);
         out.push(match host.file {
             Some(file) => found.in_file(file),
             None => found,

@@ -194,10 +194,11 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
         let span = written.span(name.len());
         let message = format!("`spark-submit` has no option `{name}`, and refuses it");
         out.push(
-            Diagnostic::new(&RULE.kind, span, message)
-                .likely()
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::guess(format!("Write `{near}`"), span, near)),
+            Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(near).fix(Fix::guess(
+                format!("Write `{near}`"),
+                span,
+                near,
+            )),
         );
     }
     None

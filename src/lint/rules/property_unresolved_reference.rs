@@ -189,7 +189,7 @@ fn key_of_another(source: &Source, entries: &[Entry]) -> Option<Diagnostic> {
             Diagnostic::new(&RULE.kind, key.name_span, message)
                 .about(*other)
                 .likely()
-                .help(format!("did you mean `{other}`?"))
+                .did_you_mean(*other)
                 .note_in(source.path.clone(), place, "it is read here")
                 .in_file(source.path.clone()),
         )

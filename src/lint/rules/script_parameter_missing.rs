@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     Diagnostic::new(&RULE.kind, *span, message)
                         .note_in(script.source.path.clone(), read, "read here")
                         .likely()
-                        .help(format!("did you mean `{name}`?"))
+                        .did_you_mean(*name)
                         .fix(Fix::guess(format!("Rename to `{name}`"), *span, *name)),
                 );
             } else if script.is_whole
@@ -111,7 +111,7 @@ fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, span, message)
                     .likely()
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .fix(Fix::guess(format!("Rename to `{near}`"), span, near.as_str())),
             );
         }
@@ -129,7 +129,7 @@ fn in_script(
     let message = format!("the script reads `{name}`, but is passed `{given}`");
     Diagnostic::new(&RULE.kind, Span::new(at, at + 1), message)
         .likely()
-        .help(format!("did you mean `{given}`?"))
+        .did_you_mean(given)
         .note_in(facts.path, span, "it is given here")
         .in_file(script.source.path.clone())
 }

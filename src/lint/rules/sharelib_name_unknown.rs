@@ -61,7 +61,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut report = |span, message: String, near: Option<&str>| {
             let finding = Diagnostic::new(&RULE.kind, span, message);
             let finding = match near {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                Some(near) => finding.did_you_mean(near),
                 None => finding.help(format!("action types are {}", types.join(", "))),
             };
             out.push(match &file {

@@ -168,7 +168,7 @@ fn streamed(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("no `file` element ships `{name}` to the machine where it runs");
         let found = Diagnostic::new(&RULE.kind, text.source(0..name.len()), message).likely();
         out.push(match nearest(name, links.iter().map(String::as_str)) {
-            Some(near) => found.help(format!("did you mean `{near}`?")),
+            Some(near) => found.did_you_mean(near),
             None => found.help(format!("add `<file>{name}</file>`")),
         });
     }
@@ -223,7 +223,7 @@ fn interpreted(
     let message = format!("no `file` element ships `{script}` to the machine where it runs");
     let finding = Diagnostic::new(&RULE.kind, first.span(), message).likely();
     out.push(match near {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        Some(near) => finding.did_you_mean(near),
         None => finding.help(format!("add `<file>{script}</file>`")),
     });
 }
@@ -245,10 +245,10 @@ fn options_file(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic
             format!("no `file` element ships `{}` to the machine where it is read", file.text);
         let found = Diagnostic::new(&RULE.kind, file.span(), message).likely();
         let near = links.iter().find(|link| within(link, &file.text, 2).is_some());
-        out.push(found.help(match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("add `<file>{}</file>`", file.text),
-        }));
+        out.push(match near {
+            Some(near) => found.did_you_mean(near.as_str()),
+            None => found.help(format!("add `<file>{}</file>`", file.text)),
+        });
     }
 }
 
@@ -290,7 +290,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message =
                 format!("no `file` element ships `{program}` to the machine where it runs");
             let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
-            out.push(finding.help(format!("did you mean `{near}`?")));
+            out.push(finding.did_you_mean(near));
             continue;
         }
         // One of a version as well: `python3.6`.
@@ -331,7 +331,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         {
             let message = format!("no `file` element ships `{name}` to the machine where it runs");
             let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
-            out.push(finding.help(format!("did you mean `{near}`?")));
+            out.push(finding.did_you_mean(near));
             continue;
         }
         let renamed = action.texts(&["file"]).any(|file| {

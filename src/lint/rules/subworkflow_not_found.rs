@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 None => finding,
             };
             out.push(match &lost.near {
-                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                Some(near) => finding.did_you_mean(near),
                 None => finding.help("the other applications lie beside it"),
             });
             continue;
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if let Some(near) = nearly_beside(facts, &path) {
             let message = format!("there is no workflow at `{}`", path.text);
             let found = Diagnostic::new(&RULE.kind, path.span(), message).likely();
-            out.push(found.help(format!("did you mean `{near}`?")));
+            out.push(found.did_you_mean(near));
             continue;
         }
         let Some(below) = path.text.strip_prefix("${wf:appPath()}/") else { continue };
@@ -70,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("there is no `{found}`");
         let finding = Diagnostic::new(&RULE.kind, span, message);
         out.push(match near {
-            Some(near) => finding.help(format!("did you mean `{near}`?")),
+            Some(near) => finding.did_you_mean(near),
             None => finding.help("the other sub-workflows lie beside this definition"),
         });
     }

@@ -412,7 +412,7 @@ fn customary_keys(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, entry.name_span, message)
                     .likely()
-                    .help(format!("did you mean `{near}`?"))
+                    .did_you_mean(near)
                     .in_file(source.path.clone()),
             );
         }

@@ -286,7 +286,7 @@ fn captured(
     let message = format!("`{script}` does not print the key `{key}`");
     let mut finding = Diagnostic::new(&UNKNOWN_KEY, *span, message).about(key);
     finding = match nearest(key, keys.iter().map(String::as_str)) {
-        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        Some(near) => finding.did_you_mean(near),
         None => {
             let more = if keys.len() > LISTED_KEYS { ", …" } else { "" };
             let keys: Vec<&str> = keys.iter().take(LISTED_KEYS).map(String::as_str).collect();
@@ -321,7 +321,7 @@ fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
         if let Some((other, count)) = near.next() {
             let message = format!("`{key}` is used only here, `{other}` {count} times");
             let found = Diagnostic::new(&UNKNOWN_KEY, *span, message).about(key).likely();
-            out.push(found.help(format!("did you mean `{other}`?")));
+            out.push(found.did_you_mean(other));
         }
     }
 }

@@ -48,7 +48,7 @@ impl<'t> Checker<'t> {
                 format!("no server supports the namespace `{namespace}`"),
             );
             if let Some((schema, fits)) = near {
-                finding = finding.help(format!("did you mean `{}`?", schema.namespace));
+                finding = finding.did_you_mean(&*schema.namespace);
                 // Which versions of SLA a workflow takes is another question.
                 let fits = fits && &*schema.family != "sla";
                 if is_value(element, span) {
