@@ -311,8 +311,8 @@ fn show(
     let shown = store::job(&*reader, id)?;
     let definition = Path::new(&shown.plan.path);
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
-    let mask = Masked::new(&settings, &shown.run);
-    shell.hide(store::masker(&settings, &shown.run.conf));
+    let mask = Masked::new(&settings, &shown);
+    shell.hide(store::masker(&settings, &shown.run.conf, Some(&shown.plan)));
     store::say_missing(&shown.missing, shell);
     let (run, plan) = (&shown.run, &shown.plan);
     let stopping = view::stopping(&*reader, &shown.record).map_err(store::failure)?;
@@ -416,8 +416,8 @@ fn show_action(
             let shown = store::job(&*reader, job)?;
             let definition = Path::new(&shown.plan.path);
             let (settings, _) = store::settings_of_job(&*reader, job, shell, definition)?;
-            shell.hide(store::masker(&settings, &shown.run.conf));
-            let mask = Masked::new(&settings, &shown.run);
+            shell.hide(store::masker(&settings, &shown.run.conf, Some(&shown.plan)));
+            let mask = Masked::new(&settings, &shown);
             store::full(&shown.run, &shown.plan, shown.fault.as_ref(), &mask)
         }
     };
@@ -462,7 +462,7 @@ fn environment(
     };
     let settings = needs::settings_of(&kept).map_err(Failure::new)?;
     // A variable may hold what a property of the job, or another variable, keeps secret.
-    let mut masker = store::masker(&settings, &kept.environment);
+    let mut masker = store::masker(&settings, &kept.environment, None);
     if let Ok(job) = store::job(&*reader, id) {
         masker.add(job.run.conf.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     }

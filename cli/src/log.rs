@@ -287,8 +287,8 @@ pub(super) fn run(
     let shown = store::job(&*reader, id)?;
     let definition = Path::new(&shown.plan.path);
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
-    let mask = Masked::new(&settings, &shown.run);
-    shell.hide(store::masker(&settings, &shown.run.conf));
+    let mask = Masked::new(&settings, &shown);
+    shell.hide(store::masker(&settings, &shown.run.conf, Some(&shown.plan)));
     let mut missing = shown.missing.clone();
     if view::lost_moments(&*reader, id).map_err(store::failure)? > 0 {
         missing.push("some of what happened".to_owned());

@@ -166,13 +166,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             submit.properties.insert(name.to_owned(), node.clone());
         }
     }
-    shell.hide(store::masker(&settings, &submit.properties));
+    let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
+    shell.hide(store::masker(&settings, &submit.properties, Some(&plan)));
     if arguments.dry_run {
         store::say_idle(&settings, shell);
         // Nothing is started, but what a run would do without depends on where its programs would run.
         let working = shell.working_project().and_then(|project| project.settings(path));
         let working = working.map_or_else(|_| settings.clone(), |loaded| loaded.settings);
-        for note in unheeded(&submit, &files, &working)? {
+        for note in unheeded(&plan, &submit, &files, &working) {
             shell.say(note.text);
         }
         for (name, value) in &submit.properties {
@@ -181,7 +182,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Ok(Exit::Success);
     }
     // It may never get there, so that it is not held up.
-    for note in unheeded(&submit, &files, &settings)?.into_iter().filter(|note| note.is_refused) {
+    for note in
+        unheeded(&plan, &submit, &files, &settings).into_iter().filter(|note| note.is_refused)
+    {
         shell.say(note.text);
     }
     submit.id = arguments.id.clone();
@@ -212,13 +215,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 
 /// What the workflow says and a run here does without.
 fn unheeded(
+    plan: &Plan,
     submit: &Submit,
     files: &Files,
     settings: &Settings,
-) -> miette::Result<Vec<unheeded::Note>> {
-    let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
+) -> Vec<unheeded::Note> {
     let given = submit.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(unheeded::notes(&plan, files, settings, given))
+    unheeded::notes(plan, files, settings, given)
 }
 
 /// The part of a plan that is asked for.

@@ -27,6 +27,7 @@ use ankus_engine::host::files::{FileSystems, FileUri, LibraryPart, library_parts
 use ankus_lang::coordinator::Answers;
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::plan::Plan;
 use ankus_procedure::control::ControlError;
 use ankus_procedure::store::{Error as StoreError, Reader};
 use ankus_project::application::PATHS;
@@ -499,7 +500,7 @@ impl Backend for Served {
             None => {
                 let shown = store::job(&*reader, id).map_err(ours)?;
                 let run = &shown.run;
-                let mask = Masked::new(&self.settings, run);
+                let mask = Masked::new(&self.settings, &shown);
                 let mut entries =
                     log::workflow_entries(&*reader, &shown, &mask, None).map_err(ours)?;
                 entries.retain(is_meant);
@@ -578,8 +579,8 @@ impl Backend for Served {
         shown
     }
 
-    fn mask(&self, properties: &BTreeMap<String, String>) -> Box<dyn Mask> {
-        Box::new(Masked::of(&self.settings, properties))
+    fn mask(&self, properties: &BTreeMap<String, String>, plan: Option<&Plan>) -> Box<dyn Mask> {
+        Box::new(Masked::of(&self.settings, properties, plan))
     }
 
     fn share_library(&self) -> Result<Option<Vec<LibraryPart>>, Fault> {

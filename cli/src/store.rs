@@ -279,13 +279,17 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
 pub(crate) struct Masked(Masker);
 
 impl Masked {
-    pub(crate) fn new(settings: &Settings, run: &Run) -> Masked {
-        Masked::of(settings, &run.conf)
+    pub(crate) fn new(settings: &Settings, shown: &Shown) -> Masked {
+        Masked::of(settings, &shown.run.conf, Some(&shown.plan))
     }
 
-    /// The same for these properties.
-    pub(crate) fn of(settings: &Settings, properties: &BTreeMap<String, String>) -> Masked {
-        Masked(masker(settings, properties))
+    /// The same for these properties, and the workflow that has them.
+    pub(crate) fn of(
+        settings: &Settings,
+        properties: &BTreeMap<String, String>,
+        plan: Option<&Plan>,
+    ) -> Masked {
+        Masked(masker(settings, properties, plan))
     }
 }
 
@@ -299,10 +303,18 @@ impl Mask for Masked {
     }
 }
 
-/// What hides the secrets of these properties.
-pub(crate) fn masker(settings: &Settings, properties: &BTreeMap<String, String>) -> Masker {
+/// What hides the secrets of these properties, and of the workflow that has them.
+pub(crate) fn masker(
+    settings: &Settings,
+    properties: &BTreeMap<String, String>,
+    plan: Option<&Plan>,
+) -> Masker {
     let values = properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    settings.secrets.masker(values)
+    let mut masker = settings.secrets.masker(values);
+    if let Some(plan) = plan {
+        masker.add_plan(plan, properties);
+    }
+    masker
 }
 
 /// Signals that came: those that a person types, and those of whoever ends processes.
@@ -368,7 +380,7 @@ pub(crate) fn follow(
     let began = Instant::now();
     let mut next = following.from;
     let Shown { plan, run, .. } = job(&*reader, id)?;
-    shell.hide(masker(following.settings, &run.conf));
+    shell.hide(masker(following.settings, &run.conf, Some(&plan)));
     if following.format == RunFormat::Human && std::io::stdin().is_terminal() {
         shell.say(match following.detach {
             true => "Ctrl-C exits at once; programs continue, and `ankus run --resume` takes them up",
@@ -692,7 +704,7 @@ fn say_faults(
     depth: usize,
     shell: &mut Shell,
 ) -> miette::Result<()> {
-    let mask = Masked::new(settings, &shown.run);
+    let mask = Masked::new(settings, shown);
     let indent = "  ".repeat(depth);
     if let Some((code, message)) = &shown.fault {
         shell.tell(hanging(&format!("{indent}{code}: "), &mask.text(message)));
@@ -758,7 +770,7 @@ fn conclude(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let Shown { record, run, plan, fault, missing } = job(reader, id)?;
-    let mask = Masked::new(following.settings, &run);
+    let mask = Masked::of(following.settings, &run.conf, Some(&plan));
     let status = run.job.status;
     let exit = match status {
         JobStatus::Succeeded => Exit::Success,

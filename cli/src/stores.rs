@@ -228,7 +228,7 @@ fn export(arguments: &StoreArguments, to: &Path, shell: &mut Shell) -> miette::R
             }
         };
         let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
-        let mask = Masked::new(&settings, &shown.run);
+        let mask = Masked::new(&settings, &shown);
         let mut object = store::full(&shown.run, &shown.plan, shown.fault.as_ref(), &mask);
         if !shown.missing.is_empty() {
             object["damaged"] = shown.missing.clone().into();

@@ -11,6 +11,7 @@ use ankus_engine::host::files::LibraryPart;
 use ankus_lang::coordinator::Answers;
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::plan::Plan;
 use ankus_procedure::store::Reader;
 
 use crate::answer::Fault;
@@ -156,8 +157,8 @@ pub trait Backend: Send + Sync {
     /// The properties of the server.
     fn configuration(&self) -> BTreeMap<String, String>;
 
-    /// Hides the secrets of these properties, and of texts that hold their values.
-    fn mask(&self, properties: &BTreeMap<String, String>) -> Box<dyn Mask>;
+    /// Hides the secrets of these properties, those of a workflow where it is given, and both in texts that hold their values.
+    fn mask(&self, properties: &BTreeMap<String, String>, plan: Option<&Plan>) -> Box<dyn Mask>;
 
     /// The parts of the share library with the URIs of their files; none where there is no share library.
     ///

@@ -4,8 +4,12 @@
 //! the only place that decides it: code that prints anything of a job or an application uses [`Secrets::shown`] for
 //! properties, and [`Masker::text`] for any other text.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+
+use ankus_lang::configuration::substitute;
+use ankus_lang::plan::{Plan, Work};
 
 /// Names whose values are not shown to anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -381,6 +385,36 @@ impl Masker {
         self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
+    /// The secrets that a workflow itself has: in properties, environment variables and arguments of its actions, with the values
+    /// that properties of the job give them. Programs print what they were given.
+    pub fn add_plan(&mut self, plan: &Plan, properties: &BTreeMap<String, String>) {
+        let known = |text: &str| {
+            let value = |name: &str| properties.get(name).map(|value| value.as_str().into());
+            substitute(text, value).map_or_else(|_| text.to_owned(), Cow::into_owned)
+        };
+        let mut found: Vec<(String, String)> = Vec::new();
+        for node in &plan.nodes {
+            let Work::Action(action) = &node.work else { continue };
+            for (name, value) in action.configuration.iter().flatten() {
+                found.push((name.clone(), known(value.source())));
+            }
+            // Neighboring arguments are read as one line: an option, and its value behind it.
+            let mut words = String::new();
+            for (element, text) in leaves(action.tail.source()) {
+                let text = known(&unescape(text));
+                match text.split_once('=').filter(|_| element == "env-var") {
+                    Some((name, value)) => found.push((name.trim().to_owned(), value.to_owned())),
+                    None => words.extend([text.as_str(), " "]),
+                }
+            }
+            found.push((String::new(), words));
+        }
+        let global = plan.global.iter().flat_map(|global| &global.configuration);
+        let credentials = plan.credentials.iter().flat_map(|credential| &credential.properties);
+        found.extend(global.chain(credentials).map(|(name, value)| (name.clone(), known(value))));
+        self.add(found.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    }
+
     /// The value of a property as it may be shown.
     pub fn value(&self, name: &str, value: &str) -> String {
         self.text(&self.secrets.shown(name, value))
@@ -388,14 +422,35 @@ impl Masker {
 
     /// A text as it may be shown.
     pub fn text(&self, text: &str) -> String {
-        let mut shown = self.secrets.text(text);
+        // What is known goes first: a secret may have blanks and signs at which its place would be taken to end.
+        let mut shown = Cow::Borrowed(text);
         for value in &self.values {
             if shown.contains(value.as_str()) {
-                shown = shown.replace(value.as_str(), MASK);
+                shown = shown.replace(value.as_str(), MASK).into();
             }
         }
-        shown
+        self.secrets.text(&shown)
     }
+}
+
+/// The names and texts of the elements that have no others in them. The text is of a plan, which has neither comments nor CDATA.
+fn leaves(xml: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut tags = xml.split('<').skip(1).peekable();
+    std::iter::from_fn(move || {
+        loop {
+            let (tag, text) = tags.next()?.split_once('>')?;
+            if tags.peek().is_some_and(|next| next.starts_with('/')) && !tag.starts_with('/') {
+                let end = tag.find(|c: char| c.is_whitespace() || c == '/').unwrap_or(tag.len());
+                return Some((&tag[..end], text.trim()));
+            }
+        }
+    })
+}
+
+/// A text of XML without its references.
+fn unescape(text: &str) -> String {
+    let named = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    named.replace("&apos;", "'").replace("&amp;", "&")
 }
 
 /// Characters of names of properties and options.

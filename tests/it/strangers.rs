@@ -203,6 +203,39 @@ fn no_output_has_a_secret() {
     assert!(seen >= 6, "masked in {seen} outputs");
 }
 
+/// A workflow may have passwords itself, or give them to a program under another name than the properties do.
+#[test]
+fn programs_tell_no_secret_that_the_workflow_gives_them() {
+    let place = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><global><resource-manager>rm</resource-manager>\
+        <name-node>hdfs://nn</name-node></global><start to='one'/><action name='one'><shell xmlns='uri:oozie:shell-action:1.0'>\
+        <configuration><property><name>db.password</name><value>topsecret1</value></property></configuration><exec>step.sh</exec>\
+        <argument>--password</argument><argument>topsecret2</argument><env-var>DB_PASSWORD=topsecret3 &amp; topsecret4</env-var>\
+        <env-var>API_TOKEN=${other}</env-var><file>step.sh</file></shell><ok to='end'/><error to='bad'/></action>\
+        <kill name='bad'><message>${wf:errorMessage('one')}</message></kill><end name='end'/></workflow-app>";
+    let script = "#!/bin/sh\necho \"$2, $DB_PASSWORD, $API_TOKEN, topsecret1\" >&2\nexit 1\n";
+    application(
+        place.path(),
+        &[
+            ("app/workflow.xml", workflow),
+            ("app/step.sh", script),
+            ("app/job.properties", "other=topsecret5\n"),
+        ],
+    );
+    for arguments in [
+        &["run", "app", "--id", "one"][..],
+        &["run", "app", "--id", "two", "--format", "json"],
+        &["job", "show", "one"],
+        &["job", "show", "one", "--format", "json"],
+        &["job", "show", "one@one"],
+        &["job", "log", "one"],
+    ] {
+        let said = text(&ankus(place.path(), arguments).output().expect("it runs"));
+        assert!(!said.contains("topsecret"), "{arguments:?}: {said}");
+        assert!(said.contains("***, ***, ***, ***"), "{arguments:?}: {said}");
+    }
+}
+
 /// Lines of properties are drawn without what the properties hold; names of other properties, switches and blanks tell nothing.
 #[test]
 fn lines_of_properties_show_no_values() {

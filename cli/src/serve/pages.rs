@@ -106,7 +106,7 @@ impl Pages for Site {
         let reader = self.0.reader()?;
         let file = self.0.definition_file(&*reader, id).map_err(|report| ours(&report))?;
         let properties = self.properties(id)?;
-        let mask = Masked::of(&self.0.settings, &properties);
+        let mask = Masked::of(&self.0.settings, &properties, None);
         let define = properties.into_iter().collect();
         let given = Given { files: Vec::new(), define, no_properties: true };
         let found = loaded(&self.0.project()?, &file, &given)?;
@@ -124,7 +124,7 @@ impl Pages for Site {
     fn output(&self, id: &str, node: &str) -> Result<String, Fault> {
         let reader = self.0.reader()?;
         let shown = store::job(&*reader, id).map_err(|report| ours(&report))?;
-        let mask = Masked::new(&self.0.settings, &shown.run);
+        let mask = Masked::new(&self.0.settings, &shown);
         let entries = log::workflow_entries(&*reader, &shown, &mask, Some(node));
         let entries = entries.map_err(|report| ours(&report))?;
         let job = &shown.run.job;

@@ -295,7 +295,8 @@ impl Sending {
     fn spans(&self, id: &str) -> Result<Option<Vec<Span>>, String> {
         let reader = self.served.readers.one().map_err(|report| report.to_string())?;
         let settings = &self.served.settings;
-        let spans = spans::spans(&*reader, id, |run| Masked::new(settings, run));
+        let spans =
+            spans::spans(&*reader, id, |run, plan| Masked::of(settings, &run.conf, Some(plan)));
         match spans {
             Err(ankus_engine::driver::Error::Store(ankus_procedure::store::Error::Damaged(
                 what,

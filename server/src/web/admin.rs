@@ -160,7 +160,7 @@ fn environment(shared: &Shared) -> BTreeMap<String, String> {
     let all: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
-    let mask = shared.backend.mask(&all);
+    let mask = shared.backend.mask(&all, None);
     all.into_iter()
         .map(|(name, value)| {
             let value = mask.value(&name, &value);

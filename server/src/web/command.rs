@@ -369,7 +369,7 @@ fn changed(
     numbers: &[i64],
 ) -> Result<Value, Fault> {
     let definition = coordinator::definition(reader, id)?;
-    let mask = shared.backend.mask(&definition.properties);
+    let mask = shared.backend.mask(&definition.properties, None);
     let actions = coordinator::actions(reader, id)?;
     let shown = numbers.iter().filter_map(|number| {
         let kept = actions.get(number)?;
@@ -388,7 +388,7 @@ fn rerun(
     is_refreshed: bool,
 ) -> Result<Value, Fault> {
     let definition = coordinator::definition(reader, id)?;
-    let mask = shared.backend.mask(&definition.properties);
+    let mask = shared.backend.mask(&definition.properties, None);
     let status = ActionStatus::Waiting.name();
     let shown = numbers.iter().filter_map(|number| {
         let kept = before.get(number)?;

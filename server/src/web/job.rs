@@ -185,7 +185,7 @@ fn info(
             let record = workflow_record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
             let run = view::run(reader, &record)?;
             let plan = view::plan(reader, &record)?;
-            let mask = shared.backend.mask(&run.conf);
+            let mask = shared.backend.mask(&run.conf, Some(&plan));
             let range = (offset.unwrap_or(1), length.unwrap_or(0));
             Ok(beans::workflow(&run, &plan, range, &request.base, &*mask))
         }
@@ -194,7 +194,7 @@ fn info(
             let record = workflow_record(reader, id.job)?.ok_or_else(unknown)?;
             let run = view::run(reader, &record)?;
             let plan = view::plan(reader, &record)?;
-            let mask = shared.backend.mask(&run.conf);
+            let mask = shared.backend.mask(&run.conf, Some(&plan));
             let node = plan.find(name).ok_or_else(unknown)?;
             let row = run.rows.get(&node).ok_or_else(unknown)?;
             Ok(beans::action(&run, &plan, node, row, &*mask))
@@ -207,7 +207,7 @@ fn info(
             let definition = coordinator::definition(reader, id.job).ok();
             let none = BTreeMap::new();
             let properties = definition.as_ref().map_or(&none, |it| &it.properties);
-            let mask = shared.backend.mask(properties);
+            let mask = shared.backend.mask(properties, None);
             let conf = beans::configuration(properties, &*mask);
             let mut object = beans::coordinator(&record, definition.as_ref(), Some(conf));
             let filter = ActionFilter::parse(request.parameter("filter"))?;
@@ -243,7 +243,8 @@ fn info(
             let record = bundle::record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
             let definition = bundle::definitions(reader, id.job).ok().map(|(bundle, _)| bundle);
             let none = BTreeMap::new();
-            let mask = shared.backend.mask(definition.as_ref().map_or(&none, |it| &it.properties));
+            let mask =
+                shared.backend.mask(definition.as_ref().map_or(&none, |it| &it.properties), None);
             let mut object = beans::bundle(&record, definition.as_ref(), &*mask);
             let mut members = Vec::new();
             // Before it starts it has none, as on a server.
@@ -533,7 +534,7 @@ fn workflow_actions(
             continue;
         };
         let (run, plan) = (view::run(reader, &record)?, view::plan(reader, &record)?);
-        let mask = shared.backend.mask(&run.conf);
+        let mask = shared.backend.mask(&run.conf, Some(&plan));
         let row = plan.find(name).and_then(|node| Some((node, run.rows.get(&node)?)));
         found.push(match row {
             Some((node, row)) => json!({

@@ -128,7 +128,7 @@ fn page(shared: &Shared, request: &Request, kind: Kind) -> Result<(Value, Vec<St
                 let definition = bundle::definitions(reader, id).ok().map(|(bundle, _)| bundle);
                 let none = BTreeMap::new();
                 let properties = definition.as_ref().map_or(&none, |it| &it.properties);
-                let mask = shared.backend.mask(properties);
+                let mask = shared.backend.mask(properties, None);
                 objects.push(beans::bundle(&record, definition.as_ref(), &*mask));
             }
         }

@@ -85,7 +85,7 @@ fn id(parts: &[&str]) -> u64 {
 pub fn spans<M: Mask>(
     reader: &dyn Reader,
     job: &str,
-    mask: impl FnOnce(&Run) -> M,
+    mask: impl FnOnce(&Run, &Plan) -> M,
 ) -> Result<Vec<Span>, Error> {
     if job.contains('@') {
         return Ok(ended_alone(reader, job)?.into_iter().collect());
@@ -96,7 +96,7 @@ pub fn spans<M: Mask>(
     };
     let run = view::run(reader, &record)?;
     let plan = view::plan(reader, &record)?;
-    let mask = mask(&run);
+    let mask = mask(&run, &plan);
     let (trace, parent) = above(reader, &record)?;
     let started_it = of_coordinator(reader, &record, trace, ended)?;
     let parent = started_it.as_ref().map(|span| span.id).or(parent);
