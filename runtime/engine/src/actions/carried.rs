@@ -121,6 +121,8 @@ const POD_CORES: &str = "the limit of the pod's processors";
 /// The row for a `<config-class>` beside one of these.
 const CLASS_OF_CLIENTS: &str = "config-class, with streaming or pipes";
 const OVERRIDE: &str = "`false` leaves the older names of map-reduce out";
+/// What no action may set: see `allowed` in `workplace/settings.rs`.
+const DISALLOWED: &str = "ends the action with JA010, as on a server: only the server may set it";
 const NO_ACL: &str = "there is no launcher's job that others could see or change";
 
 /// The elements.
@@ -429,6 +431,11 @@ pub const PROPERTIES: &[Row] = &[
     all("oozie.launcher.priority", Without(NO_LAUNCHER)),
     all("oozie.launcher.view.acl", Without(NO_ACL)),
     all("oozie.launcher.modify.acl", Without(NO_ACL)),
+    all("oozie.launcher.user.name", Carried(DISALLOWED)),
+    all("oozie.launcher.mapreduce.job.user.name", Carried(DISALLOWED)),
+    all("oozie.launcher.fs.default.name", Carried(DISALLOWED)),
+    all("oozie.launcher.fs.defaultFS", Carried(DISALLOWED)),
+    all("oozie.launcher.yarn.resourcemanager.address", Carried(DISALLOWED)),
     all("oozie.launcher.*", Without("a setting of the launcher's job, which does not exist here")),
     all(
         "oozie.action.sharelib.for.*",
