@@ -25,6 +25,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a job is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same once nothing was heard of it for a while: whoever follows a job for hours should not notice that in a processor's load.
+const LONG_LOOK: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_secs(2);
+/// How often its record is read again meanwhile: with a thousand actions that takes some milliseconds.
+const SELDOM: Duration = Duration::from_secs(2);
 /// How long a command may take to show, on a machine that is busy with other things.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long we stay for notifications that were not yet tried when a job has ended.
@@ -390,11 +395,14 @@ pub(crate) fn follow(
     let mut asked = 0;
     let (mut since_end, mut is_told) = (Instant::now(), false);
     let mut wants = Wants { looked: Instant::now(), told: BTreeMap::new() };
+    let (mut record, mut read) = (job_record(&*reader, id)?, Instant::now());
+    let mut heard = Instant::now();
     loop {
+        let pause = if heard.elapsed() < QUIET { LOOK } else { LONG_LOOK };
         let over = match runner.driver() {
-            Some(driver) => driver.wait(id, LOOK).map_err(failure)?,
+            Some(driver) => driver.wait_for_record(&record, pause).map_err(failure)?,
             None => {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(pause);
                 false
             }
         };
@@ -406,12 +414,16 @@ pub(crate) fn follow(
             tell(&*reader, id, &plan, moment, following, &mut progress, shell)?;
         }
         if !moments.is_empty() {
+            heard = Instant::now();
             shell.flush()?;
         }
         if following.format == RunFormat::Human {
             wants.tell(&runner, id, &plan, &mut progress, shell)?;
         }
-        let record = job_record(&*reader, id)?;
+        let is_quiet = moments.is_empty() && !over && record.job.status == JobStatus::Running;
+        if !is_quiet || read.elapsed() > SELDOM {
+            (record, read) = (job_record(&*reader, id)?, Instant::now());
+        }
         let status = record.job.status;
         let is_stopped = over || (runner.driver().is_none() && record.open.is_empty());
         let ended = status.is_end() && is_stopped;

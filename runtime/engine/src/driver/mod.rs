@@ -737,7 +737,12 @@ impl Driver {
 
     /// Waits so long for a job's end, and says whether it has come.
     pub fn wait(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
-        self.wait_for(self.shared.record(id)?.procedure, at_most)
+        self.wait_for_record(&self.shared.record(id)?, at_most)
+    }
+
+    /// The same for who has the record of the job, which takes a while to read where it has many actions.
+    pub fn wait_for_record(&self, record: &JobRecord, at_most: Duration) -> Result<bool, Error> {
+        self.wait_for(record.procedure, at_most)
     }
 
     /// Wakes those who were given a place, where no thread does: see [`open_still`].

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// With many jobs, the pause between two looks is so long for each of them, up to so many.
-const EACH: Duration = Duration::from_millis(2);
+const EACH: Duration = Duration::from_millis(4);
 const LARGE: usize = 2_000;
 
 type Wake = Box<dyn FnOnce() + Send>;
