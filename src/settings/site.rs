@@ -129,15 +129,16 @@ pub mod names {
 use Value::{Boolean, Fraction, Number, Text, Zone};
 
 const OWN_STORE: &str = "jobs are kept in the store of ankus, not in a database server";
-const OWN_SECURITY: &str =
-    "there is no server that others sign in to: jobs belong to the user who runs ankus";
+const OWN_SECURITY: &str = "`ankus serve` has options for this: `--auth` for who may sign in, `--accounts` for what they may do";
 const OWN_EXECUTOR: &str =
     "ankus has its own executor, which continues at once what a stop or a crash interrupted";
 const OWN_PACE: &str = "ankus does not wait for intervals: what is due is done when it is due";
 const NO_EVENTS: &str = "no messages are published; use notification URLs";
-const NO_WEB: &str = "there is no web server here";
+const OWN_WEB: &str = "`ankus serve` has options for this: `--listen`, `--host` and `--tls`";
+const OWN_PROCESS: &str = "this is a setting of the server's own process";
 const NO_LAUNCHER: &str = "actions start the tool itself, without a launcher in the cluster";
-const MEASURES: &str = "ankus keeps no metrics of a server";
+const MEASURES: &str =
+    "ankus has its own metrics: `admin/metrics` and `admin/prometheus` of `ankus serve`";
 
 /// Every property that is known, in the order of the manual; the first that covers a name counts.
 #[rustfmt::skip]
@@ -261,18 +262,18 @@ pub static PROPERTIES: &[Property] = &[
 
     // What only a server has.
     without("oozie.service.CallableQueueService.*", "`[launchers]` limits how many programs run at once; nothing else queues"),
-    without("oozie.service.CallbackService.*", "programs are watched, and call nobody back"),
+    without("oozie.service.CallbackService.*", "programs are watched; there are no callbacks"),
     without("oozie.service.RecoveryService.*", OWN_EXECUTOR),
     without("oozie.service.ActionCheckerService.*", OWN_EXECUTOR),
     without("oozie.service.UUIDService.*", "ids end with `-ankus-W`, `-C` or `-B`, and count in each store"),
     without("oozie.system.id", "ids end with `-ankus-W`, `-C` or `-B`, and count in each store"),
-    without("oozie.systemmode", "there is no server to be put into a mode"),
+    without("oozie.systemmode", "`ankus serve` starts in the mode NORMAL; `oozie admin -systemmode` changes it"),
     without("oozie.configuration.substitute.depth", "a value is resolved with at most 20 substitutions, as shipped"),
-    without("oozie.configuration.*", OWN_SECURITY),
+    without("oozie.configuration.*", OWN_PROCESS),
     without("oozie.service.JPAService.*", OWN_STORE),
     without("oozie.db.*", OWN_STORE),
     without("oozie.service.StoreService.*", OWN_STORE),
-    without("oozie.service.DBLiteWorkflowStoreService.*", MEASURES),
+    without("oozie.service.DBLiteWorkflowStoreService.*", OWN_STORE),
     without("oozie.service.AuthorizationService.*", OWN_SECURITY),
     without("oozie.serviceAuthorizationService.*", OWN_SECURITY),
     honored("oozie.service.ProxyUserService.proxyuser.*", Text, "", "for `ankus serve`: from which hosts (`.hosts`) and for members of which groups (`.groups`) a user may ask on behalf of others (`doAs`), `*` for all. Hosts are resolved when it starts; a proxy user of the file of accounts takes precedence"),
@@ -302,13 +303,13 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.service.SparkConfigurationService.*", "`spark-submit` finds its own configuration, by `SPARK_CONF_DIR`"),
     without("oozie.service.*", "this service belongs to the server, and ankus has none like it"),
     without("oozie.services", "the services of a server are not loaded here"),
-    without("oozie.base.url", NO_WEB),
-    without("oozie.http.*", NO_WEB),
-    without("oozie.https.*", NO_WEB),
-    without("oozie.jetty.*", NO_WEB),
-    without("oozie.servlet.*", NO_WEB),
-    without("oozie.filesystem.*", NO_WEB),
-    without("oozie.fluent-job-api.*", NO_WEB),
+    without("oozie.base.url", OWN_WEB),
+    without("oozie.http.*", OWN_WEB),
+    without("oozie.https.*", OWN_WEB),
+    without("oozie.jetty.*", OWN_PROCESS),
+    without("oozie.servlet.*", OWN_PROCESS),
+    without("oozie.filesystem.*", OWN_PROCESS),
+    without("oozie.fluent-job-api.*", "workflows that a client generates are kept in the store"),
     without("oozie.test.*", "this is for tests of the server itself"),
     without("hadoop.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
     without("dfs.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
