@@ -5,7 +5,7 @@ use super::timeline::{OnDisk, Tracks};
 use super::{Exit, Failure, Shell};
 use ankus_lang::coordinator::{Existing, Failure as Missing};
 use ankus_lang::machine::coordinator::simulation::{
-    Begin, MOST_ACTIONS, Outcome, Play, Remembered, Told, simulate,
+    Begin, End, MOST_ACTIONS, Outcome, Play, Remembered, Told, simulate,
 };
 use ankus_lang::machine::coordinator::{
     ActionStatus, Effect, Plan, Rules, Status, WorkflowStatus, bundle,
@@ -103,6 +103,17 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
         return Err(Failure::new(message).help("--until T ends a simulation earlier").into());
     }
 
+    conclude(asked, from, &end, shell)
+}
+
+/// How everything stands at the end.
+fn conclude(
+    asked: &Asked<'_>,
+    from: Instant,
+    end: &End,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let tracks = &asked.tracks.tracks;
     let mut statuses = Vec::new();
     let mut shown = Vec::new();
     for (track, job) in tracks.iter().zip(&end.jobs) {

@@ -119,36 +119,7 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     let kind = kinds[weight as usize];
 
     let node = name(found.node);
-    let fork = found.fork.map(name).unwrap_or_default();
-    let failures = match found.price {
-        0 => String::new(),
-        1 => ", when 1 action fails".to_owned(),
-        price => format!(", when {price} actions fail"),
-    };
-    let what = match found.fault {
-        Fault::Double if graph.role(found.node) == Role::Join => {
-            format!("the join `{node}` is completed twice, on two paths of the fork `{fork}`")
-        }
-        Fault::Double => format!("`{node}` is entered twice, on two paths of the fork `{fork}`"),
-        Fault::Orphan => format!("the join `{node}` is reached outside any fork"),
-        Fault::CutOff => format!("`{node}` ends the run on a path of the fork `{fork}`"),
-        Fault::Race => match other_join(graph, found) {
-            Some(other) => format!(
-                "paths of the fork `{fork}` arrive at two joins, `{}` and `{node}`",
-                name(other)
-            ),
-            None => format!("paths of the fork `{fork}` arrive at `{node}` and at another join"),
-        },
-        Fault::Hang => format!("the join of the fork `{node}` waits forever"),
-    };
-    let then = match found.fault {
-        Fault::Double => "; the job fails",
-        Fault::Orphan => "; the job fails",
-        Fault::CutOff => "; whatever its other paths are doing is killed",
-        Fault::Race => "; the slowest decides where the run continues",
-        Fault::Hang => ", as two of its paths are one",
-    };
-    let message = format!("{what}{failures}{then}");
+    let message = message(workflow, graph, found);
     let span = workflow.node(NodeId(found.node)).name.span;
     let mut finding = Diagnostic::new(kind, span, message);
     if matches!(found.fault, Fault::CutOff | Fault::Race) {
@@ -196,25 +167,61 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
             Fault::Hang => "name each node once: a path is identified by the node it starts with",
         });
     }
-    let run = moves
-        .iter()
-        .map(|(step, transition)| {
-            let branches = found.play.branches(step.path, MOST_BRANCHES + 1);
-            let mut path = "/".to_owned();
-            if branches.len() > MOST_BRANCHES {
-                path.push_str("…/");
-            }
-            for node in branches.iter().take(MOST_BRANCHES).rev() {
-                path.push_str(&name(*node));
-                path.push('/');
-            }
-            let (node, to) = (name(step.from).to_string(), transition.target.text.to_string());
-            Move { node, exit: transition.way.name(), to, path, span: transition.target.span }
-        })
-        .collect();
-    let witness =
-        Witness { fault: found.fault.name(), node: node.to_string(), failures: found.price, run };
-    finding.witness(witness)
+    let run = moves.iter().map(|(step, transition)| moved(workflow, found, step, transition));
+    let (fault, node, failures) = (found.fault.name(), node.to_string(), found.price);
+    finding.witness(Witness { fault, node, failures, run: run.collect() })
+}
+
+/// What happens, when, and what comes of it.
+fn message(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> String {
+    let name = |node: u32| workflow.node(NodeId(node)).name.text.clone();
+    let node = name(found.node);
+    let fork = found.fork.map(name).unwrap_or_default();
+    let failures = match found.price {
+        0 => String::new(),
+        1 => ", when 1 action fails".to_owned(),
+        price => format!(", when {price} actions fail"),
+    };
+    let what = match found.fault {
+        Fault::Double if graph.role(found.node) == Role::Join => {
+            format!("the join `{node}` is completed twice, on two paths of the fork `{fork}`")
+        }
+        Fault::Double => format!("`{node}` is entered twice, on two paths of the fork `{fork}`"),
+        Fault::Orphan => format!("the join `{node}` is reached outside any fork"),
+        Fault::CutOff => format!("`{node}` ends the run on a path of the fork `{fork}`"),
+        Fault::Race => match other_join(graph, found) {
+            Some(other) => format!(
+                "paths of the fork `{fork}` arrive at two joins, `{}` and `{node}`",
+                name(other)
+            ),
+            None => format!("paths of the fork `{fork}` arrive at `{node}` and at another join"),
+        },
+        Fault::Hang => format!("the join of the fork `{node}` waits forever"),
+    };
+    let then = match found.fault {
+        Fault::Double => "; the job fails",
+        Fault::Orphan => "; the job fails",
+        Fault::CutOff => "; whatever its other paths are doing is killed",
+        Fault::Race => "; the slowest decides where the run continues",
+        Fault::Hang => ", as two of its paths are one",
+    };
+    format!("{what}{failures}{then}")
+}
+
+/// A step of the run that shows a fault.
+fn moved(workflow: &Workflow, found: &Found<'_>, step: &Step, transition: &Transition) -> Move {
+    let name = |node: u32| &*workflow.node(NodeId(node)).name.text;
+    let branches = found.play.branches(step.path, MOST_BRANCHES + 1);
+    let mut path = "/".to_owned();
+    if branches.len() > MOST_BRANCHES {
+        path.push_str("…/");
+    }
+    for node in branches.iter().take(MOST_BRANCHES).rev() {
+        path.push_str(name(*node));
+        path.push('/');
+    }
+    let (node, to) = (name(step.from).to_owned(), transition.target.text.to_string());
+    Move { node, exit: transition.way.name(), to, path, span: transition.target.span }
 }
 
 /// The join at which another path of the fork has arrived before the race was seen.

@@ -361,61 +361,8 @@ impl Teller<'_> {
             .note(self.place(fault.other), "one fork is here")
             .note(fault.fork.map_or(place, |fork| self.place(fork)), "the other is here")
             .help("each fork needs a join of its own"),
-            "E0737" => {
-                let exits = self.workflow.exits(self.ids[fault.node as usize]);
-                let exit = exits.iter().find(|exit| exit.target.text == other);
-                if let Some(fork) = fault.fork
-                    && let Some(leak) = self.past_a_join(fork, fault.node)
-                {
-                    let message = format!(
-                        "`{}` leads to `{}` past the join of the fork `{inside}`",
-                        leak.from, leak.exit.target.text
-                    );
-                    let end = format!("and from here to `{other}`");
-                    return Diagnostic::new(&END_INSIDE_FORK, leak.exit.target.span, message)
-                        .naming([leak.from, &*leak.exit.target.text, &*inside])
-                        .note(self.place(fork), "the fork is here")
-                        .note(exit.map_or(place, |exit| exit.target.span), end)
-                        .help(format!("lead it to `{}`", leak.join));
-                }
-                let finding = Diagnostic::new(
-                    &END_INSIDE_FORK,
-                    exit.map_or(place, |exit| exit.target.span),
-                    match name == inside {
-                        true => {
-                            format!("the fork `{name}` leads to `{other}` before its paths meet")
-                        }
-                        false => format!("`{name}` leads to `{other}` inside the fork `{inside}`"),
-                    },
-                )
-                .naming([name, other, &*inside]);
-                match fault.fork {
-                    Some(fork) if fork != fault.node => {
-                        finding.note(self.place(fork), "the fork is here")
-                    }
-                    _ => finding,
-                }
-            }
-            "E0744" => {
-                let exits = self.workflow.exits(self.ids[fault.node as usize]);
-                let mut paths = exits.iter().filter(|exit| exit.target.text == other);
-                let (first, second) = (paths.next(), paths.next());
-                let targets: HashSet<&str> = exits.iter().map(|exit| &*exit.target.text).collect();
-                let mut finding = Diagnostic::new(
-                    &FORK_PATH_REPEATED,
-                    second.map_or(place, |path| path.target.span),
-                    format!("`{name}` starts `{other}` twice"),
-                );
-                if let Some(first) = first {
-                    finding = finding.note(first.target.span, "the first is here");
-                }
-                // A fork needs two paths.
-                if let Some(second) = second.filter(|_| targets.len() > 1) {
-                    let whole = removal(&self.workflow.text, second.span);
-                    finding = finding.fix(Fix::safe("Remove the second path", whole, ""));
-                }
-                finding
-            }
+            "E0737" => self.end_inside(fault, &inside),
+            "E0744" => self.path_repeated(fault),
             _ => Diagnostic::new(
                 &NODE_REACHED_TWICE_IN_PARALLEL,
                 place,
@@ -433,5 +380,66 @@ impl Teller<'_> {
                 Target::V5_2_1 | Target::Trunk => "let the paths meet in a join first",
             }),
         }
+    }
+
+    /// E0737: a path of the fork `inside` leads to an end.
+    fn end_inside(&self, fault: &Fault, inside: &str) -> Diagnostic {
+        let (name, other) = (self.name(fault.node), self.name(fault.other));
+        let place = self.place(fault.node);
+        let exits = self.workflow.exits(self.ids[fault.node as usize]);
+        let exit = exits.iter().find(|exit| exit.target.text == other);
+        if let Some(fork) = fault.fork
+            && let Some(leak) = self.past_a_join(fork, fault.node)
+        {
+            let message = format!(
+                "`{}` leads to `{}` past the join of the fork `{inside}`",
+                leak.from, leak.exit.target.text
+            );
+            let end = format!("and from here to `{other}`");
+            return Diagnostic::new(&END_INSIDE_FORK, leak.exit.target.span, message)
+                .naming([leak.from, &*leak.exit.target.text, inside])
+                .note(self.place(fork), "the fork is here")
+                .note(exit.map_or(place, |exit| exit.target.span), end)
+                .help(format!("lead it to `{}`", leak.join));
+        }
+        let finding = Diagnostic::new(
+            &END_INSIDE_FORK,
+            exit.map_or(place, |exit| exit.target.span),
+            match name == inside {
+                true => {
+                    format!("the fork `{name}` leads to `{other}` before its paths meet")
+                }
+                false => format!("`{name}` leads to `{other}` inside the fork `{inside}`"),
+            },
+        )
+        .naming([name, other, inside]);
+        match fault.fork {
+            Some(fork) if fork != fault.node => finding.note(self.place(fork), "the fork is here"),
+            _ => finding,
+        }
+    }
+
+    /// E0744: a fork names a node twice.
+    fn path_repeated(&self, fault: &Fault) -> Diagnostic {
+        let (name, other) = (self.name(fault.node), self.name(fault.other));
+        let place = self.place(fault.node);
+        let exits = self.workflow.exits(self.ids[fault.node as usize]);
+        let mut paths = exits.iter().filter(|exit| exit.target.text == other);
+        let (first, second) = (paths.next(), paths.next());
+        let targets: HashSet<&str> = exits.iter().map(|exit| &*exit.target.text).collect();
+        let mut finding = Diagnostic::new(
+            &FORK_PATH_REPEATED,
+            second.map_or(place, |path| path.target.span),
+            format!("`{name}` starts `{other}` twice"),
+        );
+        if let Some(first) = first {
+            finding = finding.note(first.target.span, "the first is here");
+        }
+        // A fork needs two paths.
+        if let Some(second) = second.filter(|_| targets.len() > 1) {
+            let whole = removal(&self.workflow.text, second.span);
+            finding = finding.fix(Fix::safe("Remove the second path", whole, ""));
+        }
+        finding
     }
 }

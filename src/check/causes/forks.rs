@@ -7,7 +7,7 @@ use crate::lint::USED_HERE;
 use crate::passes::flow::Flow;
 use crate::passes::names::Names;
 use crate::source::Span;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Findings of forks and joins, those that name the fault best first. What needs failing actions to show comes last.
 pub(in crate::check) const FORKS: [&str; 23] = [
@@ -56,84 +56,10 @@ pub(in crate::check) fn of_forks(
     if faults < 2 {
         return;
     }
-    let forks: Vec<NodeId> =
-        workflow.nodes().filter(|(_, node)| node.shape == Shape::Fork).map(|(id, _)| id).collect();
-    // Past that many, looking from each fork is too much to ask.
-    const MOST: usize = 2_000_000;
-    if forks.len().saturating_mul(workflow.transitions.len()) > MOST {
-        return;
-    }
-    let reached: Vec<(Vec<bool>, Vec<bool>)> = forks
-        .iter()
-        .map(|fork| (reach(workflow, names, *fork, false), reach(workflow, names, *fork, true)))
-        .collect();
-    let mut class: Vec<usize> = (0..forks.len()).collect();
-    fn top(class: &mut [usize], mut at: usize) -> usize {
-        while class[at] != at {
-            class[at] = class[class[at]];
-            at = class[at];
-        }
-        at
-    }
-    let node_at: HashMap<Span, NodeId> =
-        workflow.nodes().map(|(id, node)| (node.name.span, id)).collect();
-    let from_at: HashMap<Span, NodeId> = workflow
-        .transitions()
-        .map(|transition| (transition.target.span, transition.from))
-        .collect();
-    let fork_of = |node: NodeId| -> Vec<usize> {
-        if let Some(at) = forks.iter().position(|fork| *fork == node) {
-            return vec![at];
-        }
-        let before: Vec<usize> =
-            (0..forks.len()).filter(|at| reached[*at].0[node.index()]).collect();
-        // The innermost: no other fork lies between.
-        before
-            .iter()
-            .copied()
-            .filter(|at| {
-                !before.iter().any(|other| other != at && reached[*at].0[forks[*other].index()])
-            })
-            .collect()
-    };
-    let mut of: Vec<Option<usize>> = vec![None; found.len()];
-    for (index, finding) in found.iter().enumerate() {
-        if place(finding).is_none() || is(finding, "fork-join-unbalanced") {
-            continue;
-        }
-        let spans = std::iter::once(finding.span).chain(finding.notes.iter().map(|note| note.span));
-        let nodes: Vec<NodeId> = spans
-            .filter_map(|span| node_at.get(&span).or_else(|| from_at.get(&span)).copied())
-            .collect();
-        let named: Vec<usize> =
-            nodes.iter().filter_map(|node| forks.iter().position(|fork| fork == node)).collect();
-        let all = if named.is_empty() {
-            nodes.iter().take(1).flat_map(|n| fork_of(*n)).collect()
-        } else {
-            named
-        };
-        let Some(first) = all.first().copied() else { continue };
-        for other in &all[1..] {
-            let (one, two) = (top(&mut class, first), top(&mut class, *other));
-            class[one.max(two)] = one.min(two);
-        }
-        of[index] = Some(first);
-    }
-    // A fork that is wrong makes the forks on its paths look wrong.
-    let wrong: Vec<usize> = {
-        let mut wrong: Vec<usize> = of.iter().flatten().copied().collect();
-        wrong.sort_unstable();
-        wrong.dedup();
-        wrong
-    };
-    for one in &wrong {
-        for other in &wrong {
-            if one != other && reached[*one].1[forks[*other].index()] {
-                let (a, b) = (top(&mut class, *one), top(&mut class, *other));
-                class[a.max(b)] = a.min(b);
-            }
-        }
-    }
+    let Some(forks) = Forks::of(workflow, names) else { return };
+    let (of, mut classes) = forks.concerned(workflow, found, |finding| {
+        place(finding).is_some() && !is(finding, "fork-join-unbalanced")
+    });
     let weight = |finding: &Diagnostic| {
         let explains = code.is_some_and(|code| finding.kind.oozie.contains(&code));
         (!explains, std::cmp::Reverse(finding.kind.level), place(finding), finding.span.start)
@@ -141,7 +67,7 @@ pub(in crate::check) fn of_forks(
     let mut best: HashMap<usize, usize> = HashMap::new();
     for (index, fork) in of.iter().enumerate() {
         let Some(fork) = fork else { continue };
-        let known = best.entry(top(&mut class, *fork)).or_insert(index);
+        let known = best.entry(classes.of(*fork)).or_insert(index);
         if weight(&found[index]) < weight(&found[*known]) {
             *known = index;
         }
@@ -149,10 +75,9 @@ pub(in crate::check) fn of_forks(
     let explained =
         best.values().any(|index| code.is_none_or(|code| found[*index].kind.oozie.contains(&code)));
     // A run that shows the fault is worth having beside what the server says of it.
-    for (class_at, kept) in &best {
+    for (class, kept) in &best {
         let shown = of.iter().enumerate().find(|(index, fork)| {
-            fork.is_some_and(|fork| top(&mut class, fork) == *class_at)
-                && found[*index].witness.is_some()
+            fork.is_some_and(|fork| classes.of(fork) == *class) && found[*index].witness.is_some()
         });
         if let Some((shown, _)) = shown.filter(|_| found[*kept].witness.is_none()) {
             found[*kept].witness = found[shown].witness.clone();
@@ -169,6 +94,109 @@ pub(in crate::check) fn of_forks(
             Some(_) => of[at].is_none() || kept.contains(&at),
         }
     });
+}
+
+/// The forks of a workflow, with what comes behind each of them.
+struct Forks {
+    nodes: Vec<NodeId>,
+    /// Every node behind a fork.
+    behind: Vec<Vec<bool>>,
+    /// Those on its paths, up to the next join.
+    on_paths: Vec<Vec<bool>>,
+}
+
+impl Forks {
+    /// None where looking from each fork is too much to ask.
+    fn of(workflow: &Workflow, names: &Names) -> Option<Forks> {
+        const MOST: usize = 2_000_000;
+        let forks = workflow.nodes().filter(|(_, node)| node.shape == Shape::Fork);
+        let nodes: Vec<NodeId> = forks.map(|(id, _)| id).collect();
+        if nodes.len().saturating_mul(workflow.transitions.len()) > MOST {
+            return None;
+        }
+        let reached = |paths: bool| -> Vec<Vec<bool>> {
+            nodes.iter().map(|fork| reach(workflow, names, *fork, paths)).collect()
+        };
+        let (behind, on_paths) = (reached(false), reached(true));
+        Some(Forks { behind, on_paths, nodes })
+    }
+
+    fn number(&self, node: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|fork| *fork == node)
+    }
+
+    /// The fork that a node is, or else the innermost ones that it lies behind: with no other fork between.
+    fn around(&self, node: NodeId) -> Vec<usize> {
+        if let Some(at) = self.number(node) {
+            return vec![at];
+        }
+        let before = (0..self.nodes.len()).filter(|at| self.behind[*at][node.index()]);
+        let before: Vec<usize> = before.collect();
+        let is_between =
+            |at: usize, other: usize| other != at && self.behind[at][self.nodes[other].index()];
+        let innermost = |at: &&usize| !before.iter().any(|other| is_between(**at, *other));
+        before.iter().filter(innermost).copied().collect()
+    }
+
+    /// The fork that each of these findings is about, and which forks are wrong together.
+    fn concerned(
+        &self,
+        workflow: &Workflow,
+        found: &[Diagnostic],
+        is_of_forks: impl Fn(&Diagnostic) -> bool,
+    ) -> (Vec<Option<usize>>, Classes) {
+        let node_at: HashMap<Span, NodeId> =
+            workflow.nodes().map(|(id, node)| (node.name.span, id)).collect();
+        let transitions = workflow.transitions();
+        let from_at: HashMap<Span, NodeId> =
+            transitions.map(|transition| (transition.target.span, transition.from)).collect();
+        let mut classes = Classes((0..self.nodes.len()).collect());
+        let mut of: Vec<Option<usize>> = vec![None; found.len()];
+        for (index, finding) in found.iter().enumerate().filter(|(_, one)| is_of_forks(one)) {
+            let notes = finding.notes.iter().map(|note| note.span);
+            let nodes: Vec<NodeId> = std::iter::once(finding.span)
+                .chain(notes)
+                .filter_map(|span| node_at.get(&span).or_else(|| from_at.get(&span)).copied())
+                .collect();
+            let named: Vec<usize> = nodes.iter().filter_map(|node| self.number(*node)).collect();
+            let all = match named.is_empty() {
+                true => nodes.first().map(|node| self.around(*node)).unwrap_or_default(),
+                false => named,
+            };
+            for other in all.iter().skip(1) {
+                classes.join(all[0], *other);
+            }
+            of[index] = all.first().copied();
+        }
+        // A fork that is wrong makes the forks on its paths look wrong.
+        let wrong: BTreeSet<usize> = of.iter().flatten().copied().collect();
+        for one in &wrong {
+            for other in &wrong {
+                if one != other && self.on_paths[*one][self.nodes[*other].index()] {
+                    classes.join(*one, *other);
+                }
+            }
+        }
+        (of, classes)
+    }
+}
+
+/// Numbers that belong together, each with one that stands for its class or leads there.
+struct Classes(Vec<usize>);
+
+impl Classes {
+    fn of(&mut self, mut at: usize) -> usize {
+        while self.0[at] != at {
+            self.0[at] = self.0[self.0[at]];
+            at = self.0[at];
+        }
+        at
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.of(one), self.of(other));
+        self.0[one.max(other)] = one.min(other);
+    }
 }
 
 /// What comes behind a fork, the fork aside; `paths` stops at joins.

@@ -9,7 +9,7 @@ use crate::check::{FileKind, Finding};
 use crate::diag::{self, Level};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self, Bundle, Coordinator, DataEvent};
-use crate::ir::workflow::{Action, Details, Shape, Way};
+use crate::ir::workflow::{Action, Details, Name, Shape, Way, Workflow};
 use crate::passes::flow::Flow;
 use crate::source::{Source, Span};
 use crate::syntax::xml::Tree;
@@ -110,6 +110,35 @@ impl<'f> Faults<'f> {
             definition.findings.iter().filter(drawn).map(|finding| (finding, false)).collect();
         found.sort_by_key(|(finding, _)| finding.diagnostic.span.start);
         Faults { found }
+    }
+
+    /// Takes those of each transition; a run that shows a fault gives it to all of its own.
+    fn of_exits(&mut self, workflow: &Workflow) -> Vec<Vec<Fault>> {
+        // The run that shows a fault is part of it.
+        let mut runs: HashMap<(String, &str, String), Vec<Fault>> = HashMap::new();
+        for (finding, _) in &self.found {
+            let Some(witness) = &finding.diagnostic.witness else { continue };
+            for step in witness.run.iter().filter(|_| finding.level == Level::Error) {
+                let key = (step.node.clone(), step.exit, step.to.clone());
+                let run = runs.entry(key).or_default();
+                if !run.contains(&fault(finding)) {
+                    run.push(fault(finding));
+                }
+            }
+        }
+        let mut exits: Vec<Vec<Fault>> =
+            workflow.transitions().map(|exit| self.take(exit.target.span)).collect();
+        for transition in workflow.transitions() {
+            let from = workflow.node(transition.from).name.text.to_string();
+            let key = (from, transition.way.name(), transition.target.text.to_string());
+            let own = &mut exits[transition.id.index()];
+            for fault in runs.get(&key).into_iter().flatten() {
+                if !own.contains(fault) {
+                    own.push(fault.clone());
+                }
+            }
+        }
+        exits
     }
 
     /// Takes those within a span.
@@ -213,39 +242,56 @@ impl Builder<'_> {
         });
     }
 
-    fn workflow(
+    fn workflow(&mut self, flow: Flow<'_>, task: &Task, group: usize, faults: &mut Faults<'_>) {
+        let Flow { workflow, names, .. } = flow;
+        let source = &task.definition.source;
+        let mut exits = faults.of_exits(workflow);
+        let drawn = self.nodes(flow, task, group, faults);
+        let mut missing: HashMap<String, usize> = HashMap::new();
+        for transition in workflow.transitions() {
+            let Some(from) = drawn[transition.from.index()] else { continue };
+            let to = match names.target(transition) {
+                Some(target) => match drawn[target.index()] {
+                    Some(index) => index,
+                    None => continue,
+                },
+                None => {
+                    let name = transition.target.text.to_string();
+                    let faults = &exits[transition.id.index()];
+                    let at = || self.missing(&transition.target, source, group, faults.clone());
+                    *missing.entry(name).or_insert_with(at)
+                }
+            };
+            let label = match transition.way {
+                Way::Case => {
+                    transition.predicate.as_ref().map(|text| shortened(text.as_str(), WIDTH))
+                }
+                Way::Default => Some("default".to_owned()),
+                Way::Error => Some("error".to_owned()),
+                _ => None,
+            };
+            let failure = transition.way == Way::Error;
+            self.drawing.edges.push(Edge {
+                from,
+                to,
+                relation: if failure { Relation::Failure } else { Relation::Flow },
+                exit: transition.way.name(),
+                label,
+                faults: std::mem::take(&mut exits[transition.id.index()]),
+                taken: false,
+            });
+        }
+    }
+
+    /// Draws the nodes of a workflow, and what is below them; the answer is where each of them stands in the drawing.
+    fn nodes(
         &mut self,
-        Flow { workflow, names, reach, .. }: Flow<'_>,
+        Flow { workflow, reach, .. }: Flow<'_>,
         task: &Task,
         group: usize,
         faults: &mut Faults<'_>,
-    ) {
+    ) -> Vec<Option<usize>> {
         let source = &task.definition.source;
-        // The run that shows a fault is part of it.
-        let mut runs: HashMap<(String, &str, String), Vec<Fault>> = HashMap::new();
-        for (finding, _) in &faults.found {
-            let Some(witness) = &finding.diagnostic.witness else { continue };
-            for step in witness.run.iter().filter(|_| finding.level == Level::Error) {
-                let key = (step.node.clone(), step.exit, step.to.clone());
-                let run = runs.entry(key).or_default();
-                if !run.contains(&fault(finding)) {
-                    run.push(fault(finding));
-                }
-            }
-        }
-        let mut exits: Vec<Vec<Fault>> =
-            workflow.transitions().map(|exit| faults.take(exit.target.span)).collect();
-        for transition in workflow.transitions() {
-            let from = workflow.node(transition.from).name.text.to_string();
-            let key = (from, transition.way.name(), transition.target.text.to_string());
-            let own = &mut exits[transition.id.index()];
-            for fault in runs.get(&key).into_iter().flatten() {
-                if !own.contains(fault) {
-                    own.push(fault.clone());
-                }
-            }
-        }
-
         let mut drawn: Vec<Option<usize>> = Vec::with_capacity(workflow.nodes.len());
         let mut paths: HashMap<String, usize> = HashMap::new();
         for (id, node) in workflow.nodes() {
@@ -288,61 +334,30 @@ impl Builder<'_> {
                 self.unfold(path.as_str(), FileKind::Workflow, task, (group, index));
             }
         }
+        drawn
+    }
 
-        let mut missing: HashMap<String, usize> = HashMap::new();
-        for transition in workflow.transitions() {
-            let Some(from) = drawn[transition.from.index()] else { continue };
-            let to = match names.target(transition) {
-                Some(target) => match drawn[target.index()] {
-                    Some(index) => index,
-                    None => continue,
-                },
-                None => {
-                    let name = transition.target.text.to_string();
-                    match missing.get(&name) {
-                        Some(index) => *index,
-                        None => {
-                            let named = transition.target.given && !name.is_empty();
-                            let index = self.node(Bare {
-                                id: if named { name.clone() } else { String::new() },
-                                name: if named { name.clone() } else { "(no name)".to_owned() },
-                                kind: Kind::Missing,
-                                detail: None,
-                                notes: vec!["no node has this name".to_owned()],
-                                place: Some(place(
-                                    source,
-                                    transition.target.span,
-                                    transition.target.span,
-                                )),
-                                group,
-                                reachable: true,
-                                faults: exits[transition.id.index()].clone(),
-                            });
-                            missing.insert(name, index);
-                            index
-                        }
-                    }
-                }
-            };
-            let label = match transition.way {
-                Way::Case => {
-                    transition.predicate.as_ref().map(|text| shortened(text.as_str(), WIDTH))
-                }
-                Way::Default => Some("default".to_owned()),
-                Way::Error => Some("error".to_owned()),
-                _ => None,
-            };
-            let failure = transition.way == Way::Error;
-            self.drawing.edges.push(Edge {
-                from,
-                to,
-                relation: if failure { Relation::Failure } else { Relation::Flow },
-                exit: transition.way.name(),
-                label,
-                faults: std::mem::take(&mut exits[transition.id.index()]),
-                taken: false,
-            });
-        }
+    /// Draws the node that a transition names and that does not exist.
+    fn missing(
+        &mut self,
+        target: &Name,
+        source: &Source,
+        group: usize,
+        faults: Vec<Fault>,
+    ) -> usize {
+        let name = target.text.to_string();
+        let named = target.given && !name.is_empty();
+        self.node(Bare {
+            id: if named { name.clone() } else { String::new() },
+            name: if named { name } else { "(no name)".to_owned() },
+            kind: Kind::Missing,
+            detail: None,
+            notes: vec!["no node has this name".to_owned()],
+            place: Some(place(source, target.span, target.span)),
+            group,
+            reachable: true,
+            faults,
+        })
     }
 
     fn data(

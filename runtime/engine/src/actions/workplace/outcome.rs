@@ -4,7 +4,7 @@ use super::{LARGEST_CONFIGURATION, LAST, OUTPUT, OWN, SCANNED, STATS, read_up_to
 use crate::actions::command::Capture;
 use crate::actions::submission;
 use crate::host::elsewhere::size_of_part;
-use crate::host::process::{Bound, State};
+use crate::host::process::{Bound, Exit, State};
 use ankus_lang::action_types::action_type;
 use ankus_lang::configuration;
 use ankus_lang::machine::{ActionError, Answer, Finished, Output};
@@ -13,114 +13,53 @@ use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
+/// Why an action failed: its error code, and what is said of it.
+struct Failed {
+    code: String,
+    message: String,
+}
+
+impl Failed {
+    /// What a launcher reports by its exception.
+    fn of_launcher(message: impl Into<String>) -> Failed {
+        Failed { code: "JA018".to_owned(), message: message.into() }
+    }
+}
+
 /// What a program left behind, as an executor tells it.
 pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
-    let failed = |code: &str, message: String| {
-        let error = ActionError { code: Some(code.to_owned()), message: Some(message) };
-        Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
+    match succeeded(folder, kind, capture, limit, state) {
+        Ok(output) => {
+            Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
+        }
+        Err(Failed { code, message }) => {
+            let error = ActionError { code: Some(code), message: Some(message) };
+            Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
+        }
+    }
+}
+
+/// The output of a program that did what it should.
+fn succeeded(
+    folder: &Path,
+    kind: &str,
+    capture: Capture,
+    limit: u64,
+    state: State,
+) -> Result<Output, Failed> {
+    let State::Ended(exit) = state else {
+        return Err(Failed::of_launcher(
+            "its launcher was killed or the machine went down, and how it ended is not known",
+        ));
     };
-    let log = || {
-        let (errors, output) = (folder.join("stderr"), folder.join("stdout"));
-        let said = telling_line(&errors).or_else(|| telling_line(&output));
-        match said.or_else(|| last_line(&errors)).or_else(|| last_line(&output)) {
-            Some(line) => format!("; it last said: {line}"),
-            None => String::new(),
-        }
-    };
-    let exit = match state {
-        State::Ended(exit) => exit,
-        State::Lost | State::Absent | State::Running => {
-            let message =
-                "its launcher was killed or the machine went down, and how it ended is not known";
-            return failed("JA018", message.to_owned());
-        }
-    };
-    if let Some(bound) = exit.bound {
-        let (what, setting) = match bound {
-            Bound::Time => ("ran longer than allowed", "time"),
-            Bound::Disk => ("wrote more to its folder than allowed", "disk"),
-        };
-        let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
-        return failed("JA018", format!("{message}, and was ended{}", log()));
+    let unkept = exit.unkept;
+    ended_well(folder, kind, exit)?;
+    if capture != Capture::Nothing && unkept > 0 {
+        return Err(Failed::of_launcher(
+            "the disk of the store had no room for its output; make room and run it again",
+        ));
     }
-    if let Some(said) = exit.said {
-        let log = log();
-        // Where no program ran, the cluster's words are all there is.
-        let is_said = log.rsplit_once("said: ").is_some_and(|(_, line)| said.contains(line));
-        let log = if is_said { String::new() } else { log };
-        return failed("JA018", format!("the {kind} action's job {said}{log}"));
-    }
-    if let Some(error) = exit.error {
-        return failed("JA018", format!("Cannot run program {error}"));
-    }
-    match (exit.code, exit.signal) {
-        (Some(0), _) => {}
-        (Some(code), _) => {
-            let name = code_of(kind, code, &folder.join("stderr"));
-            let hint = if kind == "ssh" { hint_of(&name) } else { "" };
-            return failed(
-                &name,
-                format!("the {kind} action's program ended with exit code {code}{}{hint}", log()),
-            );
-        }
-        (None, signal) => {
-            let signal = signal.unwrap_or_default();
-            let bound = match signal {
-                _ if signal == Signal::XCPU.as_raw() => ", which used more CPU time than allowed",
-                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than allowed",
-                _ => "",
-            };
-            return failed(
-                "JA018",
-                format!("signal {signal} ended the {kind} action's program{bound}{}", log()),
-            );
-        }
-    }
-    if capture != Capture::Nothing && exit.unkept > 0 {
-        let message =
-            "the disk of the store had no room for its output; make room and run it again";
-        return failed("JA018", message.to_owned());
-    }
-    let path = match capture {
-        Capture::Nothing => None,
-        Capture::Stdout => Some(folder.join("stdout")),
-        Capture::File => {
-            let own = folder.join(OWN);
-            Some(if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) })
-        }
-    };
-    let name = path.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    if let Some(size) = size_of_part(folder, &name).filter(|size| path.is_some() && *size <= limit)
-    {
-        let message = format!(
-            "its captured output has {size} bytes, and the place where it ran brings back fewer: write less, or choose another \
-             in [launchers.{kind}] launcher"
-        );
-        return failed("JA018", message);
-    }
-    let data = match path.map(|path| read_up_to(&path, limit + 1)) {
-        None => None,
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
-        Some(Err(error)) => {
-            return failed("JA018", format!("cannot read its captured output: {error}"));
-        }
-        Some(Ok(bytes)) if bytes.len() as u64 > limit => {
-            let message = format!(
-                "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
-            );
-            return failed("JA018", message);
-        }
-        Some(Ok(bytes)) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            if let Err(why) = configuration::read_properties(&text) {
-                return failed(
-                    "JA018",
-                    format!("the captured output is not a file of properties: {why}"),
-                );
-            }
-            Some(text)
-        }
-    };
+    let data = captured(folder, kind, capture, limit)?;
     let records = action_type(kind).is_some_and(|kind| kind.starts_jobs);
     let child_ids = records.then(|| job_ids(folder)).flatten();
     let data = match &child_ids {
@@ -131,8 +70,102 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     let stats = counters.iter().find_map(|path| read_up_to(path, LARGEST_CONFIGURATION).ok());
     let stats = stats.and_then(|bytes| String::from_utf8(bytes).ok());
     let stats = stats.and_then(submission::read_counters);
-    let output = Output { child_ids, data, stats };
-    Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
+    Ok(Output { child_ids, data, stats })
+}
+
+/// Whether a program ended by itself and with 0; why not otherwise.
+fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
+    let log = || {
+        let (errors, output) = (folder.join("stderr"), folder.join("stdout"));
+        let said = telling_line(&errors).or_else(|| telling_line(&output));
+        match said.or_else(|| last_line(&errors)).or_else(|| last_line(&output)) {
+            Some(line) => format!("; it last said: {line}"),
+            None => String::new(),
+        }
+    };
+    if let Some(bound) = exit.bound {
+        let (what, setting) = match bound {
+            Bound::Time => ("ran longer than allowed", "time"),
+            Bound::Disk => ("wrote more to its folder than allowed", "disk"),
+        };
+        let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
+        return Err(Failed::of_launcher(format!("{message}, and was ended{}", log())));
+    }
+    if let Some(said) = exit.said {
+        let log = log();
+        // Where no program ran, the cluster's words are all there is.
+        let is_said = log.rsplit_once("said: ").is_some_and(|(_, line)| said.contains(line));
+        let log = if is_said { String::new() } else { log };
+        return Err(Failed::of_launcher(format!("the {kind} action's job {said}{log}")));
+    }
+    if let Some(error) = exit.error {
+        return Err(Failed::of_launcher(format!("Cannot run program {error}")));
+    }
+    match (exit.code, exit.signal) {
+        (Some(0), _) => Ok(()),
+        (Some(number), _) => {
+            let code = code_of(kind, number, &folder.join("stderr"));
+            let hint = if kind == "ssh" { hint_of(&code) } else { "" };
+            let log = log();
+            let message =
+                format!("the {kind} action's program ended with exit code {number}{log}{hint}");
+            Err(Failed { code, message })
+        }
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            let bound = match signal {
+                _ if signal == Signal::XCPU.as_raw() => ", which used more CPU time than allowed",
+                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than allowed",
+                _ => "",
+            };
+            let message = format!("signal {signal} ended the {kind} action's program{bound}");
+            Err(Failed::of_launcher(message + &log()))
+        }
+    }
+}
+
+/// The properties that a program wrote, if it is asked for any.
+fn captured(
+    folder: &Path,
+    kind: &str,
+    capture: Capture,
+    limit: u64,
+) -> Result<Option<String>, Failed> {
+    let path = match capture {
+        Capture::Nothing => return Ok(None),
+        Capture::Stdout => folder.join("stdout"),
+        Capture::File => {
+            let own = folder.join(OWN);
+            if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) }
+        }
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(size) = size_of_part(folder, &name).filter(|size| *size <= limit) {
+        return Err(Failed::of_launcher(format!(
+            "its captured output has {size} bytes, and the place where it ran brings back fewer: write less, or choose another \
+             in [launchers.{kind}] launcher"
+        )));
+    }
+    let bytes = match read_up_to(&path, limit + 1) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let message = format!("cannot read its captured output: {error}");
+            return Err(Failed::of_launcher(message));
+        }
+    };
+    if bytes.len() as u64 > limit {
+        return Err(Failed::of_launcher(format!(
+            "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
+        )));
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    match configuration::read_properties(&text) {
+        Ok(_) => Ok(Some(text)),
+        Err(why) => Err(Failed::of_launcher(format!(
+            "the captured output is not a file of properties: {why}"
+        ))),
+    }
 }
 
 /// The error code of an action whose program ended with an exit code other than 0.

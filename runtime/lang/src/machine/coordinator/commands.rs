@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scope::{self, ScopeKind};
 use super::{ActionStatus, Effect, Status, Turn};
-use crate::time::Instant;
+use crate::time::{Instant, ProcessingZone};
 
 /// A command that reached nothing; where the server only logs a refusal, there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,65 +248,9 @@ impl Turn<'_, '_> {
 
     /// `key=value;key=value`, all or nothing.
     pub(super) fn change(&mut self, text: &str) -> Result<(), Refusal> {
-        if text.is_empty() {
-            return Err(Refusal::without_code());
-        }
-        let wrong = || Refusal::of("E1015");
-        let mut pairs: Vec<(&str, &str)> = Vec::new();
-        for pair in text.split(';').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
-            let known = ["endtime", "concurrency", "pausetime", "status"].contains(&key);
-            let empty = value.is_empty() && key != "pausetime";
-            if !known
-                || empty
-                || value.contains('=')
-                || pairs.iter().any(|(other, _)| *other == key)
-            {
-                return Err(wrong());
-            }
-            pairs.push((key, value));
-        }
-        let value = |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, v)| *v);
-        let zone = self.plan.definition.schedule.processing;
-        let date = |text: &str| zone.parse(text.trim()).map_err(|_| wrong());
-        let end = value("endtime").map(date).transpose()?;
-        let concurrency = value("concurrency")
-            .map(|text| text.trim().parse::<i32>().map(i64::from).map_err(|_| wrong()))
-            .transpose()?;
-        let pause = match value("pausetime") {
-            Some("") => Some(None),
-            Some(text) => Some(Some(date(text)?)),
-            None => None,
-        };
-        let status = match value("status") {
-            Some("RUNNING") => Some(Status::Running),
-            Some("IGNORED") => Some(Status::Ignored),
-            Some(word) if is_status(word) => return Err(wrong()),
-            Some(_) => return Err(Refusal::without_code()),
-            None => None,
-        };
-        if matches!(self.job.status, Status::Killed | Status::Ignored)
-            && (status.is_none() || pairs.len() > 1)
-        {
-            return Err(Refusal::of("E1016"));
-        }
-        match status {
-            Some(Status::Running)
-                if !matches!(
-                    self.job.status,
-                    Status::Failed | Status::Killed | Status::Ignored
-                ) =>
-            {
-                return Err(wrong());
-            }
-            Some(Status::Ignored)
-                if !matches!(self.job.status, Status::Failed | Status::Killed)
-                    || self.job.pending =>
-            {
-                return Err(wrong());
-            }
-            _ => {}
-        }
+        let changes = Changes::parse(text, self.plan.definition.schedule.processing)?;
+        self.permits(&changes)?;
+        let Changes { end, concurrency, pause, status, .. } = changes;
 
         // Everything that can be refused is found before anything changes.
         let start = self.plan.definition.schedule.start;
@@ -371,6 +315,33 @@ impl Turn<'_, '_> {
             if is_larger {
                 self.start_ready();
             }
+        }
+        Ok(())
+    }
+
+    /// Whether a job in this state may be changed so.
+    fn permits(&self, changes: &Changes) -> Result<(), Refusal> {
+        if matches!(self.job.status, Status::Killed | Status::Ignored)
+            && (changes.status.is_none() || changes.several)
+        {
+            return Err(Refusal::of("E1016"));
+        }
+        match changes.status {
+            Some(Status::Running)
+                if !matches!(
+                    self.job.status,
+                    Status::Failed | Status::Killed | Status::Ignored
+                ) =>
+            {
+                return Err(Refusal::of("E1015"));
+            }
+            Some(Status::Ignored)
+                if !matches!(self.job.status, Status::Failed | Status::Killed)
+                    || self.job.pending =>
+            {
+                return Err(Refusal::of("E1015"));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -440,4 +411,54 @@ fn is_status(word: &str) -> bool {
         S::Ignored,
     ];
     word == "PREMATER" || all.iter().any(|status| status.name() == word)
+}
+
+/// What a `change` asks for.
+struct Changes {
+    end: Option<Instant>,
+    concurrency: Option<i64>,
+    /// No pause any more, or one at this time.
+    pause: Option<Option<Instant>>,
+    status: Option<Status>,
+    /// Whether it names several of them.
+    several: bool,
+}
+
+impl Changes {
+    fn parse(text: &str, zone: ProcessingZone) -> Result<Changes, Refusal> {
+        if text.is_empty() {
+            return Err(Refusal::without_code());
+        }
+        let wrong = || Refusal::of("E1015");
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for pair in text.split(';').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let known = ["endtime", "concurrency", "pausetime", "status"].contains(&key);
+            let empty = value.is_empty() && key != "pausetime";
+            let is_again = pairs.iter().any(|(other, _)| *other == key);
+            if !known || empty || value.contains('=') || is_again {
+                return Err(wrong());
+            }
+            pairs.push((key, value));
+        }
+        let value = |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, v)| *v);
+        let date = |text: &str| zone.parse(text.trim()).map_err(|_| wrong());
+        let end = value("endtime").map(date).transpose()?;
+        let concurrency = value("concurrency")
+            .map(|text| text.trim().parse::<i32>().map(i64::from).map_err(|_| wrong()))
+            .transpose()?;
+        let pause = match value("pausetime") {
+            Some("") => Some(None),
+            Some(text) => Some(Some(date(text)?)),
+            None => None,
+        };
+        let status = match value("status") {
+            Some("RUNNING") => Some(Status::Running),
+            Some("IGNORED") => Some(Status::Ignored),
+            Some(word) if is_status(word) => return Err(wrong()),
+            Some(_) => return Err(Refusal::without_code()),
+            None => None,
+        };
+        Ok(Changes { end, concurrency, pause, status, several: pairs.len() > 1 })
+    }
 }
