@@ -234,6 +234,12 @@ pub trait Pages: Send + Sync {
     /// Where it cannot be read any more.
     fn findings(&self, id: &str) -> Result<Vec<Finding>, Fault>;
 
+    /// The definition of a job as it may be shown: without the secrets that it has.
+    ///
+    /// # Errors
+    /// Where the job cannot be read.
+    fn masked(&self, id: &str, definition: &str) -> Result<String, Fault>;
+
     /// What happened to one node of a workflow, and what its program wrote.
     ///
     /// # Errors
@@ -560,7 +566,8 @@ fn part(console: &Console, request: &Request, id: &str) -> Result<Part, Fault> {
         "definition" => match show(&[("show", "definition")]) {
             Ok(definition) => {
                 let findings = console.pages.findings(id).map_err(|fault| fault.message);
-                Part::Definition { text: text(definition), findings }
+                let text = console.pages.masked(id, &text(definition))?;
+                Part::Definition { text, findings }
             }
             Err(fault) => Part::Definition { text: String::new(), findings: Err(fault.message) },
         },
@@ -744,6 +751,10 @@ mod tests {
 
         fn findings(&self, _: &str) -> Result<Vec<Finding>, Fault> {
             Ok(Vec::new())
+        }
+
+        fn masked(&self, _: &str, definition: &str) -> Result<String, Fault> {
+            Ok(definition.to_owned())
         }
 
         fn output(&self, _: &str, _: &str) -> Result<String, Fault> {

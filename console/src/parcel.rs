@@ -28,7 +28,14 @@ pub(crate) fn answer(console: &Console, request: &Request) -> Result<Answer, Fau
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut lacks = String::new();
     for (name, show) in PARTS {
-        match get(show) {
+        let got = match show {
+            "definition" => get(show).and_then(|bytes| {
+                let text = String::from_utf8_lossy(&bytes);
+                console.pages.masked(id, &text).map(String::into_bytes)
+            }),
+            _ => get(show),
+        };
+        match got {
             Ok(bytes) => {
                 archive.start_file(name, options).map_err(broken)?;
                 archive.write_all(&bytes).map_err(|error| Fault::new(500, error.to_string()))?;

@@ -100,6 +100,28 @@ fn pages_show_jobs_and_load_nothing_from_elsewhere() {
     assert!(text.contains("Location: oozie/\r\n"), "{text}");
 }
 
+/// A person looks at these, or sends them to somebody else. The web service gives a definition as it was submitted.
+#[test]
+fn pages_and_parcels_show_no_secret_of_a_definition() {
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='keeps'><start to='one'/><action name='one'>\
+        <shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+        <configuration><property><name>db.password</name><value>topsecret1</value></property></configuration><exec>true</exec>\
+        <argument>--token</argument>\n<argument>topsecret2</argument><env-var>DB_PASSWORD=topsecret3</env-var></shell>\
+        <ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    let folder = folder(&[(".ankus/root/apps/keeps/workflow.xml", workflow)]);
+    let server = Server::start(folder.path(), &[]);
+    let id = server.id("v2/jobs?action=start", "keeps");
+    server.waits(&id, "SUCCEEDED");
+    for page in ["job?tab=definition&", "action?", "diagnostics?"] {
+        let job = if page == "action?" { format!("{id}@one") } else { id.clone() };
+        let shown = server.ask("GET", &format!("{page}id={job}"), "", "").body;
+        assert!(shown.contains("DB_PASSWORD=***"), "{page}: {shown}");
+        assert!(!shown.contains("topsecret"), "{page}: {shown}");
+    }
+    let as_submitted = server.ask("GET", &format!("v2/job/{id}?show=definition"), "", "").body;
+    assert_eq!(as_submitted, workflow);
+}
+
 #[test]
 fn forms_and_uploads_count_only_from_its_own_pages() {
     let folder = folder(&[(".ankus/root/apps/slow/workflow.xml", SLOW)]);

@@ -121,6 +121,19 @@ impl Pages for Site {
         Ok(shown.collect())
     }
 
+    fn masked(&self, id: &str, definition: &str) -> Result<String, Fault> {
+        let reader = self.0.reader()?;
+        let settings = &self.0.settings;
+        let mask = match Job::find(&*reader, id).map_err(|report| ours(&report))? {
+            None => {
+                let shown = store::job(&*reader, id).map_err(|report| ours(&report))?;
+                Masked::new(settings, &shown)
+            }
+            Some(_) => Masked::of(settings, &self.properties(id)?, None),
+        };
+        Ok(mask.text(definition))
+    }
+
     fn output(&self, id: &str, node: &str) -> Result<String, Fault> {
         let reader = self.0.reader()?;
         let shown = store::job(&*reader, id).map_err(|report| ours(&report))?;
