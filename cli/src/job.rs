@@ -312,7 +312,7 @@ fn show(
     let definition = Path::new(&shown.plan.path);
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let mask = Masked::new(&settings, &shown);
-    shell.hide(store::masker(&settings, &shown.run.conf, Some(&shown.plan)));
+    shell.hide(mask.0.clone());
     store::say_missing(&shown.missing, shell);
     let (run, plan) = (&shown.run, &shown.plan);
     let stopping = view::stopping(&*reader, &shown.record).map_err(store::failure)?;
@@ -416,8 +416,8 @@ fn show_action(
             let shown = store::job(&*reader, job)?;
             let definition = Path::new(&shown.plan.path);
             let (settings, _) = store::settings_of_job(&*reader, job, shell, definition)?;
-            shell.hide(store::masker(&settings, &shown.run.conf, Some(&shown.plan)));
             let mask = Masked::new(&settings, &shown);
+            shell.hide(mask.0.clone());
             store::full(&shown.run, &shown.plan, shown.fault.as_ref(), &mask)
         }
     };

@@ -288,7 +288,7 @@ pub(super) fn run(
     let definition = Path::new(&shown.plan.path);
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let mask = Masked::new(&settings, &shown);
-    shell.hide(store::masker(&settings, &shown.run.conf, Some(&shown.plan)));
+    shell.hide(mask.0.clone());
     let mut missing = shown.missing.clone();
     if view::lost_moments(&*reader, id).map_err(store::failure)? > 0 {
         missing.push("some of what happened".to_owned());

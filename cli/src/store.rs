@@ -281,7 +281,8 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
 }
 
 /// Hides the secrets of a job in what is shown of it.
-pub(crate) struct Masked(Masker);
+#[derive(Clone)]
+pub(crate) struct Masked(pub(crate) Masker);
 
 impl Masked {
     pub(crate) fn new(settings: &Settings, shown: &Shown) -> Masked {

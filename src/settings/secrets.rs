@@ -388,31 +388,33 @@ impl Masker {
     /// The secrets that a workflow itself has: in properties, environment variables and arguments of its actions, with the values
     /// that properties of the job give them. Programs print what they were given.
     pub fn add_plan(&mut self, plan: &Plan, properties: &BTreeMap<String, String>) {
-        let known = |text: &str| {
-            let value = |name: &str| properties.get(name).map(|value| value.as_str().into());
-            substitute(text, value).map_or_else(|_| text.to_owned(), Cow::into_owned)
-        };
-        let mut found: Vec<(String, String)> = Vec::new();
+        let mut found: Vec<(&str, Cow<'_, str>)> = Vec::new();
+        let mut words = String::new();
         for node in &plan.nodes {
             let Work::Action(action) = &node.work else { continue };
             for (name, value) in action.configuration.iter().flatten() {
-                found.push((name.clone(), known(value.source())));
+                found.push((name, known(value.source(), properties)));
             }
             // Neighboring arguments are read as one line: an option, and its value behind it.
-            let mut words = String::new();
+            words.clear();
             for (element, text) in leaves(action.tail.source()) {
-                let text = known(&unescape(text));
                 match text.split_once('=').filter(|_| element == "env-var") {
-                    Some((name, value)) => found.push((name.trim().to_owned(), value.to_owned())),
-                    None => words.extend([text.as_str(), " "]),
+                    Some((name, value)) => {
+                        let value = known(value, properties);
+                        found.push((name.trim(), unescape(&value).into_owned().into()));
+                    }
+                    None => words.extend([&*known(text, properties), " "]),
                 }
             }
-            found.push((String::new(), words));
+            let line = unescape(&words);
+            let secrets = self.secrets.places(&line).into_iter();
+            found.extend(secrets.map(|place| ("password", line[place].to_owned().into())));
         }
         let global = plan.global.iter().flat_map(|global| &global.configuration);
         let credentials = plan.credentials.iter().flat_map(|credential| &credential.properties);
-        found.extend(global.chain(credentials).map(|(name, value)| (name.clone(), known(value))));
-        self.add(found.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let others = global.chain(credentials);
+        found.extend(others.map(|(name, value)| (name.as_str(), known(value, properties))));
+        self.add(found.iter().map(|(name, value)| (*name, &**value)));
     }
 
     /// The value of a property as it may be shown.
@@ -447,10 +449,22 @@ fn leaves(xml: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// A text of XML without its references.
-fn unescape(text: &str) -> String {
+/// A text with the values that properties have for its references. Most have none, and are not copied.
+fn known<'t>(text: &'t str, properties: &'t BTreeMap<String, String>) -> Cow<'t, str> {
+    let value = |name: &str| properties.get(name).map(|value| value.as_str().into());
+    match text.contains("${") {
+        true => substitute(text, value).unwrap_or(Cow::Borrowed(text)),
+        false => text.into(),
+    }
+}
+
+/// A text of XML without its references to characters.
+fn unescape(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return text.into();
+    }
     let named = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
-    named.replace("&apos;", "'").replace("&amp;", "&")
+    named.replace("&apos;", "'").replace("&amp;", "&").into()
 }
 
 /// Characters of names of properties and options.
