@@ -35,7 +35,7 @@ const fn by(columns: &'static [&'static str]) -> Index {
 pub static JOBS: Table = Table {
     name: "job",
     view: "jobs",
-    layout: 2,
+    layout: 3,
     columns: &[
         text("kind"),
         text("name"),
@@ -54,14 +54,15 @@ pub static JOBS: Table = Table {
         text("unit"),
     ],
     indexes: &[
-        // With all that a part of a text is looked for in.
-        by(&["kind", "created", "name", "user"]),
-        // With what else lists are filtered by, so that jobs are counted without being read.
-        by(&["kind", "status", "created", "name", "user"]),
-        by(&["kind", "name", "created", "user", "status"]),
+        // With all that jobs are counted by: those of some values are found in their order without being read.
+        by(&["kind", "created", "name", "user", "group_name", "status"]),
+        // The jobs of each count, with what says when they ended and where they stand in a list.
+        by(&["kind", "name", "user", "group_name", "status", "ended", "created"]),
+        by(&["kind", "modified"]),
         Index { columns: &["parent"], is_sparse: true },
         Index { columns: &["external_id"], is_sparse: true },
     ],
+    counted: &["kind", "name", "user", "group_name", "status"],
     sources: &[
         Source {
             space: spaces::JOB,
@@ -416,6 +417,8 @@ pub fn ended_since(
     let all = vec![
         vec![Test::Is("kind", Kind::Workflow.name().into())],
         vec![Test::AtLeast("ended", since)],
+        // What has ended has changed since, and an index has that.
+        vec![Test::AtLeast("modified", since)],
     ];
     let found = reader.find(&JOBS, &Query { all, order: "ended", offset: 0, limit: most })?;
     Ok((found.lines.into_iter().map(|line| line.id).collect(), found.total))

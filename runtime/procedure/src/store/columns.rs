@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
 
-use super::sqlite::{checksum, report};
+use super::sqlite::checksum;
 use super::tables::{ColumnKind, Found, Line, Query, Source, Table, Test, Value};
-use super::{Error, Write};
+use super::{Write, counts};
 
-/// So many lines are sorted rather than found in order.
+/// Fewer lines than this are found by what they have and sorted; of more, some are soon found in their order.
 const SORTED: usize = 10_000;
 
 impl ToSql for Value {
@@ -71,6 +71,7 @@ fn drop_one(connection: &Connection, name: &str) -> rusqlite::Result<()> {
         connection.execute_batch(&format!("DROP VIEW \"{view}\""))?;
     }
     connection.execute_batch(&format!("DROP TABLE IF EXISTS \"{name}\""))?;
+    counts::drop(connection, name)?;
     connection.execute("DELETE FROM mark WHERE name = ?1", [mark(name)])?;
     Ok(())
 }
@@ -124,6 +125,7 @@ pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<(
         }
         connection.execute_batch(&sql)?;
     }
+    counts::fill(connection, table)?;
     let set = "INSERT OR REPLACE INTO mark (name, value) VALUES (?1, ?2)";
     connection.execute(set, params![mark(name), table.layout])?;
     Ok(())
@@ -311,45 +313,156 @@ fn fixed(all: &[Vec<Test>]) -> Vec<(&'static str, &Value)> {
         .collect()
 }
 
+/// What is left to be asked where an id among several tests is that of no line: most texts that are looked for are no ids.
+fn without_unknown_ids(
+    connection: &Connection,
+    table: &Table,
+    all: &[Vec<Test>],
+) -> rusqlite::Result<Vec<Vec<Test>>> {
+    let known = format!("SELECT 1 FROM \"{}\" WHERE id = ?1", table.name);
+    let mut left = Vec::with_capacity(all.len());
+    for any in all {
+        let mut tests = Vec::with_capacity(any.len());
+        for test in any {
+            let is_known = match test {
+                Test::Is("id", id @ Value::Text(_)) if any.len() > 1 => {
+                    connection.prepare_cached(&known)?.exists([id])?
+                }
+                _ => true,
+            };
+            if is_known {
+                tests.push(test.clone());
+            }
+        }
+        left.push(tests);
+    }
+    Ok(left)
+}
+
+/// Lines that are asked for, as what a statement selects from.
+struct Asked {
+    /// What stands behind `FROM`: a line of it is `line`.
+    from: String,
+    condition: String,
+    values: Vec<Value>,
+}
+
+impl Asked {
+    /// The lines from one place of their order to another. First it is found out which values of the column that orders them
+    /// stand there, for which an index has all that is needed; then whole lines are read, which are few.
+    fn lines(
+        &self,
+        connection: &Connection,
+        table: &Table,
+        query: &Query,
+    ) -> rusqlite::Result<Vec<Line>> {
+        let Asked { from, condition, values } = self;
+        let Query { order, limit, offset, .. } = query;
+        let order = format!("line.\"{order}\"");
+        let sql = format!(
+            "SELECT {order} FROM {from} WHERE {condition} ORDER BY 1 DESC LIMIT {limit} OFFSET {offset}"
+        );
+        let mut places = connection.prepare_cached(&sql)?;
+        let mut places = places.query(params_from_iter(values))?;
+        let (mut first, mut last) = (None, Value::Null);
+        while let Some(row) = places.next()? {
+            last = value(row, 0)?;
+            first.get_or_insert_with(|| last.clone());
+        }
+        let Some(first) = first else { return Ok(Vec::new()) };
+        let mut asked: Vec<&Value> = values.iter().collect();
+        // Lines without a value are the last.
+        let (above, mut between) = match &first {
+            Value::Null => (format!("{order} IS NOT NULL"), format!("{order} IS NULL")),
+            first => {
+                asked.push(first);
+                (format!("{order} > ?"), format!("{order} <= ?"))
+            }
+        };
+        let mut passed = *offset;
+        if passed > 0 {
+            let sql = format!("SELECT count(*) FROM {from} WHERE {condition} AND {above}");
+            passed -= number(connection, &sql, &asked)?.min(passed);
+        }
+        match (&first, &last) {
+            (Value::Null, _) => {}
+            (_, Value::Null) => between = format!("({between} OR {order} IS NULL)"),
+            (_, last) => {
+                between.push_str(&format!(" AND {order} >= ?"));
+                asked.push(last);
+            }
+        }
+        let sql = format!(
+            "SELECT {} FROM {from} WHERE {condition} AND {between}
+             ORDER BY {order} DESC, line.id DESC LIMIT {limit} OFFSET {passed}",
+            columns(table)
+        );
+        lines(connection, table, &sql, &asked)
+    }
+}
+
+/// The number that a statement answers.
+fn number(connection: &Connection, sql: &str, values: &[&Value]) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let number: i64 = statement.query_row(params_from_iter(values), |row| row.get(0))?;
+    Ok(usize::try_from(number).unwrap_or(0))
+}
+
+/// The columns of a line with its id, in the order in which [`lines`] reads them.
+fn columns(table: &Table) -> String {
+    let columns = table.columns.iter().map(|column| format!(", line.\"{}\"", column.name));
+    format!("line.id{}", columns.collect::<String>())
+}
+
+/// The lines that a statement answers.
+fn lines(
+    connection: &Connection,
+    table: &Table,
+    sql: &str,
+    values: &[&Value],
+) -> rusqlite::Result<Vec<Line>> {
+    let mut select = connection.prepare_cached(sql)?;
+    let lines = select.query_map(params_from_iter(values), |row| {
+        let values = (0..table.columns.len()).map(|place| value(row, place + 1));
+        Ok(Line { id: row.get(0)?, values: values.collect::<Result<_, _>>()? })
+    })?;
+    lines.collect()
+}
+
 /// Finds lines in a table that [is kept](is_kept).
-pub(super) fn find(connection: &Connection, table: &Table, query: &Query) -> Result<Found, Error> {
-    table.knows(query)?;
-    let all = &query.all;
-    let Condition { sql, values } = Condition::of(table, all);
+pub(super) fn find(
+    connection: &Connection,
+    table: &Table,
+    query: &Query,
+) -> rusqlite::Result<Found> {
+    let all = without_unknown_ids(connection, table, &query.all)?;
     let name = table.name;
-    let from = format!("\"{name}\"{}", way(table, all));
-    let count = format!("SELECT count(*) FROM {from} WHERE {sql}");
-    let mut count = connection.prepare_cached(&count).map_err(report)?;
-    let total: i64 =
-        count.query_row(params_from_iter(&values), |row| row.get(0)).map_err(report)?;
-    let total = usize::try_from(total).unwrap_or(0);
+    let are_counted = counts::answer(table, &all);
+    let Condition { sql: condition, values } = Condition::of(table, &all);
+    let mut asked =
+        Asked { from: format!("\"{name}\" AS line{}", way(table, &all)), condition, values };
+    let (from, condition) = (&asked.from, &asked.condition);
+    let count = match are_counted {
+        true => format!(
+            "SELECT ifnull(sum(lines), 0) FROM \"{}\" WHERE {condition}",
+            counts::name(name)
+        ),
+        false => format!("SELECT count(*) FROM {from} WHERE {condition}"),
+    };
+    let total = number(connection, &count, &asked.values.iter().collect::<Vec<_>>())?;
     let mut found = Found { lines: Vec::new(), total };
     if query.offset >= total || query.limit == 0 {
         return Ok(found);
     }
-    let mut columns = String::from("id");
-    for column in table.columns {
-        let _ = write!(columns, ", \"{}\"", column.name);
+    if total >= SORTED {
+        let has_order = table.indexes.iter().any(|index| index.columns.contains(&query.order));
+        let way = if has_order { "" } else { " NOT INDEXED" };
+        asked.from = format!("\"{name}\" AS line{way}");
+    } else if are_counted {
+        asked.from = counts::lines(table, &asked.condition);
+        "1".clone_into(&mut asked.condition);
     }
-    // Few lines are found by what they have and sorted; of many, some are soon found in their order, if an index has it.
-    let has_order = table.indexes.iter().any(|index| index.columns.contains(&query.order));
-    let which = if total < SORTED {
-        format!("\"{name}\" WHERE number IN (SELECT number FROM {from} WHERE {sql})")
-    } else if has_order {
-        format!("\"{name}\" WHERE {sql}")
-    } else {
-        format!("\"{name}\" NOT INDEXED WHERE {sql}")
-    };
-    let (order, limit, offset) = (query.order, query.limit, query.offset);
-    let sql = format!(
-        "SELECT {columns} FROM {which} ORDER BY \"{order}\" DESC, id DESC LIMIT {limit} OFFSET {offset}"
-    );
-    let mut select = connection.prepare_cached(&sql).map_err(report)?;
-    let lines = select.query_map(params_from_iter(&values), |row| {
-        let values = (0..table.columns.len()).map(|place| value(row, place + 1));
-        Ok(Line { id: row.get(0)?, values: values.collect::<Result<_, _>>()? })
-    });
-    found.lines = lines.and_then(Iterator::collect).map_err(report)?;
+    found.lines = asked.lines(connection, table, query)?;
     Ok(found)
 }
 
@@ -359,27 +472,29 @@ pub(super) fn largest(
     table: &Table,
     column: &'static str,
     for_each: &[&'static str],
-) -> Result<Vec<Line>, Error> {
-    table.has(for_each.iter().copied().chain([column]))?;
-    let quoted = |names: &mut dyn Iterator<Item = &'static str>| -> String {
-        names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
-    };
-    let columns = quoted(&mut table.columns.iter().map(|column| column.name));
+) -> rusqlite::Result<Vec<Line>> {
     let groups = match for_each {
         [] => "NULL".to_owned(),
-        names => quoted(&mut names.iter().copied()),
+        names => names.iter().map(|name| format!("line.\"{name}\"")).collect::<Vec<_>>().join(", "),
+    };
+    let name = table.name;
+    let from = match for_each.iter().all(|name| table.counted.contains(name)) {
+        // An index has the largest of the lines that are counted together, however many there are.
+        true if !table.counted.is_empty() => format!(
+            "\"{}\" AS counted CROSS JOIN \"{name}\" AS line ON line.number = (
+             SELECT number FROM \"{name}\" AS one WHERE {} AND one.\"{column}\" IS NOT NULL
+             ORDER BY one.\"{column}\" DESC LIMIT 1)",
+            counts::name(name),
+            counts::is_same(table, "one.", "counted."),
+        ),
+        _ => format!("\"{name}\" AS line NOT INDEXED"),
     };
     // Beside a maximum, SQLite shows the other columns of the row that has it.
     let sql = format!(
-        "SELECT id, {columns}, max(\"{column}\") FROM \"{}\" NOT INDEXED WHERE \"{column}\" IS NOT NULL GROUP BY {groups}",
-        table.name
+        "SELECT {}, max(line.\"{column}\") FROM {from} WHERE line.\"{column}\" IS NOT NULL GROUP BY {groups}",
+        columns(table)
     );
-    let mut select = connection.prepare_cached(&sql).map_err(report)?;
-    let lines = select.query_map([], |row| {
-        let values = (0..table.columns.len()).map(|place| value(row, place + 1));
-        Ok(Line { id: row.get(0)?, values: values.collect::<Result<_, _>>()? })
-    });
-    lines.and_then(Iterator::collect).map_err(report)
+    lines(connection, table, &sql, &[])
 }
 
 /// How lines are reached: by the first index of a table, where its first column is fixed and no other has what is looked for: lines lie in its order, or are
@@ -397,9 +512,9 @@ fn way(table: &Table, all: &[Vec<Test>]) -> String {
     };
     let finds = |any: &Vec<Test>| {
         let mut columns = any.iter().map(|test| match test {
-            Test::Is(column, Value::Text(_) | Value::Number(_)) | Test::Begins(column, _) => {
-                Some(*column)
-            }
+            Test::Is(column, Value::Text(_) | Value::Number(_))
+            | Test::Begins(column, _)
+            | Test::AtLeast(column, _) => Some(*column),
             _ => None,
         });
         let is_first = |column: &str| first.columns.first() == Some(&column);
@@ -434,5 +549,8 @@ pub(super) fn differing(
         }
     }
     differing.extend(left.into_keys());
+    if !counts::are_right(connection, table)? {
+        differing.push(counts::name(table.name));
+    }
     Ok(differing)
 }

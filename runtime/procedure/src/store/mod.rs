@@ -10,6 +10,7 @@
 //! Beside the rows there may be [`tables`], by which some rows are found without reading all of them.
 
 mod columns;
+mod counts;
 mod memory;
 mod sqlite;
 pub mod tables;

@@ -541,11 +541,12 @@ impl Reader for SqliteReader {
 
     fn find(&self, table: &Table, query: &Query) -> Result<Found, Error> {
         {
+            table.knows(query)?;
             let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
             // Count and lines are of one moment.
             let moment = connection.transaction().map_err(report)?;
             if columns::is_kept(&moment, table).map_err(report)? {
-                return columns::find(&moment, table, query);
+                return columns::find(&moment, table, query).map_err(report);
             }
         }
         // Nobody has run it since tables are kept.
@@ -559,9 +560,10 @@ impl Reader for SqliteReader {
         for_each: &[&'static str],
     ) -> Result<Vec<Line>, Error> {
         {
+            table.has(for_each.iter().copied().chain([column]))?;
             let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
             if columns::is_kept(&connection, table).map_err(report)? {
-                return columns::largest(&connection, table, column, for_each);
+                return columns::largest(&connection, table, column, for_each).map_err(report);
             }
         }
         tables::scan_largest(self, table, column, for_each)

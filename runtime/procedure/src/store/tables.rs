@@ -21,6 +21,9 @@ pub struct Table {
     pub columns: &'static [Column],
     /// By which columns lines are found. Lines without a value in the last column are left out of a sparse one.
     pub indexes: &'static [Index],
+    /// Columns with few different values: how many lines have the same in all of them is kept, and lines are found by them. An
+    /// index begins with them in this order.
+    pub counted: &'static [&'static str],
     /// Where the columns come from.
     pub sources: &'static [Source],
 }
@@ -160,7 +163,7 @@ pub enum Test {
 
 impl Test {
     /// The columns that it is about.
-    fn columns(&self) -> Vec<&'static str> {
+    pub(super) fn columns(&self) -> Vec<&'static str> {
         match self {
             Test::Is(column, _)
             | Test::Contains(column, _)
