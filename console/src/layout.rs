@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) said: Option<String>,
     /// What the page is about, for its events: an id, or nothing for all jobs.
     pub(crate) follows: Option<String>,
+    /// What leads from the address of the page to the folder of all pages: `../` for each folder below it.
+    pub(crate) up: String,
 }
 
 /// A value as a part of a query.
@@ -200,18 +202,18 @@ pub(crate) fn page(context: &Context, here: &str, title: &str, body: Markup) -> 
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · ankus" }
-                link rel="icon" href="icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="console.css";
-                link rel="stylesheet" href="graph.css";
-                script src="console.js" defer {}
+                link rel="icon" href={ (context.up) "icon.svg" } type="image/svg+xml";
+                link rel="stylesheet" href={ (context.up) "console.css" };
+                link rel="stylesheet" href={ (context.up) "graph.css" };
+                script src={ (context.up) "console.js" } defer {}
             }
             body data-follows=[follows] {
                 a.skip href="#main" { "Skip to the content" }
                 header {
-                    a.brand href="./" { img src="icon.svg" alt="" width="24" height="24"; "ankus" }
+                    a.brand href={ (context.up) "./" } { img src={ (context.up) "icon.svg" } alt="" width="24" height="24"; "ankus" }
                     nav aria-label="Pages" {
                         @for (address, name) in PLACES {
-                            a href=(address) aria-current=[(here == address).then_some("page")] { (name) }
+                            a href={ (context.up) (address) } aria-current=[(here == address).then_some("page")] { (name) }
                         }
                     }
                     span.who {
@@ -245,7 +247,7 @@ pub(crate) fn fault(context: &Context, status: u16, message: &str) -> String {
         html! {
             h1 { (title) }
             p.fault role="alert" { (plain(message)) }
-            p { a href="./" { "All jobs" } }
+            p { a href={ (context.up) "./" } { "All jobs" } }
         },
     )
 }
@@ -335,6 +337,7 @@ pub(crate) mod tests {
                 mode: "NORMAL",
                 said: Some(attack.to_owned()),
                 follows: None,
+                up: String::new(),
             };
             let body = html! { (status(attack)) (link(attack)) (outside(attack)) (fact("x", attack)) (button(&context, &plain(attack), "kill", "Kill", Some("?"))) };
             harmless(&page(&context, "./", attack, body));

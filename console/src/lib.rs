@@ -376,7 +376,15 @@ fn context(console: &Console, request: &Request, follows: Option<&str>) -> Conte
         mode: console.services.mode(),
         said: said.map(str::to_owned),
         follows: follows.map(str::to_owned),
+        up: String::new(),
     }
+}
+
+/// What is answered to a browser that asks for an address where nothing is, so many folders below that of all pages.
+pub fn missing(console: &Console, request: &Request, folders: usize) -> Answer {
+    let context = Context { up: "../".repeat(folders), ..context(console, request, None) };
+    let text = layout::fault(&context, 404, "There is no page at this address.");
+    guarded(Answer { status: 404, ..html(text) })
 }
 
 /// A request of the same user to the web services.

@@ -327,6 +327,14 @@ fn known(shared: &Shared, parts: &Parts, from: SocketAddr) -> Result<Who, Answer
     })
 }
 
+/// Whether a browser asks for a page, rather than a client for a web service.
+fn is_for_a_page(parts: &Parts, request: &Request) -> bool {
+    let accept = header_of(parts, "accept").unwrap_or_default();
+    matches!(request.method.as_str(), "GET" | "HEAD")
+        && accept.split([',', ';']).any(|kind| kind.trim() == "text/html")
+        && !request.path.first().is_some_and(|first| web::ROOTS.contains(&first.as_str()))
+}
+
 /// Answers by the first part of the path.
 fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
     let shared = &*site.shared;
@@ -345,6 +353,11 @@ fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
             }
             match ankus_console::answer(&site.console, &asked) {
                 Some(answer) => pages::page(answer),
+                None if is_for_a_page(parts, &request) => {
+                    // Those of `/oozie/` itself are none.
+                    let folders = parts.uri.path().matches('/').count().saturating_sub(2);
+                    pages::page(ankus_console::missing(&site.console, &asked, folders))
+                }
                 None => web::answer(shared, &mut request),
             }
         }

@@ -1,5 +1,6 @@
 //! A request as the web services look at it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ankus_access::Who;
@@ -89,13 +90,40 @@ impl Request {
         }
     }
 
+    /// The body as text: UTF-16 where its first bytes show that, Latin-1 where its declaration names that, otherwise UTF-8. The
+    /// server's parser goes by the same. What it is not is the error.
+    pub(crate) fn text(&self) -> Result<Cow<'_, str>, &'static str> {
+        let body = self.body.as_slice();
+        let unit: fn([u8; 2]) -> u16 = match body {
+            [0xFF, 0xFE, ..] | [b'<', 0, ..] => u16::from_le_bytes,
+            [0xFE, 0xFF, ..] | [0, b'<', ..] => u16::from_be_bytes,
+            _ => {
+                return match std::str::from_utf8(body) {
+                    Ok(text) => Ok(text.trim_start_matches('\u{feff}').into()),
+                    Err(_) if declares_latin1(body) => {
+                        Ok(body.iter().map(|byte| char::from(*byte)).collect())
+                    }
+                    Err(_) => Err("UTF-8"),
+                };
+            }
+        };
+        let (pairs, rest) = body.as_chunks::<2>();
+        let text: Result<String, _> =
+            char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect();
+        match (text, rest) {
+            (Ok(text), []) => Ok(text.trim_start_matches('\u{feff}').to_owned().into()),
+            _ => Err("UTF-16"),
+        }
+    }
+
     /// The configuration in the body: values trimmed, and references between them resolved.
     pub(crate) fn configuration(&self) -> Result<BTreeMap<String, String>, Fault> {
         self.is_xml()?;
         let broken = |why: &str| Fault::internal(format!("java.io.IOException: {why}"));
-        let text = std::str::from_utf8(&self.body)
-            .map_err(|_| broken("the configuration is not valid UTF-8"))?;
-        let pairs = read_xml(text).map_err(|why| broken(&unread(text, &why)))?;
+        let text = self
+            .text()
+            .map_err(|kind| broken(&format!("the configuration is not valid {kind}")))?;
+        let pairs = read_xml(&text).map_err(|why| broken(&unread(&text, &why)))?;
         let pairs: BTreeMap<String, String> =
             pairs.into_iter().map(|(name, value)| (name, value.trim().to_owned())).collect();
         let mut resolved = BTreeMap::new();
@@ -110,6 +138,13 @@ impl Request {
         }
         Ok(resolved)
     }
+}
+
+/// Whether the XML declaration of a body names Latin-1.
+fn declares_latin1(body: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&body[..body.len().min(256)]).to_ascii_lowercase();
+    let declaration = head.split("?>").next().filter(|_| head.starts_with("<?xml"));
+    declaration.is_some_and(|text| text.contains("iso-8859-1") || text.contains("latin1"))
 }
 
 /// Why a configuration cannot be read, in the words of the server.
@@ -162,6 +197,21 @@ mod tests {
         assert_eq!(request.configuration().unwrap()["a"], "1/x");
         let doctype = body("<!DOCTYPE a [<!ENTITY e 'x'>]><configuration/>");
         assert_eq!(doctype.configuration().unwrap_err().status, 500);
+        let told = "<?xml version=\"1.0\" encoding=\"UTF-16\"?>\n<configuration><property><name>n</name><value>Zoë 🐘</value></property></configuration>";
+        let marked = format!("\u{feff}{told}");
+        let sent = |bytes: Vec<u8>| Request { body: bytes, ..body("") }.configuration();
+        for text in [told, marked.as_str()] {
+            for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+                let bytes: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
+                assert_eq!(sent(bytes.clone()).unwrap()["n"], "Zoë 🐘");
+                let half = sent(bytes[..bytes.len() - 1].to_vec()).unwrap_err();
+                assert!(half.message.ends_with("is not valid UTF-16"), "{}", half.message);
+            }
+        }
+        assert_eq!(sent(marked.into_bytes()).unwrap()["n"], "Zoë 🐘");
+        let latin = told.replace("UTF-16", "ISO-8859-1").replace("🐘", "");
+        let latin: Vec<u8> = latin.chars().map(|character| character as u8).collect();
+        assert_eq!(sent(latin).unwrap()["n"], "Zoë");
         assert!(body("<conf/>").configuration().unwrap_err().message.contains("top-level"));
         let text = Request { content_type: Some("text/plain".to_owned()), ..body("") };
         assert_eq!(

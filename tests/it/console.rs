@@ -88,6 +88,20 @@ fn pages_show_jobs_and_load_nothing_from_elsewhere() {
     }
     assert!(server.ask("GET", "action?id=0-W@x", "", "").status.starts_with("404"));
     assert!(server.ask("GET", "job?id=0-W", "", "").body.contains("Job does not exist"));
+    // A browser is shown a page where nothing is; a client of the web services gets what they answer.
+    let browser = "accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+    for (address, style) in [
+        ("nowhere", "href=\"console.css\""),
+        ("nowhere/", "href=\"../console.css\""),
+        ("no/where", "href=\"../console.css\""),
+    ] {
+        let page = server.ask("GET", address, browser, "");
+        assert!(page.status.starts_with("404") && page.body.contains(style), "{}", page.body);
+        assert!(page.head.contains("content-security-policy: default-src 'none'"), "{address}");
+        assert!(page.body.contains("There is no page at this address."), "{}", page.body);
+        assert!(!server.ask("GET", address, "", "").body.contains("<html"), "{address}");
+    }
+    assert!(!server.ask("GET", "v2/nowhere", browser, "").body.contains("<html"));
     let zip = server.ask("GET", &format!("diagnostics?id={id}"), "", "").head;
     assert!(zip.contains("content-type: application/zip"), "{zip}");
     // Relative, so that it is right below any path of a proxy.

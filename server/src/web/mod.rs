@@ -17,6 +17,9 @@ use crate::answer::{Answer, Fault};
 use crate::request::Request;
 use serde_json::json;
 
+/// Where the web services are below `/oozie`.
+pub(crate) const ROOTS: [&str; 5] = ["v0", "v1", "v2", "versions", "callback"];
+
 /// What is answered to a request below `/oozie`.
 pub(crate) fn answer(shared: &Shared, request: &mut Request) -> Answer {
     match request.method.as_str() {

@@ -12,9 +12,9 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault
     request.is_xml()?;
     let file = request.required("file")?;
     request.required("user")?;
-    let text = std::str::from_utf8(&request.body).map_err(|_| {
-        Fault::new("E0701", format!("XML schema error, {file}, it is not valid UTF-8"))
+    let text = request.text().map_err(|why| {
+        Fault::new("E0701", format!("XML schema error, {file}, it is not valid {why}"))
     })?;
-    shared.backend.validate(file, text)?;
+    shared.backend.validate(file, &text)?;
     Ok(Answer::json(&json!({"validate": "Valid workflow-app"})))
 }
