@@ -13,7 +13,7 @@ use crate::settings::site::names;
 use crate::settings::{Rating, Settings, Target};
 use crate::source::Encoding;
 use crate::syntax::properties::{Origin, is_filled_in};
-use crate::syntax::xml::DOCTYPE_FORBIDDEN;
+use crate::syntax::xml::{self, DOCTYPE_FORBIDDEN};
 use ankus_lang::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -96,6 +96,16 @@ pub(super) fn answered(input: &Input<'_>) -> Reference {
     }
 }
 
+/// Whether all that the schema has against a definition is the order of what is there: no way in it is missing.
+fn is_only_out_of_order(found: &[Diagnostic]) -> bool {
+    let is_broken = |finding: &Diagnostic| std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED);
+    let of_schema =
+        |f: &Diagnostic| schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, f.kind));
+    let of_order = |f: &Diagnostic| f.kind.name == "element-out-of-order";
+    found.iter().any(of_order)
+        && found.iter().all(|f| !is_broken(f) && (of_order(f) || !of_schema(f)))
+}
+
 /// Asks the schema and the passes about a workflow, and explains what the server answered.
 pub(super) fn ask(
     input: &Input<'_>,
@@ -130,7 +140,7 @@ pub(super) fn ask(
     found.extend(findings::parser(tree, &server.rules(settings)));
     let code = verdicts.structure.rejected.as_ref().map(|rejected| rejected.code);
     // Where the schema is not kept, a way that should be there may be missing.
-    if verdicts.valid {
+    if verdicts.valid || is_only_out_of_order(found) {
         causes::out_of_reach(flow, &input.source.path, code, found);
     }
     if !settings.with_followers {

@@ -2,7 +2,7 @@
 
 use super::facts::{Action, Facts, is_open};
 use super::reads;
-use crate::callers::resolved;
+use crate::callers::{beside_application, resolved};
 use crate::diag::within;
 use crate::files::folder_of;
 use crate::slips::{differ_in_a_word, has_name, is_slip};
@@ -45,7 +45,14 @@ impl<'a> Script<'a> {
             true => resolved(path, &values_of(facts, path)),
             false => path.to_owned(),
         };
-        let source = facts.files.text(&facts.beside(&path).filter(|_| !is_open(&path))?)?;
+        // Where the application is started says what an absolute path means here.
+        let found = match path.starts_with('/') || path.contains("://") {
+            true => facts.submission.get("oozie.wf.application.path").and_then(|own| {
+                beside_application(&path, &resolved(own, &values_of(facts, own)), facts.path)
+            }),
+            false => facts.beside(&path),
+        };
+        let source = facts.files.text(&found.filter(|found| !is_open(found))?)?;
         Script::read(action, named, source)
     }
 
@@ -106,6 +113,12 @@ impl<'a> Script<'a> {
         Some(Script { named, source, missing, given, echoed, unread, is_whole })
     }
 
+    /// Whether it reads nothing of what it is given, and several things that it is not given: those of another script.
+    pub(super) fn is_given_anothers(&self) -> bool {
+        let is_none = !self.given.is_empty() && self.unread.len() == self.given.len();
+        is_none && self.missing.len() > 1 && self.is_whole
+    }
+
     /// Whether some name is given twice: one of the two was meant to be another one, and that is told of there.
     pub(super) fn is_given_twice(&self) -> bool {
         let mut seen = HashSet::new();
@@ -156,8 +169,17 @@ impl<'a> Script<'a> {
 
 /// The properties that a text names, with the values that they are submitted with.
 fn values_of(facts: &Facts<'_>, text: &str) -> BTreeMap<String, String> {
-    let names = reads::of_plain(text, 0).into_iter().map(|read| read.name);
-    names.filter_map(|name| Some((name.clone(), facts.submission.get(&name)?.to_owned()))).collect()
+    let mut values = BTreeMap::new();
+    let mut texts = vec![text.to_owned()];
+    while let Some(text) = texts.pop() {
+        for read in reads::of_plain(&text, 0) {
+            let Some(value) = facts.submission.get(&read.name) else { continue };
+            if values.insert(read.name, value.to_owned()).is_none() {
+                texts.push(value.to_owned());
+            }
+        }
+    }
+    values
 }
 
 /// Whether an argument of a program may give its script a value: it says so, or nobody knows what it says.

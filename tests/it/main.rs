@@ -93,6 +93,7 @@ mod site;
 mod site_functions;
 mod slips;
 mod slips_apart;
+mod slips_marked;
 mod staged;
 mod stores;
 mod storms;

@@ -396,6 +396,13 @@ fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     if around.0.is_empty() {
         return;
     }
+    // Both of them stand before an end tag that has moved.
+    let inside = here.actions().flat_map(Element::elements);
+    let second: HashSet<Span> = inside
+        .filter_map(|body| body.elements().filter(|child| WAYS.contains(&child.name())).nth(1))
+        .map(|way| way.name_span())
+        .collect();
+    found.retain(|f| !(is(f, "unknown-element") && f.file.is_none() && second.contains(&f.span)));
     let told: Vec<Span> = found
         .iter()
         .filter(|finding| is(finding, "unknown-element") && (here.is_on)(finding))
@@ -403,9 +410,11 @@ fn ways_inside_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         .collect();
     let around = around.around_any(&told);
     found.retain(|finding| {
+        let names = finding.names.split_first().filter(|(first, _)| *first == "action");
         let follows = is(finding, "missing-element")
-            && WAYS.iter().any(|way| finding.names == ["action", *way]);
-        !(follows && around.around(finding.span).is_some())
+            && names.is_some_and(|(_, ways)| ways.iter().all(|way| WAYS.contains(&way.as_str())));
+        let is_lost = !around.0.is_empty() && is(finding, "unreachable-node");
+        !(follows && around.around(finding.span).is_some() || is_lost && finding.file.is_none())
     });
 }
 

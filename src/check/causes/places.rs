@@ -161,10 +161,12 @@ pub(super) fn tags_without_their_end(here: &Here<'_>, found: &mut Vec<Diagnostic
         let letter = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let name = &rest[..rest.find(letter).unwrap_or(rest.len())];
         let line = rest.find('\n').map_or(text.len(), |length| at + 1 + length);
-        let end = ends.iter().find(|(end, told)| (at..line).contains(end) && told == name);
-        let Some((end, _)) = end.filter(|_| !name.is_empty()) else { continue };
-        gone.insert(*end);
-        finding.message = format!("the tag `<{name}` is never closed with `>`");
+        // The text behind it is part of the name as it stands: `<valuedefault</value>`.
+        let begins = |told: &str| !told.is_empty() && name.starts_with(told);
+        let end = ends.iter().find(|(end, told)| (at..line).contains(end) && begins(told));
+        let Some(end) = end else { continue };
+        gone.insert(end.0);
+        finding.message = format!("the tag `<{}` is never closed with `>`", end.1);
         finding.fault = Some(Fault::OpenTag);
         finding.help = None;
         finding.fixes.clear();

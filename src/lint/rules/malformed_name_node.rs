@@ -286,9 +286,9 @@ fn port_of(value: &str) -> &str {
 fn why(value: &str) -> &'static str {
     let port = port_of(value);
     if WEB_PORTS.contains(&port) {
-        ": this is the port of its web pages"
+        ": name nodes serve their web pages at this port"
     } else if MANAGER_PORTS.contains(&port) {
-        ": this is the port of a resource manager"
+        ": resource managers listen at this port, not name nodes"
     } else if is_low(port) {
         ": no name node has a port below 1024"
     } else {

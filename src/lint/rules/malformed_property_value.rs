@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
-    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
+    for action in facts.actions.iter().filter(|action| action.is(&["spark", "spark2", "spark3"])) {
         for (name, is_known, known) in
             [("mode", is_mode as fn(&str) -> bool, NO_MODE), ("master", is_master, NO_MASTER)]
         {
@@ -168,6 +168,9 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
     let is_part = |part: &str| part.is_empty() || part.contains(['/', ' ', '\t']);
     if of_class && value.split(',').map(str::trim).any(is_part) {
         return Some("not the name of a class");
+    }
+    if name == "oozie.libpath" && ["true", "false"].contains(&value) {
+        return Some("not a folder: `oozie.use.system.libpath` switches the share library on");
     }
     let is_word = || value.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let says = |word: &str| value.eq_ignore_ascii_case(word);

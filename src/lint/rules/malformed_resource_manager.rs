@@ -231,7 +231,7 @@ fn problem(value: &str) -> Option<&'static str> {
         return joined.then_some("a `:` is missing before the port");
     };
     if WEB_PORTS.contains(&port) {
-        return Some("this is the port of its web pages");
+        return Some("resource managers serve their web pages at this port");
     }
     if NODE_PORTS.contains(&port) {
         return Some("this is the port of a name node");

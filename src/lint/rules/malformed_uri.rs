@@ -39,6 +39,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_scheme(span, facts.slice(span), "jdbc"));
             continue;
         }
+        if let Some(range) = one_slash(&text.text).filter(|_| element.name() != "message") {
+            out.push(of_database_slash(text.source(range)));
+            continue;
+        }
         let is_name_node = element.name() == "name-node";
         if WORDS.contains(&element.name()) && !is_name_node {
             continue;
@@ -108,6 +112,12 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(of_scheme(span, &raw[range], "jdbc").in_file(source.path.clone()));
                 continue;
             }
+            if let Some(range) = one_slash(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(of_database_slash(span).in_file(source.path.clone()));
+                continue;
+            }
             if let Some((scheme, near)) = meant_scheme(raw) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start, start + scheme.len());
@@ -142,6 +152,21 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 /// Whether a text has no scheme and begins with no variable, as most do: there is nothing to look for in it.
 fn is_harmless(text: &str) -> bool {
     memchr::memchr(b':', text.as_bytes()).is_none() && !text.trim_start().starts_with("${")
+}
+
+/// The beginning of the URL of a database with one slash before its host. Those of HiveServer2 are judged where they are
+/// used, and PostgreSQL knows one without a host.
+fn one_slash(text: &str) -> Option<std::ops::Range<usize>> {
+    const DRIVERS: [&str; 4] = ["impala", "mariadb", "mysql", "sqlserver"];
+    let start = text.find("jdbc:")?;
+    let (driver, rest) = text[start + 5..].split_once(":/")?;
+    let is_one = DRIVERS.contains(&driver) && !rest.starts_with('/');
+    is_one.then(|| start..text.len() - rest.len())
+}
+
+fn of_database_slash(span: Span) -> Diagnostic {
+    let message = "two slashes stand before the host of a database";
+    Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
 /// The beginning of the URL of a database that is nearly `jdbc`.

@@ -36,6 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let folder = &plain.text[range.clone()];
             out.push(finding(plain.source(range.clone()), folder));
         }
+        out.extend(joined(&plain.text).map(|range| without_slash(plain.source(range))));
     }
     for (source, entries) in facts.property_files() {
         for entry in entries {
@@ -46,8 +47,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let span = Span::new(start + range.start, start + range.end);
                 out.push(finding(span, &raw[range]).in_file(source.path.clone()));
             }
+            if let Some(range) = joined(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(without_slash(span).in_file(source.path.clone()));
+            }
         }
     }
+}
+
+/// Where a user and what lies in their home are one folder, for want of a `/`.
+fn joined(text: &str) -> Option<std::ops::Range<usize>> {
+    let below = absolute(text)?.strip_prefix("/user/${")?;
+    let (user, rest) = below.split_once('}')?;
+    let is_user = USERS[..3].contains(&user.trim());
+    let at = text.len() - rest.len();
+    let length = rest.find('/').unwrap_or(rest.len());
+    let begins = rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    (is_user && begins).then_some(at..at + length)
 }
 
 /// Where the first folder of a path to a home stands, if it is `user` with a slip.
@@ -67,6 +84,11 @@ fn slip(text: &str) -> Option<std::ops::Range<usize>> {
         && within(&folder.to_ascii_lowercase(), "user", 1).is_some();
     let start = text.len() - path.len() + 1;
     wrong.then(|| start..start + folder.len())
+}
+
+fn without_slash(span: Span) -> Diagnostic {
+    let message = "a `/` is missing between the home of a user and what lies in it";
+    Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
 fn finding(span: Span, folder: &str) -> Diagnostic {

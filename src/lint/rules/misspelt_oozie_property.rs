@@ -1,7 +1,7 @@
 //! Names that are almost right.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
-use crate::lint::facts::{PATH_KEYS, job_properties};
+use crate::lint::facts::{Language, PATH_KEYS, job_properties};
 use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
 use crate::lint::reads::How;
@@ -72,7 +72,15 @@ fn nearest_known(name: &str) -> Option<&'static str> {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let report = |name: &str, span| {
-        let near = nearest(name)?;
+        // Which of the three it is, the definition says.
+        let path = || match facts.language {
+            _ if !["oozie.application.path", "oozie.app.path"].contains(&name) => None,
+            Language::Workflow => Some("oozie.wf.application.path"),
+            Language::Coordinator => Some("oozie.coord.application.path"),
+            Language::Bundle => Some("oozie.bundle.application.path"),
+            _ => None,
+        };
+        let near = nearest(name).or_else(|| path().map(Cow::Borrowed))?;
         let finding = Diagnostic::new(&RULE.kind, span, format!("the server knows no `{name}`"));
         Some((finding.naming([name]).did_you_mean(&*near), near))
     };

@@ -258,6 +258,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let words = words.into_iter().filter(|(word, _)| word.starts_with('-') && word.len() > 3);
         for (name, span) in words {
+            let option = name.split([' ', '\t']).next().filter(|option| option.len() < name.len());
+            if let Some(option) = option.filter(|option| OPTIONS.contains(option)) {
+                let message = format!("`{option}` and its value are two arguments");
+                out.push(
+                    Diagnostic::new(&RULE.kind, span, message)
+                        .likely()
+                        .help("write each of them in an `arg` of its own"),
+                );
+                continue;
+            }
             if OPTIONS.contains(&name.as_str()) {
                 continue;
             }

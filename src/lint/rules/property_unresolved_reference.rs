@@ -1,5 +1,6 @@
 //! References of properties that lead nowhere.
 
+use super::property_without_value::commented;
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
@@ -44,6 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         });
         let launched = |name: &str| callers.clone().any(|caller| caller.values.contains_key(name));
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let commented: HashSet<&str> = entries.iter().filter_map(commented).collect();
         let is_template = entries.iter().any(|entry| is_filled_in(&entry.name, &entry.value));
         for entry in entries {
             let raw = source.slice(entry.value_span);
@@ -74,11 +76,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let span = Span::new(start, start + name.len());
                 let is_known = is_given(facts, name) || given.contains(name) || launched(name);
                 // A line that was meant to be a comment is told of where it stands.
-                let is_commented = || {
-                    given.contains(format!("//{name}").as_str())
-                        || given.contains(format!("--{name}").as_str())
-                };
-                if is_known || OF_CLUSTERS.contains(&name) || is_commented() {
+                if is_known || OF_CLUSTERS.contains(&name) || commented.contains(name) {
                     continue;
                 }
                 if let Some(found) = torn(&RULE.kind, source, entries, name, &mut left) {

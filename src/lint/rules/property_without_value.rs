@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(
                     Diagnostic::new(&RULE.kind, entry.name_span, message)
                         .of(Fault::NoComment)
-                        .naming([name.trim_start_matches(['/', '-'])])
+                        .naming([commented(entry).unwrap_or_default()])
                         .about(sign)
                         .likely()
                         .help("a comment begins with `#`")
@@ -195,9 +195,17 @@ fn read_near<'f>(facts: &'f Facts<'_>) -> HashSet<&'f str> {
 /// No property that is read is called by more bytes.
 const LONGEST_NAME: usize = 256;
 
+/// The property that a line sets but for what was meant as the sign of a comment before it.
+pub(super) fn commented(entry: &Entry) -> Option<&str> {
+    let name = entry.name.strip_prefix(comment(&entry.name)?)?.trim_start_matches(['/', '-']);
+    // `<!-- name=value -->` has it behind the first blank.
+    let rest = || entry.value.split(['=', ':', ' ']).next().unwrap_or_default();
+    Some(if name.is_empty() { rest() } else { name })
+}
+
 /// The sign with which comments of other languages begin, where a name begins with it.
 pub(super) fn comment(name: &str) -> Option<&'static str> {
-    ["--", "//"].into_iter().find(|sign| name.starts_with(sign))
+    ["--", "//", "<!--"].into_iter().find(|sign| name.starts_with(sign))
 }
 
 /// Elements that mean nothing without a text.

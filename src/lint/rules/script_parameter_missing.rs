@@ -45,6 +45,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let Some(script) = Script::of(facts, action) else { continue };
         let slips = script.slips();
+        if slips.is_empty() && action.kind() != "pig" && script.is_given_anothers() {
+            let (name, at) = script.missing[0];
+            let message = format!("the script reads `{name}`, which no `param` sets");
+            out.push(
+                Diagnostic::new(&RULE.kind, script.named.span(), message)
+                    .likely()
+                    .note_in(script.source.path.clone(), Span::new(at, at + 1), "read here")
+                    .help("it reads nothing of what it is given: another script may be meant"),
+            );
+            continue;
+        }
         for (name, at) in &script.missing {
             let read = Span::new(*at, at + 1);
             // The slip may be in the script: what is given is known by its words, or is read elsewhere in it.

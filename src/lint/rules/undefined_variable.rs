@@ -150,8 +150,30 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 /// Whether a name is one of what is given for each run.
 fn is_of_time(name: &str) -> bool {
-    let (words, name) = ("start end date day time year month dt ts run", name.to_ascii_lowercase());
-    words.split(' ').any(|word| name.contains(word))
+    const SHORT: [&str; 6] = ["day", "dt", "end", "run", "start", "ts"];
+    const LONG: [&str; 4] = ["date", "time", "year", "month"];
+    // `vendor` has no end, and `startdt` has two words.
+    fn is_made_of_short(word: &str) -> bool {
+        SHORT.iter().any(|short| {
+            word.strip_prefix(short).is_some_and(|rest| rest.is_empty() || is_made_of_short(rest))
+        })
+    }
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        let is_new = !c.is_ascii_alphabetic() || c.is_uppercase() && before.is_lowercase();
+        if is_new {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphabetic()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    words.iter().any(|word| {
+        let is_long = LONG.iter().any(|long| word.contains(long)) || word.ends_with("day");
+        is_long || is_made_of_short(word)
+    })
 }
 
 /// Where the properties that start the definition set a name that nothing reads.

@@ -257,6 +257,16 @@ impl<'a> Parser<'a> {
             // The first line is what was meant to be inside; the rest is worth reading.
             return (line_end < self.text.len()).then_some(line_end);
         }
+        // A comment that lacks a hyphen at its beginning has its end all the same.
+        let is_slip = rest.starts_with("<!-");
+        let ends = is_slip.then(|| rest.find("-->")).flatten();
+        if let Some(end) = ends.filter(|end| !rest[..*end].contains("<!--")) {
+            let opening = Span::new(start, start + 3);
+            let message = "a comment begins with `<!--`";
+            self.report(Diagnostic::new(&NOT_WELL_FORMED, opening, message));
+            let behind = start + end + 3;
+            return (behind < self.text.len()).then_some(behind);
+        }
         if rest.starts_with("<?") || rest.starts_with("<!") {
             let opening = Span::new(start, start + 2);
             self.faulty(Fault::OpenSection, opening, "this declaration is never closed");

@@ -1,0 +1,159 @@
+//! Slips of which one line of markup, or one line of properties, makes several faults: each is told once.
+
+use crate::slips::told;
+
+fn flow(body: &str) -> String {
+    format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>\n<start to='a'/>\n<action name='a'>\n{body}\n</action>
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+const WAYS: &str = "<ok to='end'/>\n<error to='bad'/>";
+const BODY: &str = "<java><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn:8020</name-node>
+<configuration>
+<property><name>mapreduce.job.queuename</name>
+<value>default</value></property>
+</configuration><main-class>org.example.Load</main-class>";
+const JOB: &str = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\n";
+
+fn lines(found: &str) -> usize {
+    found.lines().count()
+}
+
+#[test]
+fn markup_with_one_slip_is_one_finding() {
+    let app = |body: &str| told(&[("workflow.xml", &flow(body))]);
+    let right = format!("{BODY}</java>\n{WAYS}");
+    assert_eq!(app(&right), "");
+    // The end tag of a body behind the transitions.
+    let found = app(&format!("{BODY}\n{WAYS}\n</java>"));
+    assert_eq!(found, "workflow.xml:9:2: error: `java` has no element `ok` [unknown-element]\n");
+    // A start tag without its end, which takes the text along.
+    let found = app(&right.replace("<value>default", "<valuea,b"));
+    assert!(found.contains("the tag `<value` is never closed"), "{found}");
+    assert_eq!(lines(&found), 1, "{found}");
+    // A comment that lacks a hyphen.
+    let found =
+        app(&right.replace("<configuration>", "<!-configuration>\n<x>y</x --><configuration>"));
+    assert_eq!(
+        found,
+        "workflow.xml:5:1: error: a comment begins with `<!--` [xml-not-well-formed]\n"
+    );
+    // Without an end of its own it is none.
+    let found = app(&right.replace("<configuration>", "<!-x><!-- y --><configuration>"));
+    assert!(!found.is_empty() && !found.contains("begins with"), "{found}");
+}
+
+/// What lies where no run gets stays quiet where elements are only out of order.
+#[test]
+fn an_order_that_is_wrong_makes_no_node_entered() {
+    let right = format!("{BODY}</java>\n{WAYS}");
+    let dead = flow(&right).replace(
+        "<kill",
+        "<action name='lost'><email xmlns='uri:oozie:email-action:0.1'><to>a@example.com</to>
+<subject>s</subject><body>${wf:errorCode('nowhere')}</body></email><ok to='end'/><error to='bad'/></action>\n<kill",
+    );
+    let found = told(&[("workflow.xml", &dead)]);
+    assert!(found.contains("[unreachable-node]") && lines(&found) == 1, "{found}");
+    let moved = dead.replace("<job-tracker>rm:8032</job-tracker>", "").replace(
+        "<name-node>hdfs://nn:8020</name-node>",
+        "<name-node>hdfs://nn:8020</name-node><job-tracker>rm:8032</job-tracker>",
+    );
+    let found = told(&[("workflow.xml", &moved)]);
+    assert!(found.contains("[element-out-of-order]") && lines(&found) == 2, "{found}");
+}
+
+#[test]
+fn a_line_of_properties_in_a_comment_of_markup_is_told_where_it_stands() {
+    let text = flow(&format!("<fs><mkdir path='${{nameNode}}/out'/></fs>{WAYS}"));
+    let job = "oozie.wf.application.path=${nameNode}/apps/w\n<!-- nameNode=hdfs://nn:8020 -->\n";
+    let found = told(&[("job.properties", job), ("workflow.xml", &text)]);
+    assert_eq!(
+        found,
+        "job.properties:2:1: warning: `<!--` does not start a comment: this line sets a property [property-without-value]\n"
+    );
+}
+
+#[test]
+fn keys_and_values_of_properties_are_told_from_what_they_were_meant_for() {
+    let text = flow(&format!(
+        "<java><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<main-class>org.example.Load</main-class></java>{WAYS}"
+    ));
+    let found = |job: &str| told(&[("job.properties", job), ("workflow.xml", &text)]);
+    let path = "oozie.wf.application.path=${nameNode}/user/${user.name}/apps\n";
+    assert_eq!(found(&format!("{JOB}{path}")), "");
+    assert_eq!(
+        found(&format!("{JOB}{path}").replace("use.system.libpath", "libpath")),
+        "job.properties:3:15: warning: the value of `oozie.libpath` is not a folder: `oozie.use.system.libpath` switches the share library on [malformed-property-value]\n"
+    );
+    assert_eq!(
+        found(&format!("{JOB}{path}").replace("oozie.wf.", "oozie.")),
+        "job.properties:4:1: warning: the server knows no `oozie.application.path` [misspelt-oozie-property]\n"
+    );
+    assert_eq!(
+        found(&format!("{JOB}{path}").replace("}/apps", "}apps")),
+        "job.properties:4:56: warning: a `/` is missing between the home of a user and what lies in it [misspelt-home-folder]\n"
+    );
+    // Of an account that is called after another, too.
+    assert_eq!(found(&format!("{JOB}{path}").replace("}/apps", "}_test/apps")), "");
+}
+
+#[test]
+fn an_option_of_sqoop_and_its_value_are_two_arguments() {
+    let text = |target: &str, url: &str| {
+        flow(&format!(
+            "<sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn:8020</name-node>
+<arg>import</arg><arg>--connect</arg><arg>{url}</arg><arg>--table</arg><arg>orders</arg>
+{target}</sqoop>{WAYS}"
+        ))
+    };
+    let found = |target: &str, url: &str| told(&[("workflow.xml", &text(target, url))]);
+    let right = "<arg>--target-dir</arg><arg>/data/orders</arg>";
+    let url = "jdbc:mysql://db/shop";
+    assert_eq!(found(right, url), "");
+    assert_eq!(
+        found("<arg>--target-dir /data/orders</arg>", url),
+        "workflow.xml:6:6: warning: `--target-dir` and its value are two arguments [misspelt-sqoop-option]\n"
+    );
+    assert_eq!(
+        found(right, "jdbc:mysql:/db/shop"),
+        "workflow.xml:5:43: warning: two slashes stand before the host of a database [malformed-uri]\n"
+    );
+}
+
+#[test]
+fn a_script_below_the_path_of_the_application_is_read() {
+    let hive = |name: &str, params: &str| {
+        flow(&format!(
+            "<hive xmlns='uri:oozie:hive-action:0.5'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<script>${{root}}/{name}</script>\n{params}</hive>{WAYS}"
+        ))
+    };
+    let job = format!(
+        "{JOB}root=${{nameNode}}/user/${{user.name}}/apps\noozie.wf.application.path=${{root}}/workflow.xml\ntable=t\n"
+    );
+    let load = "INSERT INTO ${TABLE} SELECT * FROM x WHERE d = '${DAY}';\n";
+    let clean = "DELETE FROM ${OLD} WHERE d < '${UNTIL}';\n";
+    let found = |name: &str, params: &str| {
+        told(&[
+            ("job.properties", &job),
+            ("workflow.xml", &hive(name, params)),
+            ("load.q", load),
+            ("clean.q", clean),
+        ])
+    };
+    let right = "<param>TABLE=${table}</param><param>DAY=1</param>";
+    assert_eq!(found("load.q", right), "");
+    let wrong = right.replace("TABLE=", "TABEL=");
+    assert_eq!(
+        found("load.q", &wrong),
+        "workflow.xml:6:8: warning: the script reads `TABLE`, but is passed `TABEL` [script-parameter-missing]\n"
+    );
+    // The script of another action.
+    assert_eq!(
+        found("clean.q", right),
+        "workflow.xml:5:9: warning: the script reads `OLD`, which no `param` sets [script-parameter-missing]\n"
+    );
+}
