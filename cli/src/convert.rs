@@ -260,13 +260,32 @@ fn tell(
     shell: &mut Shell,
 ) -> miette::Result<usize> {
     let mut lost = 0;
+    // Members of a bundle share files, and so losses: each is said once.
+    let mut order: Vec<(String, String)> = Vec::new();
+    let mut names: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
     for conversion in conversions {
         for group in report::groups(conversion.lost(allowed)) {
             lost += group.count;
-            shell.line(format!("{}: {}: {}", group.place(), lost_words(&group), group.reason))?;
-            if !group.remedy.is_empty() {
-                shell.line(format!("    {}", group.remedy))?;
+            let what = format!("{}: {}: {}", group.place(), lost_words(&group), group.reason);
+            let loss = (what, group.remedy.to_owned());
+            let known = names.entry(loss.clone()).or_default();
+            if known.is_empty() {
+                order.push(loss);
             }
+            known.insert(&conversion.name);
+        }
+    }
+    for loss in order {
+        let (what, remedy) = &loss;
+        shell.line(what)?;
+        if !remedy.is_empty() {
+            shell.line(format!("    {remedy}"))?;
+        }
+        let names: Vec<&str> = names[&loss].iter().copied().collect();
+        if let [most @ .., last] = &names[..]
+            && !most.is_empty()
+        {
+            shell.line(format!("    this holds for {} and {last}", most.join(", ")))?;
         }
     }
     let known: BTreeSet<&str> = conversions

@@ -677,6 +677,35 @@ fn what_is_lost_for_one_reason_is_said_once() {
     assert_eq!((code, lost.as_str()), (0, ""), "{said}");
 }
 
+/// What members of a bundle share is said once, with the names of those that it holds for.
+#[test]
+fn what_members_of_a_bundle_lose_together_is_said_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let member = |name: &str| {
+        format!(
+            "<coordinator name='{name}'><app-path>/apps/load</app-path><configuration><property><name>table</name><value>{name}</value></property></configuration></coordinator>\n"
+        )
+    };
+    let bundle = format!(
+        "<bundle-app name='all' xmlns='uri:oozie:bundle:0.2'>\n{}{}</bundle-app>",
+        member("pages"),
+        member("users")
+    );
+    written(folder.path(), "bundle.xml", &bundle);
+    let coordinator = "<coordinator-app name='load-${table}' frequency='60' start='2026-03-01T00:00Z' end='2026-03-05T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/apps/load</app-path></workflow></action></coordinator-app>";
+    written(folder.path(), "load/coordinator.xml", coordinator);
+    let text =
+        LOAD.replace("<fs><delete path=\"/tmp/x\"/></fs>", "<own xmlns='urn:own'><x/></own>");
+    written(folder.path(), "load/workflow.xml", &text);
+    let report = shown(&folder.path().join("report.md"));
+    let (code, lost, said) = convert(&[&shown(folder.path()), "--report", &report]);
+    assert_eq!(code, 1, "{said}");
+    assert_eq!(lost.matches("`workflow.action.own` is lost").count(), 1, "{lost}");
+    let of = lost.lines().find(|line| line.starts_with("    this holds for "));
+    let of = of.unwrap_or_default();
+    assert!(of.contains("pages") && of.contains(" and ") && of.contains("users"), "{lost}");
+}
+
 /// Old names of Java are those of the database that they stand for; what has a fixed offset and no name is computed in UTC.
 #[test]
 fn zones_have_names_that_python_knows() {
