@@ -94,7 +94,7 @@ fn keys_and_values_of_properties_are_told_from_what_they_were_meant_for() {
     );
     assert_eq!(
         found(&format!("{JOB}{path}").replace("}/apps", "}apps")),
-        "job.properties:4:56: warning: a `/` is missing between the home of a user and what lies in it [misspelt-home-folder]\n"
+        "job.properties:4:56: warning: a `/` is missing between the home folder of a user and what lies in it [misspelt-home-folder]\n"
     );
     // Of an account that is called after another, too.
     assert_eq!(found(&format!("{JOB}{path}").replace("}/apps", "}_test/apps")), "");
@@ -119,7 +119,7 @@ fn an_option_of_sqoop_and_its_value_are_two_arguments() {
     );
     assert_eq!(
         found(right, "jdbc:mysql:/db/shop"),
-        "workflow.xml:5:43: warning: two slashes stand before the host of a database [malformed-uri]\n"
+        "workflow.xml:5:43: warning: a slash is missing: two stand before the host of a database [malformed-uri]\n"
     );
 }
 

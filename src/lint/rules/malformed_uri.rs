@@ -165,7 +165,7 @@ fn one_slash(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 fn of_database_slash(span: Span) -> Diagnostic {
-    let message = "two slashes stand before the host of a database";
+    let message = "a slash is missing: two stand before the host of a database";
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 

@@ -87,7 +87,7 @@ fn slip(text: &str) -> Option<std::ops::Range<usize>> {
 }
 
 fn without_slash(span: Span) -> Diagnostic {
-    let message = "a `/` is missing between the home of a user and what lies in it";
+    let message = "a `/` is missing between the home folder of a user and what lies in it";
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
