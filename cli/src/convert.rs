@@ -66,6 +66,9 @@ pub(crate) struct Arguments {
     /// Change nothing; fail if the output is not up to date.
     #[arg(long, requires = "output", conflicts_with = "diff")]
     check: bool,
+    /// Keep this edited file as it is, and report it again only when its conversion changes. `*` for all. Repeatable.
+    #[arg(long, value_name = "FILE", requires = "output", conflicts_with_all = ["diff", "check"])]
+    accept: Vec<String>,
     /// Begin with the first nominal time from this instant on (`2026-12-01T00:00Z`), and print how to end the coordinators before it.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     cut_over: Option<Instant>,
@@ -138,7 +141,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let forms = airflow::site::forms(conversions);
         outputs.extend(forms.iter().map(|form| form.output.clone()));
         let replaced = joined::replaced(units, joined);
-        let files = Files { outputs: &outputs, forms: &forms, replaced: &replaced };
+        let accepted = &arguments.accept;
+        let files = Files { outputs: &outputs, forms: &forms, replaced: &replaced, accepted };
         stale = written::write_all(folder, &files, mode(&arguments), shell)?;
     }
     let proof = match &arguments.python {

@@ -146,6 +146,22 @@ fn edited_files_are_left_alone() {
     let (code, diff, said) = convert(&[&apps, "-o", &target]);
     assert!(code == 1 && diff.contains("-# mine") && said.contains("left alone"), "{diff}{said}");
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
+
+    // Whoever has made the change there accepts the file. It is reported again when there is another one, and not before.
+    let (code, _, said) = convert(&[&apps, "-o", &target, "--accept", "dags/dialy.py"]);
+    assert!(code == 2 && said.contains("`dags/dialy.py` is not a file of this"), "{said}");
+    let (code, diff, said) = convert(&[&apps, "-o", &target, "--accept", "dags/daily.py"]);
+    assert!(code == 0 && diff.is_empty() && said.contains("1 accepted"), "{diff}{said}");
+    for again in [&["--check"][..], &["--diff"], &[]] {
+        let all = [&[&apps, "-o", &target][..], again].concat();
+        let (code, diff, said) = convert(&all);
+        assert!(code == 0 && diff.is_empty() && said.contains("1 accepted"), "{diff}{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
+    written(folder.path(), "apps/daily/job.properties", "mode=none\n");
+    let (code, diff, _) = convert(&[&apps, "-o", &target]);
+    assert!(code == 1 && diff.contains("-# mine"), "{diff}");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
 }
 
 /// A run that was stopped has written some files and not others: the next one takes none of them for edited.

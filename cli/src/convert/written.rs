@@ -28,7 +28,10 @@ pub(super) enum Mode {
 }
 
 /// Hashes of files by their paths. While a run writes, a file has two of them, with a blank between: as it was, and as it will be.
+/// That of an edited file that was accepted begins with [`ACCEPTED`], and is of what would have been written then.
 type Manifest = BTreeMap<String, String>;
+
+const ACCEPTED: &str = "accepted:";
 
 /// What is written.
 pub(super) struct Files<'a> {
@@ -37,6 +40,26 @@ pub(super) struct Files<'a> {
     pub(super) forms: &'a [Form],
     /// Files that an earlier run may have left, by what holds now what was in them.
     pub(super) replaced: &'a [(String, String)],
+    /// Edited files that stay as they are, as somebody names them; `*` for all.
+    pub(super) accepted: &'a [String],
+}
+
+impl Files<'_> {
+    /// Whether somebody accepts an edited file.
+    fn accepts(&self, folder: &Path, path: &str) -> bool {
+        let is_it = |named: &String| named == "*" || named == path || *named == folder.join(path);
+        self.accepted.iter().any(is_it)
+    }
+
+    /// What is accepted and is no file of this conversion.
+    fn unknown(&self, folder: &Path) -> Option<&str> {
+        let is_known = |named: &str| {
+            let is_it =
+                |output: &Output| named == output.path || *named == folder.join(&output.path);
+            named == "*" || self.outputs.iter().any(is_it)
+        };
+        self.accepted.iter().map(String::as_str).find(|named| !is_known(named))
+    }
 }
 
 /// How a file on the disk stands to what would be written.
@@ -55,6 +78,10 @@ pub(super) fn write_all(
     mode: Mode,
     shell: &mut Shell,
 ) -> miette::Result<usize> {
+    if let Some(named) = files.unknown(folder) {
+        let failure = Failure::new(format!("`{named}` is not a file of this conversion"));
+        return Err(failure.help("--accept takes a path below the output folder, or `*`").into());
+    }
     let disk = Disk::of(folder)?;
     let before = disk.manifest()?;
     let mut after = before.clone();
@@ -63,8 +90,9 @@ pub(super) fn write_all(
     if mode == Mode::Write && pending != before {
         disk.keep(&pending)?;
     }
-    let (mut written, mut same, mut edited) = (0, 0, 0);
+    let (mut written, mut same, mut edited, mut accepted) = (0, 0, 0, 0);
     let mut left_alone: BTreeSet<&str> = BTreeSet::new();
+    let mut advises = false;
     for output in files.outputs {
         let path = folder.join(&output.path);
         let hash_now = || hash(output.text.as_bytes());
@@ -80,6 +108,12 @@ pub(super) fn write_all(
                 edited += usize::from(is_stale);
                 same += usize::from(!is_stale);
             }
+            (Standing::Edited(_), None)
+                if is_accepted(&before, output) || files.accepts(folder, &output.path) =>
+            {
+                accepted += 1;
+                after.insert(output.path.clone(), format!("{ACCEPTED}{}", hash_now()));
+            }
             (Standing::Edited(old), None) => {
                 if mode != Mode::Check {
                     shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
@@ -87,6 +121,7 @@ pub(super) fn write_all(
                 edited += 1;
                 left_alone.insert(&output.path);
                 shell.say(format!("{}: it was edited, and is left alone", path.display()));
+                advises = true;
             }
             (Standing::Ours(old), _) => {
                 written += 1;
@@ -118,15 +153,23 @@ pub(super) fn write_all(
             ),
         });
     }
+    if advises && mode == Mode::Write {
+        shell.say(
+            "--accept FILE keeps an edited file, and reports it again when its conversion changes",
+        );
+    }
+    let accepted = if accepted > 0 { format!(", {accepted} accepted") } else { String::new() };
     let number = count_of(written, "file");
     if mode != Mode::Write {
-        shell.say(format!("{number} would be written, {same} up to date, {edited} edited"));
+        shell.say(format!(
+            "{number} would be written, {same} up to date, {edited} edited{accepted}"
+        ));
         return Ok(written + edited);
     }
     if after != pending {
         disk.keep(&after)?;
     }
-    shell.say(format!("{number} written, {same} up to date, {edited} edited"));
+    shell.say(format!("{number} written, {same} up to date, {edited} edited{accepted}"));
     Ok(edited)
 }
 
@@ -136,7 +179,7 @@ fn pending(before: &Manifest, outputs: &[Output]) -> Manifest {
     for output in outputs {
         let new = hash(output.text.as_bytes());
         let known = all.entry(output.path.clone()).or_insert_with(|| new.clone());
-        if !known.split(' ').any(|one| one == new) {
+        if !known.split(' ').any(|one| one == new) && !known.starts_with(ACCEPTED) {
             known.push(' ');
             known.push_str(&new);
         }
@@ -147,7 +190,14 @@ fn pending(before: &Manifest, outputs: &[Output]) -> Manifest {
 /// Whether a file is as a run wrote it.
 fn is_ours(manifest: &Manifest, path: &str, bytes: &[u8]) -> bool {
     let own = hash(bytes);
-    manifest.get(path).is_some_and(|known| known.split(' ').any(|one| one == own))
+    let is_own = |known: &str| known.trim_start_matches(ACCEPTED) == own;
+    manifest.get(path).is_some_and(|known| known.split(' ').any(is_own))
+}
+
+/// Whether somebody accepted an edited file, and would get the same file in its place as then.
+fn is_accepted(manifest: &Manifest, output: &Output) -> bool {
+    let of = manifest.get(&output.path).and_then(|known| known.strip_prefix(ACCEPTED));
+    of.is_some_and(|of| of == hash(output.text.as_bytes()))
 }
 
 /// The folder that is written to.
