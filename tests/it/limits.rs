@@ -411,6 +411,32 @@ fn killed_means_stopped_in_a_sandbox_too() {
     assert_eq!(left.count(), 0, "with its first process all of a sandbox goes");
 }
 
+/// As in a container of YARN: what has a session of its own was detached on purpose, and stays.
+#[test]
+fn what_a_program_leaves_in_its_group_ends_with_it() {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: processes are looked up in /proc");
+        return;
+    }
+    let script = "sleep 3141.51 >/dev/null 2>&1 &\n\
+                  (trap '' TERM; sleep 3141.52; sleep 3141.53) >/dev/null 2>&1 &\n\
+                  setsid sleep 3141.54 >/dev/null 2>&1 &\nsleep 0.1\necho done";
+    let (folder, said) = one("", script);
+    assert!(said.starts_with("SUCCEEDED"), "{said}");
+    assert_eq!(attempt(&folder, "stdout"), "done\n");
+    let mut left = Vec::new();
+    for process in fs::read_dir("/proc").expect("processes").flatten() {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains("3141.5") {
+            let pid = process.file_name().to_string_lossy().into_owned();
+            let _ = std::process::Command::new("kill").args(["-9", &pid]).status();
+            left.push(line.trim().to_owned());
+        }
+    }
+    assert_eq!(left, ["sleep 3141.54"]);
+}
+
 #[test]
 fn without_its_sandbox_nothing_is_started() {
     for (kind, tool) in [("bubblewrap", "bwrap"), ("systemd-run", "systemd-run")] {

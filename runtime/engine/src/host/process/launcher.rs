@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, setpgid, waitpid,
+    Pid, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, setpgid,
+    test_kill_process_group, waitpid,
 };
 
 use super::{
@@ -37,6 +38,11 @@ const ENDING: [i32; 4] = [
 ];
 /// How often it is looked whether a program has ended whose end the system does not tell.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long what a program leaves in its process group has to end by itself, as in a container of YARN
+/// (`yarn.nodemanager.sleep-delay-before-sigkill.ms`).
+const LEFT_GRACE: Duration = Duration::from_millis(250);
+/// How often what is left is looked at meanwhile.
+const LEFT_LOOK: Duration = Duration::from_millis(10);
 /// How often the folder of a program is measured that may fill only so much.
 const MEASURE: Duration = Duration::from_secs(1);
 /// How many files of it are looked at: a program that makes more is measured by those.
@@ -323,6 +329,7 @@ impl<'a> Watched<'a> {
             self.keep_bounds();
         }
         let status = self.status.expect("the loop ends when it is there");
+        self.end_what_is_left();
         let unkept = self.streams.iter_mut().map(Stream::finish).sum();
         Ok(Ended { status, unkept, bound: self.passed.map(|(bound, _)| bound) })
     }
@@ -403,10 +410,35 @@ impl<'a> Watched<'a> {
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    /// Ends what the program has left in its process group, as a container of YARN does. What has a session of its own was
+    /// detached on purpose: it stays, there and here.
+    fn end_what_is_left(&self) {
+        // Nearly always nothing is left, and this is all that it costs.
+        if test_kill_process_group(self.child.pid).is_err() {
+            return;
+        }
+        for signal in [Signal::TERM, Signal::KILL] {
+            let since = Instant::now();
+            let (_, members) = self.members();
+            if members.in_group.is_empty() {
+                return;
+            }
+            let _ = kill_process_group(self.child.pid, signal);
+            while since.elapsed() < LEFT_GRACE && !self.members().1.in_group.is_empty() {
+                std::thread::sleep(LEFT_LOOK);
+            }
+        }
+    }
+
+    /// The first process of the program, once it is recorded, and all that are alive.
+    fn members(&self) -> (Option<Identity>, table::Members) {
         let child = Identity::read(&self.folder.join("child")).ok().flatten();
         let launcher = Some(Identity::own());
-        let members = table::members(self.folder, launcher, child, Instant::now());
+        (child, table::members(self.folder, launcher, child, Instant::now()))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let (child, members) = self.members();
         super::signal_members(self.program.has_guard, child, &members, signal);
         if child.is_none() {
             // It is not the program yet.
