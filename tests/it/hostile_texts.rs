@@ -8,7 +8,7 @@ use std::time::Duration;
 #[path = "../../fixtures/hostile/texts.rs"]
 mod texts;
 
-use texts::{ATTACKS, Attack};
+use texts::{Attack, attacks};
 
 /// What takes the square of its size at a twentieth of it takes a four-hundredth of the time, which is still long enough to
 /// be noticed here: attacks were kept that took a program without optimization minutes.
@@ -114,8 +114,7 @@ fn too_much(whole: &Checked, half: &Checked) -> Option<f64> {
 #[test]
 fn no_single_file_keeps_a_check_busy() {
     // What a busy machine did once it does not do again.
-    let wrong: Vec<String> = ATTACKS
-        .iter()
+    let wrong: Vec<String> = attacks()
         .filter(|attack| fault(attack).is_some())
         .filter_map(|attack| Some(format!("{}: {}", attack.name, fault(attack)?)))
         .collect();

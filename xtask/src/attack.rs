@@ -7,7 +7,7 @@ use std::time::Duration;
 #[path = "../../fixtures/hostile/texts.rs"]
 mod texts;
 
-use texts::{ATTACKS, Tree};
+use texts::{Tree, attacks};
 
 /// A command that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -107,7 +107,7 @@ pub(crate) fn all(
 ) -> Result<(), String> {
     let base = std::env::temp_dir().join(format!("ankus-attack-{}", std::process::id()));
     let mut worst = Vec::new();
-    for attack in ATTACKS.iter().filter(|attack| attack.name.contains(only)) {
+    for attack in attacks().filter(|attack| attack.name.contains(only)) {
         let size = ((attack.size as f64 * scale) as usize).max(1);
         let tree = (attack.make)(size);
         let folder = base.join(attack.name);
