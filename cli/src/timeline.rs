@@ -312,7 +312,8 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
     let mut needs: Vec<String> = Vec::new();
     if !unknown.needed.is_empty() {
         let names: Vec<&str> = unknown.needed.iter().map(String::as_str).collect();
-        needs.push(names.join(", "));
+        let values = if names.len() == 1 { "a value for" } else { "values for" };
+        needs.push(format!("{values} {}", names.join(", ")));
     }
     if !unknown.includes.is_empty() {
         let files: Vec<&str> = unknown.includes.iter().map(String::as_str).collect();
@@ -321,13 +322,14 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
     if !needs.is_empty() {
         let mut help = String::new();
         if let Some(name) = unknown.needed.iter().next() {
-            let _ = write!(help, "give them with -P FILE or -D {name}=…");
+            let them = if unknown.needed.len() == 1 { "it" } else { "them" };
+            let _ = write!(help, "give {them} with -P FILE or -D {name}=…");
         }
         if !unknown.includes.is_empty() {
             let beside = "put a file of that name beside the definition";
             let _ = write!(help, "{}{beside}", if help.is_empty() { "" } else { "; " });
         }
-        let message = format!("the timeline of `{shown}` needs {}", needs.join(" and "));
+        let message = format!("`{shown}` needs {}", needs.join(" and "));
         let unnamed = unknown.needed.iter().map(|name| format!("no variable is named `{name}`"));
         let failure = Failure::new(message).help(help);
         return Err(failure.refused_with("E1004", unnamed.collect()).into());

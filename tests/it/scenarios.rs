@@ -198,7 +198,7 @@ fn what_is_wrong_with_a_scenario_is_said() {
     let none = "app = \"coordinator.xml\"\n[properties]\norder = \"FIFO\"\n";
     assert_eq!(
         faults(none),
-        ["the timeline of `coordinator.xml` needs end (give them with -P FILE or -D end=…)"]
+        ["`coordinator.xml` needs a value for end (give it with -P FILE or -D end=…)"]
     );
     let refused = HEAD.replace("04:00Z", "99:00Z") + "[expect]\nstatus = \"REFUSED\"\n";
     assert_eq!(faults(&refused), Vec::<String>::new());

@@ -146,7 +146,7 @@ fn what_is_needed_or_refused_is_said() {
     let file = written(&folder, "coordinator.xml", &text);
     let (code, out, said) = timeline(&[&file]);
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(said.contains("needs end") && said.contains("-D end="), "{said}");
+    assert!(said.contains("needs a value for end") && said.contains("-D end="), "{said}");
     let (code, _, said) = timeline(&[&file, "-D", "end=2020-01-01T00:00Z"]);
     assert_eq!(code, 2);
     assert!(said.contains("E1003") && said.contains("start-not-before-end"), "{said}");
