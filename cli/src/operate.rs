@@ -211,21 +211,12 @@ pub(super) fn steer(
     let since = Instant::now();
     let status = loop {
         let job = Job::read(&*reader, id)?;
-        let status = job.status();
-        let has_come = match wanted {
-            Some(Status::Suspended) => {
-                status.is_end() || matches!(status, Status::Suspended | Status::PrepSuspended)
-            }
-            Some(wanted) => status == wanted || status.is_end(),
-            None => stamp(&job) != before,
-        };
-        let settled = !job.is_pending() || since.elapsed() > Duration::from_secs(2);
-        if has_come && (settled || !is_mine) {
-            break status;
-        }
+        let is_settled = !is_mine || !job.is_pending() || since.elapsed() > Duration::from_secs(2);
         let patience = if wanted.is_some() { 30 } else { 2 };
-        if since.elapsed() > Duration::from_secs(patience) {
-            break status;
+        if has_come(&job, wanted, &before) && is_settled
+            || since.elapsed() > Duration::from_secs(patience)
+        {
+            break job.status();
         }
         std::thread::sleep(Duration::from_millis(20));
         runner.keep_going(id).map_err(store::failure)?;
@@ -262,6 +253,18 @@ pub(super) fn steer(
         None => true,
     };
     Ok(Exit::fault_if(!is_wanted))
+}
+
+/// Whether a job is as it was wanted, or will not be; without a state that was wanted, whether it has changed.
+fn has_come(job: &Job, wanted: Option<Status>, before: &str) -> bool {
+    let status = job.status();
+    match wanted {
+        Some(Status::Suspended) => {
+            status.is_end() || matches!(status, Status::Suspended | Status::PrepSuspended)
+        }
+        Some(wanted) => status == wanted || status.is_end(),
+        None => stamp(job) != *before,
+    }
 }
 
 /// A coordinator, or the coordinators of a bundle.

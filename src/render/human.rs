@@ -202,6 +202,36 @@ fn drawn(witness: &Witness) -> String {
 /// A span that goes over so many lines is drawn at its first: each line in between would be looked at for each finding.
 const LINES_LIMIT: u32 = 200;
 
+/// What is said below the excerpts: the places that are not drawn, on what the finding depends, and what to do.
+fn below(finding: &Finding, told: &[Note], source: Option<&Source>) -> Vec<String> {
+    let found = &finding.diagnostic;
+    let mut notes = Vec::new();
+    if !told.is_empty() {
+        let line = |note: &Note| source.map(|source| source.position(note.span.start).line);
+        let mut lines: Vec<u32> = told.iter().filter_map(line).collect();
+        lines.dedup();
+        let listed: Vec<String> = lines.iter().take(LISTED_LINES).map(u32::to_string).collect();
+        let more = if lines.len() > LISTED_LINES { ", …" } else { "" };
+        let others = if told.len() == 1 { "the other is" } else { "the others are" };
+        let on = if lines.len() == 1 { "line" } else { "lines" };
+        notes.push(format!(
+            "{} places in all; {others} on {on} {}{more}",
+            found.places,
+            listed.join(", ")
+        ));
+    }
+    if let Some(on) = found.confidence.on() {
+        notes.push(format!("this depends on {}", line(on)));
+    }
+    notes.extend(found.witness.as_deref().map(drawn));
+    notes.extend(found.help.as_ref().map(|help| format!("help: {}", line(help))));
+    for fix in &found.fixes {
+        let flag = if fix.safety == Safety::Safe { "--fix" } else { "--fix --unsafe-fixes" };
+        notes.push(format!("fix ({flag}): {}", line(&fix.title)));
+    }
+    notes
+}
+
 /// As much of a span as is drawn.
 fn drawable(source: &Source, span: Span) -> Span {
     let first = source.position(span.start).line;
@@ -285,34 +315,8 @@ fn diagnostic<'a>(
             Some(message) => Label::secondary(id, range).with_message(line(message)),
         });
     }
-    if !told.is_empty() {
-        let source = report.sources.get(&finding.path).map(|(source, _)| source);
-        let line = |note: &Note| source.map(|source| source.position(note.span.start).line);
-        let mut lines: Vec<u32> = told.iter().filter_map(line).collect();
-        lines.dedup();
-        let listed: Vec<String> = lines.iter().take(LISTED_LINES).map(u32::to_string).collect();
-        let more = if lines.len() > LISTED_LINES { ", …" } else { "" };
-        let others = if told.len() == 1 { "the other is" } else { "the others are" };
-        let on = if lines.len() == 1 { "line" } else { "lines" };
-        notes.push(format!(
-            "{} places in all; {others} on {on} {}{more}",
-            found.places,
-            listed.join(", ")
-        ));
-    }
-    if let Some(on) = found.confidence.on() {
-        notes.push(format!("this depends on {}", line(on)));
-    }
-    if let Some(witness) = &found.witness {
-        notes.push(drawn(witness));
-    }
-    if let Some(help) = &found.help {
-        notes.push(format!("help: {}", line(help)));
-    }
-    for fix in &found.fixes {
-        let flag = if fix.safety == Safety::Safe { "--fix" } else { "--fix --unsafe-fixes" };
-        notes.push(format!("fix ({flag}): {}", line(&fix.title)));
-    }
+    let source = report.sources.get(&finding.path).map(|(source, _)| source.as_ref());
+    notes.extend(below(finding, told, source));
     let mut message = line(&found.message).into_owned();
     if let Some(width) = width {
         let head = finding.level.name().len() + code.len() + 4;

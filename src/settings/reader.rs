@@ -97,34 +97,7 @@ impl Reader<'_> {
                 "secrets" => self.table(word, value, &["names"], |reader, key, value| {
                     read.secrets.names = reader.strings(key, value);
                 }),
-                "hosts" => {
-                    let span = span_of(value);
-                    (read.hosts, read.machine) = self.hosts(word, value);
-                    for (authority, place) in &mut read.hosts {
-                        if let Some(path) = place.strip_prefix("file://") {
-                            *place = path.to_owned();
-                        } else if place.contains("://")
-                            && let Err(why) = match StoreUrl::is_scheme(place) {
-                                true => StoreUrl::parse(place).map(drop),
-                                false => ClusterUrl::parse(place).and_then(|url| {
-                                    // A metastore has no files, and tables have no other names.
-                                    let is_table = authority.starts_with("hcat:");
-                                    match url.protocol == Protocol::Metastore && !is_table {
-                                        true => {
-                                            Err("a metastore stands for `hcat://…` only".to_owned())
-                                        }
-                                        false => Ok(()),
-                                    }
-                                }),
-                            }
-                        {
-                            let message =
-                                format!("`{authority}` has a place that cannot be used: {why}");
-                            let help = "name a folder of this machine, a cluster as `webhdfs://host:9870`, or an object store as `s3://bucket`";
-                            self.problem(span, message, Some(help.to_owned()));
-                        }
-                    }
-                }
+                "hosts" => (read.hosts, read.machine) = self.places(word, value),
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
                 "store" => read.keep = self.store(value),
@@ -159,6 +132,23 @@ impl Reader<'_> {
             read.launchers = self.launchers(value, &types);
         }
         read
+    }
+
+    /// The places of hosts, which can be used, and what this machine is called.
+    fn places(&mut self, word: &str, value: Value<'_>) -> (BTreeMap<String, String>, Vec<String>) {
+        let (mut hosts, machine) = self.hosts(word, value);
+        for (authority, place) in &mut hosts {
+            if let Some(path) = place.strip_prefix("file://") {
+                *place = path.to_owned();
+            } else if place.contains("://")
+                && let Err(why) = usable(authority, place)
+            {
+                let message = format!("`{authority}` has a place that cannot be used: {why}");
+                let help = "name a folder of this machine, a cluster as `webhdfs://host:9870`, or an object store as `s3://bucket`";
+                self.problem(span_of(value), message, Some(help.to_owned()));
+            }
+        }
+        (hosts, machine)
     }
 
     /// Walks a table whose keys are `known`, and reports every other.
@@ -586,6 +576,20 @@ impl Reader<'_> {
         read
     }
 }
+
+/// What is wrong with a place that is an address, of a cluster or of an object store.
+fn usable(authority: &str, place: &str) -> Result<(), String> {
+    if StoreUrl::is_scheme(place) {
+        return StoreUrl::parse(place).map(drop);
+    }
+    // A metastore has no files, and tables have no other names.
+    let is_metastore = ClusterUrl::parse(place)?.protocol == Protocol::Metastore;
+    match is_metastore && !authority.starts_with("hcat:") {
+        true => Err("a metastore stands for `hcat://…` only".to_owned()),
+        false => Ok(()),
+    }
+}
+
 /// Where functions are called when a job runs, and where what will be called then is looked at before. The rest is evaluated when a
 /// coordinator is submitted, without starting anything.
 const ANSWERED: [&str; 9] = [

@@ -47,66 +47,88 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
     changes(tracks, from, to, &x, height, &mut text);
 
     for (track, top) in tracks.iter().zip(&tops) {
-        let _ = writeln!(
-            text,
-            "<text x=\"8\" y=\"{}\" font-weight=\"bold\">{}</text>",
-            top + 16.0,
-            text::xml(&track.name)
-        );
-        let inputs = track.definition.inputs.iter().map(|event| ("in", event));
-        let outputs = track.definition.outputs.iter().map(|event| ("out", event));
-        for (at, (class, event)) in inputs.chain(outputs).enumerate() {
-            let y = top + (at + 1) as f64 * LANE + 16.0;
-            let _ = writeln!(
-                text,
-                "<text x=\"20\" y=\"{y}\" class=\"{class}\">{} ({})</text>",
-                text::xml(&event.name),
-                text::xml(&event.dataset.name)
-            );
-        }
-        let _ = writeln!(
-            text,
-            "<line x1=\"{LEFT}\" y1=\"{0}\" x2=\"{right}\" y2=\"{0}\" stroke=\"#bbb\"/>",
-            top + 12.0
-        );
+        names(track, *top, right, &mut text);
     }
     for (entry, spans) in drawn.iter().zip(&spans) {
-        let track = &tracks[entry.track];
-        let top = tops[entry.track];
-        let nominal = track.definition.schedule.processing.format(entry.nominal);
-        let reads = track.definition.inputs.len();
-        for (at, span) in spans.iter().enumerate() {
-            let Some((from, to)) = span else { continue };
-            let class = if at < reads { "in" } else { "out" };
-            let _ = write!(
-                text,
-                "<rect class=\"{class}\" x=\"{:.1}\" y=\"{}\" width=\"{:.1}\" height=\"12\" rx=\"2\" fill-opacity=\"0.3\" \
-                 stroke=\"#fff\"><title>",
-                x(*from),
-                top + (at + 1) as f64 * LANE + 6.0,
-                (x(*to) - x(*from)).max(2.0)
-            );
-            let _ = write!(text, "#{} {nominal}", entry.number);
-            if let Ok(action) = &entry.action
-                && let Some((_, data)) = data(action).nth(at)
-            {
-                let ends = [data.uris.first(), data.uris.last().filter(|_| data.uris.len() > 1)];
-                for uri in ends.into_iter().flatten() {
-                    let _ = write!(text, "\n{}", text::xml(uri));
-                }
-            }
-            text.push_str("</title></rect>\n");
-        }
-        let color = if entry.action.is_err() { " fill=\"#d02020\"" } else { "" };
+        one(&tracks[entry.track], entry, spans, tops[entry.track], &x, &mut text);
+    }
+    ways(tracks, &tops, &mut text);
+    text.push_str("</svg>\n");
+    out.write_str(&text)
+}
+
+/// The name of a coordinator and of its inputs and outputs, with the line on which its actions stand.
+fn names(track: &Track, top: f64, right: f64, text: &mut String) {
+    let _ = writeln!(
+        text,
+        "<text x=\"8\" y=\"{}\" font-weight=\"bold\">{}</text>",
+        top + 16.0,
+        text::xml(&track.name)
+    );
+    let inputs = track.definition.inputs.iter().map(|event| ("in", event));
+    let outputs = track.definition.outputs.iter().map(|event| ("out", event));
+    for (at, (class, event)) in inputs.chain(outputs).enumerate() {
+        let y = top + (at + 1) as f64 * LANE + 16.0;
         let _ = writeln!(
             text,
-            "<circle class=\"act\"{color} cx=\"{:.1}\" cy=\"{}\" r=\"4\"><title>{} #{} {nominal}</title></circle>",
-            x(entry.nominal),
-            top + 12.0,
-            text::xml(&track.name),
-            entry.number
+            "<text x=\"20\" y=\"{y}\" class=\"{class}\">{} ({})</text>",
+            text::xml(&event.name),
+            text::xml(&event.dataset.name)
         );
     }
+    let _ = writeln!(
+        text,
+        "<line x1=\"{LEFT}\" y1=\"{0}\" x2=\"{right}\" y2=\"{0}\" stroke=\"#bbb\"/>",
+        top + 12.0
+    );
+}
+
+/// An action, and the times that its data are of.
+fn one(
+    track: &Track,
+    entry: &Entry,
+    spans: &[Option<(Instant, Instant)>],
+    top: f64,
+    x: &dyn Fn(Instant) -> f64,
+    text: &mut String,
+) {
+    let nominal = track.definition.schedule.processing.format(entry.nominal);
+    let reads = track.definition.inputs.len();
+    for (at, span) in spans.iter().enumerate() {
+        let Some((from, to)) = span else { continue };
+        let class = if at < reads { "in" } else { "out" };
+        let _ = write!(
+            text,
+            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{}\" width=\"{:.1}\" height=\"12\" rx=\"2\" fill-opacity=\"0.3\" \
+             stroke=\"#fff\"><title>",
+            x(*from),
+            top + (at + 1) as f64 * LANE + 6.0,
+            (x(*to) - x(*from)).max(2.0)
+        );
+        let _ = write!(text, "#{} {nominal}", entry.number);
+        if let Ok(action) = &entry.action
+            && let Some((_, data)) = data(action).nth(at)
+        {
+            let ends = [data.uris.first(), data.uris.last().filter(|_| data.uris.len() > 1)];
+            for uri in ends.into_iter().flatten() {
+                let _ = write!(text, "\n{}", text::xml(uri));
+            }
+        }
+        text.push_str("</title></rect>\n");
+    }
+    let color = if entry.action.is_err() { " fill=\"#d02020\"" } else { "" };
+    let _ = writeln!(
+        text,
+        "<circle class=\"act\"{color} cx=\"{:.1}\" cy=\"{}\" r=\"4\"><title>{} #{} {nominal}</title></circle>",
+        x(entry.nominal),
+        top + 12.0,
+        text::xml(&track.name),
+        entry.number
+    );
+}
+
+/// Which output is read as which input.
+fn ways(tracks: &[Track], tops: &[f64], text: &mut String) {
     for feed in feeds(tracks) {
         let place = |track: usize, names: Vec<&str>, name: &str, before: usize| {
             let at = names.iter().position(|known| *known == name).unwrap_or(0) + before;
@@ -126,8 +148,6 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
             text::xml(&tracks[feed.to].name)
         );
     }
-    text.push_str("</svg>\n");
-    out.write_str(&text)
 }
 
 /// From when to when the data of an entry's events reach.

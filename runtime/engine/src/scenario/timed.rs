@@ -15,7 +15,9 @@ pub(super) use compare::compare;
 
 use super::arrival::Arrival;
 use super::run::{self, Compile, Played, Stubs};
-use super::{Command as Does, Ending, Scenario, Seen, Then, WorkflowStub, milliseconds};
+use super::{
+    Command as Does, Ending, Scenario, Seen, Then, WorkflowAttempt, WorkflowStub, milliseconds,
+};
 use crate::host::files::{FileUri, Files as _, MemoryFiles};
 use crate::simulation;
 use ankus_lang::coordinator::{
@@ -245,6 +247,45 @@ fn stub<'s>(scenario: &'s Scenario, names: &[String; 2]) -> Option<&'s WorkflowS
     own.or(scenario.workflow.as_ref())
 }
 
+/// How and when a workflow ends that is answered so.
+fn outcome(answer: &WorkflowAttempt) -> Outcome {
+    let seconds = answer.takes.as_deref().and_then(|text| span("takes", text).ok()).unwrap_or(0);
+    let status = match answer.result {
+        Ending::Ok | Ending::Never => WorkflowStatus::Succeeded,
+        Ending::Error => WorkflowStatus::Killed,
+        Ending::Failed => WorkflowStatus::Failed,
+        Ending::Suspend => WorkflowStatus::Suspended,
+    };
+    let seconds = (answer.result != Ending::Never).then_some(seconds);
+    Outcome { status, seconds }
+}
+
+/// When the data of the datasets arrive that a scenario names; of one name, every template that an event uses.
+fn arrivals(
+    scenario: &Scenario,
+    application: &Application,
+    zone: ProcessingZone,
+) -> Result<Vec<Arrival>, String> {
+    let mut arrivals = Vec::new();
+    for (name, said) in &scenario.datasets {
+        let events = application.tracks.iter().map(|track| &track.definition);
+        let events =
+            events.flat_map(|definition| definition.inputs.iter().chain(&definition.outputs));
+        let mut known = BTreeSet::new();
+        for event in events.filter(|event| event.dataset.name == *name) {
+            if known.insert(&event.dataset.uri_template) {
+                arrivals.push(Arrival::new(name, said, &event.dataset, zone)?);
+            }
+        }
+        if known.is_empty() {
+            return Err(format!(
+                "`datasets.{name}`: no input or output is of a dataset of this name"
+            ));
+        }
+    }
+    Ok(arrivals)
+}
+
 /// Plays a scenario. `files` are those of the application and of its workflows, by URI. An error is a sentence on what
 /// the scenario itself has wrong.
 pub fn play<'a>(
@@ -289,23 +330,7 @@ pub fn play<'a>(
         write(uri, text.as_bytes())?;
     }
 
-    let mut arrivals = Vec::new();
-    for (name, said) in &scenario.datasets {
-        let events = application.tracks.iter().map(|track| &track.definition);
-        let events =
-            events.flat_map(|definition| definition.inputs.iter().chain(&definition.outputs));
-        let mut known = BTreeSet::new();
-        for event in events.filter(|event| event.dataset.name == *name) {
-            if known.insert(&event.dataset.uri_template) {
-                arrivals.push(Arrival::new(name, said, &event.dataset, zone)?);
-            }
-        }
-        if known.is_empty() {
-            return Err(format!(
-                "`datasets.{name}`: no input or output is of a dataset of this name"
-            ));
-        }
-    }
+    let arrivals = arrivals(scenario, application, zone)?;
     let world = World {
         files: workflows.files.clone(),
         arrivals,
@@ -328,16 +353,7 @@ pub fn play<'a>(
         let attempt = attempts.entry((begin.coordinator, begin.number)).or_default();
         let answer = stub.answer(*attempt);
         *attempt += 1;
-        let seconds =
-            answer.takes.as_deref().and_then(|text| span("takes", text).ok()).unwrap_or(0);
-        let status = match answer.result {
-            Ending::Ok | Ending::Never => WorkflowStatus::Succeeded,
-            Ending::Error => WorkflowStatus::Killed,
-            Ending::Failed => WorkflowStatus::Failed,
-            Ending::Suspend => WorkflowStatus::Suspended,
-        };
-        let seconds = (answer.result != Ending::Never).then_some(seconds);
-        Some(Outcome { status, seconds })
+        Some(outcome(&answer))
     };
     let plans = application.tracks.iter().enumerate().map(|(at, track)| {
         Plan::new(&track.definition, format!("{at:07}-000000000000000-ankus-C"), rules)
