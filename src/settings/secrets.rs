@@ -397,7 +397,9 @@ impl Masker {
             }
             // Neighboring arguments are read as one line: an option, and its value behind it.
             words.clear();
-            for (element, text) in leaves(action.tail.source()) {
+            // Before the configuration and behind it; without one, all may stand before.
+            let parts = [action.head.source(), action.tail.source()];
+            for (element, text) in parts.into_iter().flat_map(leaves) {
                 match text.split_once('=').filter(|_| element == "env-var") {
                     Some((name, value)) => {
                         let value = known(value, properties);

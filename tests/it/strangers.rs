@@ -214,12 +214,21 @@ fn programs_tell_no_secret_that_the_workflow_gives_them() {
         <env-var>API_TOKEN=${other}</env-var><file>step.sh</file></shell><ok to='end'/><error to='bad'/></action>\
         <kill name='bad'><message>${wf:errorMessage('one')}</message></kill><end name='end'/></workflow-app>";
     let script = "#!/bin/sh\necho \"$2, $DB_PASSWORD, $API_TOKEN, topsecret1\" >&2\nexit 1\n";
+    // Where a configuration stands is not where the rest of an action does.
+    let configuration = "<configuration><property><name>db.password</name><value>topsecret1</value></property></configuration>";
+    let without = workflow.replacen(configuration, "", 1).replacen("name='a'>", "name='child'>", 1);
+    let caller = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='c'><start to='one'/><action name='one'><sub-workflow>\
+        <app-path>hdfs://nn/without</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='bad'/></action>\
+        <kill name='bad'><message>${wf:errorMessage('one')}</message></kill><end name='end'/></workflow-app>";
     application(
         place.path(),
         &[
             ("app/workflow.xml", workflow),
             ("app/step.sh", script),
             ("app/job.properties", "other=topsecret5\n"),
+            ("root/without/workflow.xml", &without),
+            ("root/without/step.sh", &script.replace(", topsecret1", ", ***")),
+            ("root/caller/workflow.xml", caller),
         ],
     );
     for arguments in [
@@ -229,6 +238,22 @@ fn programs_tell_no_secret_that_the_workflow_gives_them() {
         &["job", "show", "one", "--format", "json"],
         &["job", "show", "one@one"],
         &["job", "log", "one"],
+    ] {
+        let said = text(&ankus(place.path(), arguments).output().expect("it runs"));
+        assert!(!said.contains("topsecret"), "{arguments:?}: {said}");
+        assert!(said.contains("***, ***, ***, ***"), "{arguments:?}: {said}");
+    }
+
+    let caller = ["run", "root/caller", "--root", "root", "-P", "app/job.properties"];
+    let said = text(&ankus(place.path(), &caller).output().expect("it runs"));
+    assert!(!said.contains("topsecret") && said.contains("***, ***, ***, ***"), "{said}");
+    let listed = text(&ankus(place.path(), &["job", "list"]).output().expect("it runs"));
+    let child = listed.lines().find(|line| line.ends_with("  child")).expect("it is listed");
+    let child = child.split_whitespace().nth(2).expect("its id");
+    for arguments in [
+        &["job", "show", child][..],
+        &["job", "show", child, "--format", "json"],
+        &["job", "log", child],
     ] {
         let said = text(&ankus(place.path(), arguments).output().expect("it runs"));
         assert!(!said.contains("topsecret"), "{arguments:?}: {said}");
