@@ -152,3 +152,17 @@ fn quotes_are_not_put_around_what_has_one_in_its_middle() {
     let after = std::fs::read_to_string(folder.path().join("workflow.xml")).expect("a file");
     assert_eq!(after, flow);
 }
+
+#[test]
+fn a_query_that_runs_once_needs_no_conditions() {
+    let job = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/app\n";
+    let query = |tool: &str| {
+        let body = format!(
+            "<sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>${{jobTracker}}</job-tracker><name-node>${{nameNode}}</name-node>
+<arg>{tool}</arg><arg>--connect</arg><arg>${{db}}</arg><arg>--query</arg><arg>TRUNCATE TABLE sales</arg></sqoop>"
+        );
+        app(&body, &[("app/job.properties", &format!("{job}db=jdbc:mysql://h/s\n"))])
+    };
+    assert_eq!(query("eval"), "");
+    assert_ne!(query("import"), "");
+}

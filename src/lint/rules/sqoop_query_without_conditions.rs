@@ -27,6 +27,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         };
         let Some(query) = arguments.get(at + 1) else { continue };
+        // `eval` runs its query once and as it is, in the database.
+        if !arguments[..at].iter().any(|text| text.text.trim() == "import") {
+            continue;
+        }
         // What a property holds is not known.
         if query.text.trim_start().starts_with("${") {
             continue;
