@@ -59,6 +59,14 @@ fn properties_are_mended_with_their_application() {
     )
     .expect("a file");
     let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "duplicate-property-key"]);
+    // Of two values, either may be meant.
+    assert!(
+        text(path, "job.properties").starts_with("nn=hdfs://old:8020\nnn=hdfs://x:8020\n"),
+        "{talk}"
+    );
+    let same = text(path, "job.properties").replace("//old:", "//x:");
+    std::fs::write(path.join("job.properties"), same).expect("a file");
+    let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "duplicate-property-key"]);
     assert!(talk.contains("in job.properties"), "{talk}");
     assert!(text(path, "job.properties").starts_with("nn=hdfs://x:8020\njt=y \n"));
     // What changes a value is asked for.

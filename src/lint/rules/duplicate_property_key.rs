@@ -43,7 +43,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
             let edit = Edit { file: Some(source.path.clone()), span: line, text: String::new() };
             let title = "Remove the value that is never used".to_owned();
-            out.push(finding.fix(Fix { title, safety: Safety::Safe, edits: vec![edit] }));
+            // Of two values, the one that was meant may be the one that is never used.
+            let safety = match earlier.value == entry.value {
+                true => Safety::Safe,
+                false => Safety::Guess,
+            };
+            out.push(finding.fix(Fix { title, safety, edits: vec![edit] }));
         }
     }
 }
