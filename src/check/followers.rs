@@ -55,7 +55,7 @@ impl Which {
 }
 
 /// The cause, which of its findings, what follows from it, and how far.
-const FOLLOWERS: [(&str, Which, &str, Reach); 104] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 105] = [
     ("shell-file-rename-mismatch", Any, "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", Any, "misspelt-path", Whole),
     ("missing-application-file", Any, "misspelt-path", Within("archive")),
@@ -112,6 +112,7 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 104] = [
     ("unknown-attribute", In("data-out"), "unknown-data-event", Whole),
     ("unknown-attribute", In("action"), "el-unknown-action", Whole),
     ("unknown-attribute", In("dataset"), "undefined-dataset", Whole),
+    ("xml-not-well-formed", Is(Fault::NoValue), "missing-namespace", Whole),
     ("xml-not-well-formed", Is(Fault::Unquoted), "typographic-characters", Whole),
     ("xml-not-well-formed", Is(Fault::Unquoted), "invalid-node-name", Whole),
     ("xml-not-well-formed", Is(Fault::Unquoted), "unresolved-transition", Whole),
@@ -335,9 +336,18 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         let inside = finding.is(Fault::HyphensInComment);
         inside.then(|| Span::new(start, start + length))
     };
-    let first = found.iter().position(|finding| is_broken(finding) && open(finding).is_some());
-    let Some((at, span)) = first.and_then(|at| Some((at, open(&found[at])?))) else { return };
+    let is_first = |finding: &Diagnostic| is_broken(finding) && open(finding).is_some();
+    let Some(span) = found.iter().find(|f| is_first(f)).and_then(open) else { return };
     let hidden = &text[span.range()];
+    // The nodes in it are there, and nobody sees them.
+    found.retain(|finding| {
+        let names_hidden = |name: &String| {
+            ["\"", "'"].iter().any(|q| hidden.contains(&format!("name={q}{name}{q}")))
+        };
+        finding.kind.name != "unresolved-transition"
+            || finding.file.is_some()
+            || !finding.subject.as_ref().is_some_and(names_hidden)
+    });
     let hides_root = ["<workflow-app", "<coordinator-app", "<bundle-app", "<datasets"]
         .iter()
         .any(|root| hidden.contains(root));
@@ -347,6 +357,7 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     if !hides_root && !found.iter().any(torn) {
         return;
     }
+    let Some(at) = found.iter().position(is_first) else { return };
     let mut kept = found.swap_remove(at);
     // What was meant to be its end stands where its first line or its last one does.
     let ends = ["->\n", "->\r", "--\n", "--\r", "-- >", "--!>", "- ->"];

@@ -157,3 +157,76 @@ fn a_script_below_the_path_of_the_application_is_read() {
         "workflow.xml:5:9: warning: the script reads `OLD`, which no `param` sets [script-parameter-missing]\n"
     );
 }
+
+/// What stands behind the element it belongs into, a wrapper that is missing, and what a comment without its end hides.
+#[test]
+fn parts_in_another_place_are_told_once() {
+    let app = |body: &str| told(&[("workflow.xml", &flow(body))]);
+    let right = format!("{BODY}</java>\n{WAYS}");
+    // A property behind the end of its configuration.
+    let property =
+        "<property><name>mapreduce.job.queuename</name>\n<value>default</value></property>\n";
+    let found = app(&right
+        .replace(property, "")
+        .replace("</configuration>", &format!("</configuration>\n{property}")));
+    assert_eq!(
+        found,
+        "workflow.xml:7:2: error: `java` has no element `property` [unknown-element]\n"
+    );
+    // An argument behind the body of its action.
+    let found = app(&right.replace("</java>", "</java>\n<arg>x</arg>"));
+    assert_eq!(
+        found,
+        "workflow.xml:9:2: error: there is no action type `arg` [unsupported-action-type]\n"
+    );
+    // An attribute without its sign, which is the namespace.
+    let found = told(&[("workflow.xml", &flow(&right).replace("xmlns=", "xmlns "))]);
+    assert_eq!(lines(&found), 1, "{found}");
+    assert!(found.contains("attribute `xmlns` has no value"), "{found}");
+    // A node that is in a comment without its end.
+    let hidden = format!(
+        "<!-- first\n<action name='b'><fs><mkdir path='/tmp/b'/></fs><ok to='end'/><error to='bad'/></action>\n<!-- last -->\n<kill"
+    );
+    let found = told(&[(
+        "workflow.xml",
+        &flow(&right.replace("<ok to='end'/>", "<ok to='b'/>")).replacen("<kill", &hidden, 1),
+    )]);
+    assert_eq!(lines(&found), 1, "{found}");
+    assert!(found.contains("workflow.xml:14:3: error: `--` is not allowed"), "{found}");
+    // What a coordinator starts, without the element around it.
+    let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
+  <action>
+
+    <app-path>hdfs://nn/w</app-path>
+    <configuration><property><name>a</name><value>b</value></property></configuration>
+  </action></coordinator-app>";
+    assert_eq!(
+        told(&[("coordinator.xml", daily)]),
+        "coordinator.xml:5:6: error: `action` needs `workflow` [missing-element]\n"
+    );
+}
+
+/// Functions of which only the braces are missing, and paths of which all is.
+#[test]
+fn calls_and_paths_that_say_nothing_are_told() {
+    let app = |text: &str| {
+        let flow = flow(&format!("<fs>\n<mkdir path='${{nameNode}}/out'/></fs>\n{WAYS}"));
+        told(&[("workflow.xml", &flow.replace("<message>bad", &format!("<message>{text}")))])
+    };
+    assert_eq!(app("failed: ${wf:errorMessage(wf:lastErrorNode())}"), "");
+    assert_eq!(
+        app("failed: [wf:errorMessage(wf:lastErrorNode())]"),
+        "workflow.xml:9:36: warning: `wf:errorMessage(wf:lastErrorNode())` is text, and calls no function \
+         [variable-without-braces]\n"
+    );
+    // What no server has, what belongs to a longer word and what is never closed are words.
+    for words in ["wf:total(1)", "nwf:id()", "see wf:id(", "wf:id and fs: exists(x)"] {
+        assert_eq!(app(words), "", "{words}");
+    }
+    let flow = |path: &str| flow(&format!("<fs>\n<mkdir path='{path}'/></fs>\n{WAYS}"));
+    assert_eq!(
+        told(&[("workflow.xml", &flow(" "))]),
+        "workflow.xml:5:8: warning: `path` is empty [required-element-empty]\n"
+    );
+}

@@ -65,6 +65,7 @@ type Step = fn(&Here<'_>, &mut Vec<Diagnostic>);
 const STEPS: &[Step] = &[
     places::tags_without_their_end,
     places::without_a_property,
+    places::behind_configurations,
     places::attributes_for_elements,
     places::ways_behind_actions,
     places::parts_behind_bodies,

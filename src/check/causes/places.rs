@@ -47,6 +47,40 @@ pub(super) fn without_a_property(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
+/// Properties behind the end of their configuration, which is empty for that.
+pub(super) fn behind_configurations(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    let unknown = places(here, found, "unknown-element");
+    let missing = places(here, found, "missing-element");
+    if unknown.is_empty() || missing.is_empty() {
+        return;
+    }
+    let (mut first, mut gone) = (HashSet::new(), HashSet::new());
+    let empty = |element: &Element<'_>| {
+        element.name() == "configuration" && missing.contains(&element.name_span())
+    };
+    for configuration in here.root.descendants().filter(empty) {
+        let behind = configuration.parent().into_iter().flat_map(Element::elements);
+        let mut behind = behind
+            .filter(|e| e.name() == "property" && e.span().start > configuration.span().start)
+            .map(|property| property.name_span())
+            .filter(|name| unknown.contains(name));
+        let Some(property) = behind.next() else { continue };
+        first.insert(property);
+        gone.insert(configuration.name_span());
+        gone.extend(behind);
+    }
+    for finding in found.iter_mut() {
+        if is(finding, "unknown-element") && first.contains(&finding.span) {
+            finding.help = Some("put it into the `configuration` before it".to_owned());
+            finding.fixes.clear();
+        }
+    }
+    found.retain(|finding| {
+        let follows = is(finding, "unknown-element") || is(finding, "missing-element");
+        !(follows && finding.file.is_none() && gone.contains(&finding.span))
+    });
+}
+
 /// `<property name="a" value="b"/>`: what is missing in it is there as attributes.
 pub(super) fn attributes_for_elements(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unknown = places(here, found, "unknown-attribute");
@@ -125,9 +159,9 @@ pub(super) fn ways_behind_actions(here: &Here<'_>, found: &mut Vec<Diagnostic>) 
 pub(super) fn parts_behind_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unknown = places(here, found, "unsupported-action-type");
     found.retain(|finding| {
-        !(is(finding, "action-with-two-bodies")
-            && finding.file.is_none()
-            && unknown.contains(&finding.span))
+        let second =
+            is(finding, "action-with-two-bodies") || is(finding, "duplicate-single-element");
+        !(second && finding.file.is_none() && unknown.contains(&finding.span))
     });
 }
 

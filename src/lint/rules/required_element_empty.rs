@@ -1,6 +1,7 @@
 //! Elements that say nothing where something has to be said.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::operations;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
 
@@ -8,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "required-element-empty",
         group: Group::Actions,
-        summary: "a required element of an action is empty",
+        summary: "a required element or path of an action is empty",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -60,5 +61,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 _ => "the action fails without it",
             },
         ));
+    }
+    // A path without a character is refused when the operation begins.
+    for (_, attribute) in facts.actions.iter().flat_map(operations) {
+        if attribute.value().text.trim().is_empty() {
+            let message = format!("`{}` is empty", attribute.qualified_name());
+            out.push(
+                Diagnostic::new(&RULE.kind, attribute.name_span(), message)
+                    .help("the action fails without it"),
+            );
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::lint::reads::each_expression;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element, NodeKind};
+use ankus_lang::el::functions;
 use foldhash::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -68,6 +69,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let plain = plain.map(|element| (element, element.text()));
     let plain = plain.filter(|(_, text)| text.text.bytes().all(is_plain));
     paths(facts, &known, out);
+    calls_in_texts(facts, out);
     let (said, variables) = with_stray_signs(facts);
     let half = half_open(facts, &said, variables, out);
     let said = said.into_iter().cloned();
@@ -177,6 +179,91 @@ fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Calls of functions between the words of a text, with nothing around them that has them evaluated.
+fn calls_in_texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let prefixes: &[&str] = match facts.workflow() {
+        Some(_) => &["wf", "fs", "hadoop", "hcat"],
+        None => &["coord"],
+    };
+    let of_people_or_times = |element: &Element<'_>| {
+        element.name() == DESCRIPTION || element.name().ends_with("instance")
+    };
+    for (_, text) in facts.texts().iter().filter(|(element, _)| !of_people_or_times(element)) {
+        let plain = text.text.as_ref();
+        let mut end = 0;
+        for colon in memchr::memchr_iter(b':', plain.as_bytes()) {
+            let before = &plain[..colon];
+            let Some(prefix) = prefixes.iter().find(|prefix| before.ends_with(**prefix)) else {
+                continue;
+            };
+            let at = colon - prefix.len();
+            let letters = plain[colon + 1..].bytes().take_while(u8::is_ascii_alphabetic).count();
+            let named = colon + 1 + letters;
+            let is_part = before[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            if at < end || is_part || !plain[named..].starts_with('(') {
+                continue;
+            }
+            // Braces and dollars before it are told of as such.
+            let is_told = before[..at].ends_with(['$', '{', '#']) || before[..at].ends_with("$(");
+            if is_told
+                || functions::named(&plain[at..named]).next().is_none()
+                || is_inside(plain, at)
+            {
+                continue;
+            }
+            let Some(length) = balanced(&plain[named..]) else { continue };
+            end = named + length;
+            let span = text.source(at..end);
+            let call = facts.slice(span);
+            out.push(
+                Diagnostic::new(
+                    &RULE.kind,
+                    span,
+                    format!("`{call}` is text, and calls no function"),
+                )
+                .about(call)
+                .likely()
+                .help(format!("write `${{{call}}}`"))
+                .fix(Fix::guess(
+                    format!("Write `${{{call}}}`"),
+                    span,
+                    format!("${{{call}}}"),
+                )),
+            );
+        }
+    }
+}
+
+/// Whether a place is in an expression, or behind the beginning of one that has no end.
+fn is_inside(text: &str, at: usize) -> bool {
+    let mut last = 0;
+    for range in each_expression(text).take_while(|range| range.start < at) {
+        if range.end > at {
+            return true;
+        }
+        last = range.end;
+    }
+    text[last..at].contains("${") || text[last..at].contains("#{")
+}
+
+/// The length of what begins with a parenthesis, up to the one that closes it.
+fn balanced(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0_usize, None);
+    for (at, c) in text.char_indices().take(MOST_OF_A_CALL) {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
 /// The texts with a dollar or a brace outside of expressions, and how many expressions there are in all.
 fn with_stray_signs<'f, 'a>(facts: &'f Facts<'a>) -> (Vec<&'f (Element<'a>, Decoded<'a>)>, usize) {
     let (mut texts, mut variables) = (Vec::new(), 0);
@@ -265,6 +352,8 @@ fn half_open(
 
 /// What says something to people alone.
 const DESCRIPTION: &str = "description";
+/// So long a call is looked through.
+const MOST_OF_A_CALL: usize = 500;
 /// So many variables written in full tell that another one was meant to be.
 const ENOUGH_VARIABLES: usize = 3;
 

@@ -196,7 +196,8 @@ impl<'t> Checker<'t> {
         // What `global` may set as well, or another version of the schema does not ask for, is missing in all of it.
         let of_cluster = ["name-node", "job-tracker", "resource-manager"];
         let is_of_cluster = names.iter().any(|child| of_cluster.contains(&&*child.name));
-        finding.belongs = place.behind().filter(|_| !is_of_cluster);
+        finding.belongs =
+            self.part_of(place, &names).or_else(|| place.behind()).filter(|_| !is_of_cluster);
         if let Some(child) = names.first() {
             finding = finding.help(format!("`{}`: {}", child.name, child.about));
             if names.len() == 1
@@ -206,6 +207,16 @@ impl<'t> Checker<'t> {
             }
         }
         self.report(finding);
+    }
+
+    /// The first child that belongs into the one that is missing, and not where it stands: that one would begin there.
+    fn part_of(&self, place: &Place<'_, 't>, missing: &[&Child]) -> Option<Span> {
+        let [Child { kind: TypeRef::Type(id), .. }] = missing else { return None };
+        let inner = place.schema.ty(*id);
+        let is_part = |child: &Element<'_>| {
+            place.model.child(child.name()).is_none() && inner.child(child.name()).is_some()
+        };
+        place.element.elements().find(is_part).map(|child| child.name_span())
     }
 
     /// An element to fill in, where it belongs.
