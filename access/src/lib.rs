@@ -411,8 +411,14 @@ impl Keeper {
             return Ok(());
         }
         let refused = |user: &str| {
-            let message = format!("E0508: User [{user}] not authorized for WF job [{}]", job.id);
-            Refusal::new(401, Some("E0508"), message)
+            // A bundle is refused as its coordinators are.
+            let (code, kind) = match job.id.ends_with(['C', 'B']) {
+                true => ("E0509", "Coord"),
+                false => ("E0508", "WF"),
+            };
+            let id = job.id;
+            let message = format!("{code}: User [{user}] not authorized for {kind} job [{id}]");
+            Refusal::new(401, Some(code), message)
         };
         let Some(user) = who.user.as_deref() else { return Err(refused("?")) };
         let groups = self.groups_of(user);

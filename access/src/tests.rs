@@ -248,6 +248,11 @@ fn jobs_are_changed_by_those_who_may() {
     }
     let refused = closed.may_change(&who("eve"), &job).expect_err("she may not");
     assert_eq!(refused.message, "E0508: User [eve] not authorized for WF job [1-W]");
+    for id in ["1-C", "1-B"] {
+        let refused = closed.may_change(&who("eve"), &Owned { id, ..job }).expect_err("nor these");
+        let told = format!("E0509: User [eve] not authorized for Coord job [{id}]");
+        assert_eq!(refused.message, told);
+    }
     assert!(closed.may_change(&Who::default(), &job).is_err());
     let (open, _) = keeper(&[], true);
     open.may_change(&Who::default(), &job).expect("everybody may");
