@@ -48,6 +48,20 @@ pub(super) fn bundle(value: &str) -> Result<(), Fault> {
     let invalid = |what: &str, why: &str| {
         Err(Fault::new("E1317", format!("Invalid bundle job change value {what}, {why}")))
     };
+    // Pairs are read as those of a coordinator are, with its words.
+    let broken = |why: &str| {
+        Err(Fault::new("E1015", format!("Invalid coordinator job change value {value}, {why}")))
+    };
+    let mut seen: Vec<&str> = Vec::new();
+    for token in value.split(';') {
+        let Some((key, _)) = token.split_once('=').filter(|(_, one)| !one.contains('=')) else {
+            return broken("change value must be name=value pair or name=(empty string)");
+        };
+        if seen.contains(&key) {
+            return broken(&format!("can not specify repeated change values on {key}"));
+        }
+        seen.push(key);
+    }
     let mut pairs = value.split(';').filter_map(|token| token.split_once('='));
     if !pairs.clone().any(|(key, _)| matches!(key, "pausetime" | "endtime")) {
         return invalid(value, "can only change pausetime or end time");
@@ -98,5 +112,10 @@ mod tests {
         }
         assert!(bundle("concurrency=3").is_err() && bundle("pausetime=x").is_err());
         assert!(bundle("pausetime=2029-01-01T00:00Z").is_ok());
+        let code = |value: &str| bundle(value).err().map(|fault| fault.message[..5].to_owned());
+        let twice = "pausetime=2029-01-01T00:00Z;pausetime=2029-01-02T00:00Z";
+        for value in ["pausetime", "pausetime=2029=1", twice] {
+            assert_eq!(code(value).as_deref(), Some("E1015"), "{value}");
+        }
     }
 }
