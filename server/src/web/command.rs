@@ -270,7 +270,7 @@ impl Act<'_> {
     ) -> Result<Answer, Fault> {
         let Act { shared, reader, id, .. } = self;
         let (kind, scope) = scope_of(self.request)?;
-        let (numbers, _) = scoped(*reader, id.job, kind, &scope)?;
+        let (numbers, _) = scoped(*reader, id.job, kind, &scope, ActionStatus::is_active)?;
         self.tell(event(kind, scope))?;
         has_come(*reader, id.job, &numbers, has_ended)?;
         Ok(Answer::json(&changed(shared, *reader, id.job, &numbers)?))
@@ -295,7 +295,7 @@ impl Act<'_> {
             _ => Fault::new("E1018", "Coord Job Rerun Error: date or action expected."),
         };
         let (kind, scope) = scope_of(request).map_err(expected)?;
-        let (numbers, _) = scoped(*reader, id.job, kind, &scope)?;
+        let (numbers, _) = scoped(*reader, id.job, kind, &scope, ran)?;
         let refresh = request.flag("refresh");
         let options = RerunOptions {
             refresh,
@@ -304,20 +304,6 @@ impl Act<'_> {
             configuration: Vec::new(),
         };
         let before = coordinator::actions(*reader, id.job)?;
-        let (kind, scope, numbers) = match kind {
-            // Dates name only what has ended.
-            ScopeKind::Date => {
-                let has_ended = |number: &i64| has_ended(before[number].run.status);
-                let ended: Vec<i64> = numbers.into_iter().filter(has_ended).collect();
-                let scope: Vec<String> = ended.iter().map(i64::to_string).collect();
-                (ScopeKind::Action, scope.join(","), ended)
-            }
-            kind => (kind, scope, numbers),
-        };
-        if numbers.is_empty() {
-            let why = "Coord Job Rerun Error: part or all actions are not eligible to rerun!";
-            return Err(Fault::new("E1018", why));
-        }
         self.tell(Event::Rerun(kind, scope, options))?;
         Ok(Answer::json(&rerun(shared, *reader, id.job, &numbers, &before, refresh)?))
     }
@@ -349,10 +335,10 @@ fn has_come(
     })
 }
 
-/// Whether an action of a coordinator goes on no more.
-fn has_ended(status: ActionStatus) -> bool {
-    use ActionStatus::{Failed, Ignored, Killed, Skipped, Succeeded, TimedOut};
-    matches!(status, Failed | Ignored | Killed | Skipped | Succeeded | TimedOut)
+/// Whether a range of dates names an action that is in this state, where it is to run again.
+fn ran(status: ActionStatus) -> bool {
+    use ActionStatus::{Failed, Ignored, Killed, Succeeded, TimedOut};
+    matches!(status, Failed | Ignored | Killed | Succeeded | TimedOut)
 }
 
 /// Which actions a request is about.

@@ -329,7 +329,7 @@ fn log(
         && let (Some(kind), Some(scope)) = (request.parameter("type"), request.parameter("scope"))
     {
         let kind = scope_kind(kind)?;
-        let (found, _) = scoped(reader, id.job, kind, scope)?;
+        let (found, _) = scoped(reader, id.job, kind, scope, |_| true)?;
         actions = Some(found.iter().map(|number| format!("{}@{number}", id.job)).collect());
     }
     if let Some(action) = id.action {
@@ -480,7 +480,7 @@ fn missing(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value,
         (Some(list), ..) => numbers(list)?,
         (None, Some(list), _) if !list.is_empty() => numbers(list)?,
         (None, _, Some(dates)) if !dates.is_empty() => {
-            scoped(reader, id.job, ScopeKind::Date, dates)?.0
+            scoped(reader, id.job, ScopeKind::Date, dates, |_| true)?.0
         }
         _ => {
             let why = "Coord action missing dependencies error. Action(s) are missing.";
@@ -566,6 +566,12 @@ pub(super) fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
             text.parse::<i64>().map_err(|_| Fault::new("E0302", why()))
         };
         let (from, to) = (number(from)?, number(to)?);
+        if from > to {
+            let why = format!(
+                "Invalid parameter [format is wrong for action's range '{part}', its first number is greater than its last]"
+            );
+            return Err(Fault::new("E0302", why));
+        }
         if to.saturating_sub(from) > MOST_NUMBERS {
             return Err(Fault::new("E0302", format!("Invalid parameter [{part} are too many]")));
         }
@@ -574,12 +580,14 @@ pub(super) fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
     Ok(all)
 }
 
-/// The actions that a scope names, and what it asked for that is not there.
+/// The actions that a scope names, and whether it asked for one that is not there. Of a range of dates only those in a `wanted`
+/// state are named.
 pub(super) fn scoped(
     reader: &dyn Reader,
     id: &str,
     kind: ScopeKind,
     scope: &str,
+    wanted: impl Fn(ActionStatus) -> bool,
 ) -> Result<(Vec<i64>, bool), Fault> {
     let actions = coordinator::actions(reader, id)?;
     let mut all = Vec::new();
@@ -601,12 +609,14 @@ pub(super) fn scoped(
             }
             ScopeKind::Other => is_any_missing = true,
             ScopeKind::Date => {
-                let (from, to) = part.split_once("::").unwrap_or((part, part));
+                let range = part.split_once("::");
+                let (from, to) = range.unwrap_or((part, part));
                 let time =
                     |text: &str| ProcessingZone::UTC.parse(text.trim()).map_err(|_| broken(part));
                 let (from, to) = (time(from)?, time(to)?);
                 let found = actions.iter().filter(|(_, kept)| {
-                    from <= kept.run.data.nominal && kept.run.data.nominal <= to
+                    let is_within = from <= kept.run.data.nominal && kept.run.data.nominal <= to;
+                    is_within && (range.is_none() || wanted(kept.run.status))
                 });
                 all.extend(found.map(|(number, _)| *number));
             }
