@@ -242,13 +242,18 @@ impl Loaded {
     ) -> (VecDeque<Event>, bool) {
         let mut events = VecDeque::new();
         let mut was_commanded = first.is_some();
-        let mut messages: Vec<Message> = first.into_iter().collect();
+        let mut messages: Vec<(Message, Option<ProcedureId>)> =
+            first.into_iter().map(|first| (first, None)).collect();
         for message in context.take_messages() {
-            was_commanded |= matches!(message.note, Note::Data(_));
-            messages.extend(meaning(message.note, message.tag));
+            let is_answer = !matches!(message.note, Note::Data(_));
+            was_commanded |= !is_answer;
+            let of = message.from.filter(|_| is_answer);
+            messages.extend(meaning(message.note, message.tag).map(|it| (it, of)));
         }
-        for message in messages {
+        for (message, of) in messages {
             match message {
+                // The end of a workflow that this action has no longer says nothing of the one that it has.
+                Message::Event(Event::Workflow(number, _)) if self.has_another(number, of) => {}
                 Message::Event(Event::Workflow(number, status))
                     if self.was_asked(number, status) => {}
                 Message::Event(event) => events.push_back(event),
@@ -270,6 +275,12 @@ impl Loaded {
             }
         }
         (events, was_commanded)
+    }
+
+    /// Whether an action has begun another workflow since, or the same one again.
+    fn has_another(&self, number: i64, of: Option<ProcedureId>) -> bool {
+        let begun = self.beside.get(&number).and_then(|beside| beside.procedure);
+        of.is_some_and(|of| begun.is_some_and(|begun| begun != of))
     }
 
     /// Whether a workflow tells of something that the coordinator has asked for: it counted from then on, and the workflow may have

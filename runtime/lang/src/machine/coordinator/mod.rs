@@ -713,7 +713,11 @@ impl Turn<'_, '_> {
     }
 
     fn workflow(&mut self, number: i64, status: WorkflowStatus) {
-        let Some(run) = self.job.actions.get(&number).filter(|run| run.has_workflow) else {
+        use ActionStatus::{Ready, Submitted, Waiting};
+        // What is to run its workflow again hears the last of the run before, which came to its end when that was asked for.
+        let has_begun =
+            |run: &&Run| run.has_workflow && !matches!(run.status, Waiting | Ready | Submitted);
+        let Some(run) = self.job.actions.get(&number).filter(has_begun) else {
             return;
         };
         self.job.is_touched = true;
