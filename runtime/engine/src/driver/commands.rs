@@ -336,15 +336,8 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn rerun(
-        self: &Arc<Self>,
-        id: &str,
-        plan: Option<Vec<u8>>,
-        properties: &BTreeMap<String, String>,
-    ) -> Result<(), Error> {
-        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wait_for_stop(id)?;
-        let mut record = self.record(id)?;
+    /// A job does not run again while another runs what it would run.
+    fn refuse_second_copy(&self, id: &str) -> Result<(), Error> {
         if let Some(other) = self.lives_at(id)? {
             let why =
                 format!("`{other}`, which runs what `{id}` runs, has not ended; kill it first");
@@ -354,6 +347,22 @@ impl Shared {
             let why =
                 format!("`{above}` above `{id}` runs it, or is about to run another in its place");
             return Err(Error::State(why));
+        }
+        Ok(())
+    }
+
+    pub(super) fn rerun(
+        self: &Arc<Self>,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wait_for_stop(id)?;
+        let mut record = self.record(id)?;
+        // Of one that has not ended itself, that is what to say, with the server's code: below.
+        if record.job.status.is_end() {
+            self.refuse_second_copy(id)?;
         }
         let equipped = needs::of_record(self, &record)?;
         let old = self.plan(&record.plan)?;
