@@ -6,6 +6,7 @@
 )]
 
 mod actions;
+mod again;
 mod applications;
 mod archives;
 mod browser;

@@ -54,6 +54,10 @@ impl Call {
         let node = &looked.plan.node(self.saved.what.node).name;
         let child = machine::child(&looked.run, node, element, most)?;
         let machine::Child { path, mut properties, propagates } = child;
+        // How its parent was begun is no wish for the child: a held one would wait for a start that nobody asks for.
+        for of_parent in [job::FROM, job::ONLY, job::HELD] {
+            properties.remove(of_parent);
+        }
         // The libraries of its parents, where it is to have them.
         let inherits = looked.run.property("oozie.wf.subworkflow.classpath.inheritance");
         let inherits = inherits.or(equipped.server("oozie.subworkflow.classpath.inheritance"));
