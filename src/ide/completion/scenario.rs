@@ -178,9 +178,17 @@ fn here(text: &str, at: usize) -> Here<'_> {
     let mut position = 0;
     // Where the key begins that is being read.
     let mut key = 0;
+    // In bytes: a position may be within a letter.
+    let end_after = |position: usize| {
+        let end = bytes[position..].iter().position(|byte| *byte == b'\n');
+        end.map_or(text.len(), |end| position + end)
+    };
+    let mut end_of_line = end_after(0);
     while position < bytes.len() {
         let byte = bytes[position];
-        let end_of_line = text[position..].find('\n').map_or(text.len(), |end| position + end);
+        if position > end_of_line {
+            end_of_line = end_after(position);
+        }
         match byte {
             b'#' => {
                 here.is_dead = end_of_line == text.len();
@@ -529,6 +537,7 @@ mod tests {
         check("[actions.load]\nattempts = [{ result = 'ok' }, { co|", &["code = "]);
         check("[actions.load]\nresult = 'ok' # er|", &[]);
         check("[actions.load]\nresult = 'ok' |", &[]);
+        check("title = é\n[expect]\nstatus = é\"KIL|", &["KILLED"]);
     }
 
     #[test]
