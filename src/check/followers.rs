@@ -340,13 +340,19 @@ fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let Some(span) = found.iter().find(|f| is_first(f)).and_then(open) else { return };
     let hidden = &text[span.range()];
     // The nodes in it are there, and nobody sees them.
+    let names: HashSet<&str> = hidden
+        .match_indices("name=")
+        .filter_map(|(at, name)| {
+            let quoted = &hidden[at + name.len()..];
+            let quote = quoted.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+            quoted[1..].split_once(quote).map(|(name, _)| name)
+        })
+        .collect();
     found.retain(|finding| {
-        let names_hidden = |name: &String| {
-            ["\"", "'"].iter().any(|q| hidden.contains(&format!("name={q}{name}{q}")))
-        };
+        let leads_there = |name: &String| names.contains(name.as_str());
         finding.kind.name != "unresolved-transition"
             || finding.file.is_some()
-            || !finding.subject.as_ref().is_some_and(names_hidden)
+            || !finding.subject.as_ref().is_some_and(leads_there)
     });
     let hides_root = ["<workflow-app", "<coordinator-app", "<bundle-app", "<datasets"]
         .iter()
