@@ -121,15 +121,20 @@ impl Shared {
             }
             core = self.lock();
             core.settle(settled, &self.registry);
-            self.dirty.notify_one();
+            // A step that has written nothing wakes nobody.
+            if core.pending() > 0 {
+                self.dirty.notify_one();
+            }
             if core.now.elapsed_ms.saturating_sub(began) > LONG_TURN_MS {
                 break;
             }
         }
-        let more = core.queued() > 0;
+        let (more, is_dirty) = (core.queued() > 0, core.pending() > 0);
         drop(core);
         if turned {
-            self.dirty.notify_one();
+            if is_dirty {
+                self.dirty.notify_one();
+            }
             if more {
                 self.work.notify_one();
             }
@@ -353,7 +358,8 @@ impl Shared {
             let queued = core.queued() > 0;
             let next = core.next_due();
             if queued {
-                self.work.notify_all();
+                // One that finds more than it takes wakes the next.
+                self.work.notify_one();
             }
             let housekeeping = self.config.clean_every_ms.min(self.config.look_every_ms).max(1);
             let pause = next.map_or(housekeeping, |due| {

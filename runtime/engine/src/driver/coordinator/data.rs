@@ -136,6 +136,9 @@ impl Loaded {
     }
 }
 
+/// How long a coordinator sleeps at most, in milliseconds.
+const PIECE_MS: u64 = 60_000;
+
 /// In how many milliseconds something can happen without a message.
 pub(super) fn wake(
     loaded: &Loaded,
@@ -190,6 +193,8 @@ pub(super) fn wake(
             .and_then(|sla| sla.next_look(progress(run.status, loaded.beside.get(number))));
         wakes.extend(at.map(|at| in_ms(at.plus_seconds(1))));
     }
-    // In pieces, so that a clock that is set does not make it late by more than one.
-    wakes.into_iter().min().map(|ms| ms.clamp(1, 60_000))
+    // In pieces, so that a clock that is set does not make it late by more than one. They end with a second, so that coordinators that
+    // wait for long are woken many at a time: to wake the threads costs more than to look.
+    let piece = PIECE_MS - clock_ms % 1000;
+    wakes.into_iter().min().map(|ms| ms.clamp(1, piece))
 }
