@@ -83,38 +83,6 @@ impl Wanted {
     fn is_any(&self) -> bool {
         self.status.is_empty() && self.user.is_empty() && self.text.is_empty() && self.offset <= 1
     }
-
-    /// Whether a name is one of those that are looked for: a part of it, or with `*` and `?` a pattern of the whole.
-    pub(crate) fn lets(&self, name: &str, id: &str) -> bool {
-        let text = self.text.to_lowercase();
-        match text.contains(['*', '?']) {
-            true => fits(&text, &name.to_lowercase()) || fits(&text, &id.to_lowercase()),
-            false => name.to_lowercase().contains(&text) || id.starts_with(&self.text),
-        }
-    }
-}
-
-/// Whether a text is of a pattern, in time that grows with the product of their lengths at most.
-fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), text.chars().collect());
-    let (mut at, mut in_text, mut star) = (0, 0, None);
-    while in_text < text.len() {
-        if pattern.get(at) == Some(&'*') {
-            star = Some((at, in_text));
-            at += 1;
-        } else if pattern.get(at).is_some_and(|c| *c == '?' || *c == text[in_text]) {
-            at += 1;
-            in_text += 1;
-        } else if let Some((back, from)) = star {
-            star = Some((back, from + 1));
-            at = back + 1;
-            in_text = from + 1;
-        } else {
-            return false;
-        }
-    }
-    pattern[at..].iter().all(|c| *c == '*')
 }
 
 pub(crate) fn page(context: &Context, list: &List) -> String {
@@ -238,17 +206,6 @@ mod tests {
             let list = List { wanted, rows: vec![row], total: 400, now: 0 };
             harmless(&page(&Context::default(), &list));
         }
-    }
-
-    #[test]
-    fn patterns_are_of_whole_names_and_words_of_parts() {
-        let wanted = |text: &str| Wanted { text: text.into(), ..Wanted::default() };
-        assert!(wanted("night").lets("my-Nightly", "1-W"));
-        assert!(
-            wanted("night*").lets("nightly", "1-W") && !wanted("night*").lets("my-nightly", "1-W")
-        );
-        assert!(wanted("n?ght*y").lets("nightly", "1-W") && wanted("*-W").lets("x", "1-W"));
-        assert!(!fits(&"*a".repeat(200), &"a".repeat(150)));
     }
 
     #[test]

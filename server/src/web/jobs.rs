@@ -90,6 +90,9 @@ fn kind(request: &Request) -> Result<Kind, Fault> {
     })
 }
 
+/// How long a text may be that names are searched for, in bytes; names themselves have 255 characters.
+const LONGEST_SEARCH: usize = 1_024;
+
 /// A page of a list, and the ids on it.
 fn listed(shared: &Shared, request: &Request) -> Result<(Value, Vec<String>), Fault> {
     let kind = kind(request)?;
@@ -101,7 +104,11 @@ fn page(shared: &Shared, request: &Request, kind: Kind) -> Result<(Value, Vec<St
     let reader = &*reader;
     let text = request.parameter("filter").unwrap_or_default();
     let wanted = filter::parse(text, Some(kind), shared.now());
-    let wanted = wanted.map_err(|refused| Fault::new(refused.code, refused.message))?;
+    let mut wanted = wanted.map_err(|refused| Fault::new(refused.code, refused.message))?;
+    wanted.search = request.parameter("search").filter(|text| !text.is_empty()).map(str::to_owned);
+    if wanted.search.as_ref().is_some_and(|text| text.len() > LONGEST_SEARCH) {
+        return Err(Fault::value("search", "too long"));
+    }
     let offset = request.number("offset")?.unwrap_or(1).max(1);
     let length = request.number("len")?.filter(|length| *length > 0).unwrap_or(LENGTH);
     let number = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);

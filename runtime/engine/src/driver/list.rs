@@ -287,6 +287,8 @@ pub struct Wanted {
     pub frequencies: Vec<(i64, &'static str)>,
     /// Parts of a name or of a user, or whole ids.
     pub texts: Vec<String>,
+    /// What somebody looks for: with `*` and `?` a pattern of a name or of an id, otherwise a part of a name or the beginning of an id.
+    pub search: Option<String>,
     /// Ids of parents: an action or a workflow above it, or the bundle of a coordinator.
     pub parents: Vec<String>,
     /// External ids.
@@ -506,6 +508,14 @@ fn tests(wanted: &Wanted) -> Vec<Vec<Test>> {
             ]
         };
         all.push(wanted.texts.iter().flat_map(of).collect());
+    }
+    if let Some(text) = &wanted.search {
+        all.push(match text.contains(['*', '?']) {
+            true => vec![Test::Like("name", text.clone()), Test::Like("id", text.clone())],
+            false => {
+                vec![Test::Like("name", format!("*{text}*")), Test::Begins("id", text.clone())]
+            }
+        });
     }
     if !wanted.frequencies.is_empty() {
         let every = |(count, unit): &(i64, &'static str)| {

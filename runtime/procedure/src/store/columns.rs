@@ -233,6 +233,7 @@ impl Condition {
             Test::Is(column, Value::Null) => write!(sql, "\"{column}\" IS NULL"),
             Test::Is(column, _) => write!(sql, "\"{column}\" = ?"),
             Test::Contains(column, _) => write!(sql, "instr(\"{column}\", ?) > 0"),
+            Test::Like(column, _) => write!(sql, "\"{column}\" LIKE ? ESCAPE '\\'"),
             // A range, which an index has.
             Test::Begins(column, _) => write!(sql, "(\"{column}\" >= ? AND \"{column}\" < ?)"),
             Test::AtLeast(column, _) => write!(sql, "\"{column}\" >= ?"),
@@ -243,6 +244,7 @@ impl Condition {
             Test::Is(_, Value::Null) => {}
             Test::Is(_, value) => self.values.push(value.clone()),
             Test::Contains(_, part) => self.values.push(part.as_str().into()),
+            Test::Like(_, pattern) => self.values.push(Value::Text(like(pattern))),
             Test::Begins(_, start) => self
                 .values
                 .extend([start.as_str().into(), Value::Text(format!("{start}\u{10ffff}"))]),
@@ -286,10 +288,31 @@ impl Condition {
                         write!(self.sql, "number = (SELECT number FROM \"{name}\" WHERE id = ?)");
                     self.values.push(value.clone());
                 }
+                // So is what the index of ids is read through for.
+                Test::Like("id", _) | Test::Begins("id", _) => {
+                    let name = table.name;
+                    let _ = write!(self.sql, "number IN (SELECT number FROM \"{name}\" WHERE ");
+                    self.add(test);
+                    self.sql.push(')');
+                }
                 test => self.add(test),
             }
         }
     }
+}
+
+/// A pattern as SQLite has it.
+fn like(pattern: &str) -> String {
+    let mut like = String::with_capacity(pattern.len());
+    for c in pattern.chars() {
+        match c {
+            '*' => like.push('%'),
+            '?' => like.push('_'),
+            '%' | '_' | '\\' => like.extend(['\\', c]),
+            c => like.push(c),
+        }
+    }
+    like
 }
 
 fn is_one_column(several: &[Test]) -> bool {

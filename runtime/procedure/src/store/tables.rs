@@ -151,6 +151,9 @@ pub enum Test {
     Is(&'static str, Value),
     /// The text of the column has this in it.
     Contains(&'static str, String),
+    /// The text of the column is of this pattern, in which `*` is any text and `?` is one character; letters of ASCII are the same in
+    /// either case.
+    Like(&'static str, String),
     /// The text of the column begins with this.
     Begins(&'static str, String),
     /// The number of the column is no less.
@@ -167,6 +170,7 @@ impl Test {
         match self {
             Test::Is(column, _)
             | Test::Contains(column, _)
+            | Test::Like(column, _)
             | Test::Begins(column, _)
             | Test::AtLeast(column, _)
             | Test::Below(column, _) => vec![column],
@@ -181,6 +185,9 @@ impl Test {
             Test::Contains(column, part) => {
                 value(column).text().is_some_and(|text| text.contains(part))
             }
+            Test::Like(column, pattern) => {
+                value(column).text().is_some_and(|text| is_like(text, pattern))
+            }
             Test::Begins(column, start) => {
                 value(column).text().is_some_and(|text| text.starts_with(start))
             }
@@ -191,6 +198,29 @@ impl Test {
             Test::Every(tests) => tests.iter().all(|test| test.holds(value)),
         }
     }
+}
+
+/// Whether a text is of a pattern, in time that grows with the product of their lengths at most.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let characters = |text: &str| text.to_ascii_lowercase().chars().collect::<Vec<char>>();
+    let (text, pattern) = (characters(text), characters(pattern));
+    let (mut at, mut in_text, mut star) = (0, 0, None);
+    while in_text < text.len() {
+        if pattern.get(at) == Some(&'*') {
+            star = Some((at, in_text));
+            at += 1;
+        } else if pattern.get(at).is_some_and(|c| *c == '?' || *c == text[in_text]) {
+            at += 1;
+            in_text += 1;
+        } else if let Some((back, from)) = star {
+            star = Some((back, from + 1));
+            at = back + 1;
+            in_text = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|c| *c == '*')
 }
 
 /// A line of a table.
@@ -313,4 +343,17 @@ pub fn scan_largest(
         }
     }
     Ok(largest.into_values().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_like;
+
+    #[test]
+    fn patterns_are_of_whole_texts() {
+        assert!(is_like("nightly", "night*") && !is_like("my-nightly", "night*"));
+        assert!(is_like("Nightly", "n?GHT*y") && is_like("", "*") && !is_like("", "?"));
+        assert!(is_like("a_b%c", "a_b%c") && !is_like("axb", "a_b") && !is_like("axc", "a%c"));
+        assert!(!is_like(&"a".repeat(150), &"*a".repeat(200)));
+    }
 }
