@@ -68,6 +68,8 @@ fn steer(context: &Context, id: &str, status: &str) -> Markup {
     html! {
         div.actions {
             @if is_active(status) {
+                // Coordinators begin by themselves; a bundle may wait for its kick-off, or have been submitted alone.
+                @if id.ends_with("-B") && status == "PREP" { (button(context, id, "start", "Start", None)) }
                 @if status.contains("SUSPENDED") { (button(context, id, "resume", "Resume", None)) }
                 @else { (button(context, id, "suspend", "Suspend", None)) }
                 (button(context, id, "kill", "Kill", Some("Kill this job and everything it started?")))
@@ -131,7 +133,7 @@ fn actions(context: &Context, job: &Coordinator, now: i64) -> Markup {
                                 (awaited(&action.missing_dependencies))
                                 @if !action.error_message.is_empty() { span.fault { (plain(&action.error_message)) } }
                             }
-                            td { (again(context, job, action)) }
+                            td { @if has_commands(job) { (again(context, job, action)) } }
                         }
                     }
                 }
@@ -177,6 +179,11 @@ fn every(frequency: &str, unit: &str) -> String {
         count => format!("every {count} {unit}s"),
     };
     if is_end { often + ", at its end" } else { often }
+}
+
+/// Whether actions of a coordinator in this state take commands.
+fn has_commands(job: &Coordinator) -> bool {
+    !matches!(job.status.as_str(), "PREP" | "IGNORED")
 }
 
 fn again(context: &Context, job: &Coordinator, action: &CoordinatorAction) -> Markup {
@@ -261,6 +268,26 @@ mod tests {
 
     fn overview() -> Part {
         Part::Overview { picture: Err(String::new()), bars: Vec::new() }
+    }
+
+    #[test]
+    fn what_is_refused_in_a_state_has_no_button() {
+        let action = CoordinatorAction { status: "KILLED".into(), ..CoordinatorAction::default() };
+        let job = |status: &str| Coordinator {
+            id: "1-C".into(),
+            status: status.into(),
+            actions: vec![action.clone()],
+            ..Coordinator::default()
+        };
+        let offers = |status: &str| {
+            page(&Context::default(), &job(status), &overview(), 10).contains("coord-rerun")
+        };
+        assert!(offers("KILLED") && offers("RUNNING") && !offers("IGNORED"));
+        let starts = |status: &str| {
+            let job = Bundle { id: "1-B".into(), status: status.into(), ..Bundle::default() };
+            bundle(&Context::default(), &job, &overview()).contains(r#"value="start""#)
+        };
+        assert!(starts("PREP") && !starts("RUNNING"));
     }
 
     #[test]
