@@ -1,5 +1,6 @@
 //! `ankus convert`.
 
+mod around;
 mod carried;
 mod compare;
 mod data;

@@ -3,6 +3,7 @@
 use super::Unscheduled;
 use super::airflow::python::identifier;
 use super::ledger::{Ledger, Outcome};
+use super::shared::Around;
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -316,6 +317,7 @@ pub(super) fn flow(
     analysis: &Analysis,
     credentials: (&str, &str),
     (properties, defaults): (&BTreeMap<String, String>, Defaults),
+    around: &Around,
 ) {
     let flow = analysis.flow();
     for (id, node) in flow.workflow.nodes() {
@@ -362,11 +364,11 @@ pub(super) fn flow(
             ledger.whole(launcher.span, Outcome::Approximate, reason, "");
         }
     }
-    self::global(ledger, workflow);
+    self::global(ledger, workflow, around);
 }
 
 /// What actions share: it says nothing where each that has a use for it has its own. Sub-workflows inherit it from a server.
-pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow) {
+pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow, around: &Around) {
     let Some(global) = &workflow.global else { return };
     let bodies = || workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
     let reaches = |body: &&Body| {
@@ -374,6 +376,10 @@ pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow) {
         !matches!(body.details, SubWorkflow { .. } | Email { .. } | Ssh { .. })
     };
     let has_no_job = |body: &&Body| matches!(body.details, Details::Fs { .. });
+    let hands_on = bodies().any(|body| {
+        matches!(body.details, Details::SubWorkflow { propagate_configuration: Some(_), .. })
+    });
+    let unused = if hands_on { PASSED_ON } else { UNUSED };
     let takes_files = bodies().filter(reaches).any(|body| body.name_node.is_none());
     let mut jobs = bodies().filter(reaches).filter(|body| !has_no_job(body));
     let takes_jobs = jobs.any(|body| body.resource_manager.is_none());
@@ -381,24 +387,41 @@ pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow) {
         [(&global.name_node, takes_files), (&global.resource_manager, takes_jobs)]
     {
         if let Some(scalar) = scalar.as_ref().filter(|_| !is_taken) {
-            ledger.claim(scalar.span(), Outcome::Exact, UNUSED, "");
+            ledger.claim(scalar.span(), Outcome::Exact, unused, "");
         }
     }
     let mut jobs = bodies().filter(reaches).filter(|body| !has_no_job(body));
     if jobs.next().is_none() {
         for scalar in &global.job_xml {
-            ledger.claim(scalar.span(), Outcome::Exact, UNUSED, "");
+            ledger.claim(scalar.span(), Outcome::Exact, unused, "");
         }
     }
-    let passes_on = |body: &Body| {
-        matches!(body.details, Details::SubWorkflow { propagate_configuration: Some(_), .. })
-    };
-    if bodies().any(passes_on) {
-        let reason = "with a server, sub-workflows that take the configuration inherit it; here each has its own `global` alone";
-        let remedy = "write it into the `global` of these sub-workflows, and convert again";
-        ledger.claim(global.span, Outcome::Approximate, reason, remedy);
+    for body in bodies() {
+        let Details::SubWorkflow { app_path: Some(path), propagate_configuration: Some(_) } =
+            &body.details
+        else {
+            continue;
+        };
+        let Some(missed) = around.missed.get(&path.span()) else {
+            let reason =
+                "a sub-workflow that inherits it from a server is not among the converted files";
+            ledger.claim(global.span, Outcome::Approximate, reason, "convert both together");
+            continue;
+        };
+        if !missed.names.is_empty() {
+            let reason = format!(
+                "with a server, `{}` inherits {} from it; what is secret, or differs between the workflows that start it, is not handed down here",
+                missed.by,
+                missed.listed()
+            );
+            let remedy = format!("set it in `{}`, and convert again", missed.by);
+            ledger.claim(global.span, Outcome::Approximate, &reason, &remedy);
+        }
     }
 }
+
+/// What is said of what actions share where only sub-workflows have a use for it.
+const PASSED_ON: &str = "no action takes it from here but those of sub-workflows";
 
 /// What is said of what actions share where none has a use for it.
 const UNUSED: &str = "no action takes it from here, so that nothing is made of it";

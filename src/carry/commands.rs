@@ -8,7 +8,7 @@ use super::ledger::{Ledger, Outcome};
 use super::text::{self, Part, Text};
 use super::{claims, options};
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, Details, FileOperation, Property, Workflow};
+use crate::ir::workflow::{Body, Details, FileOperation, Property};
 use crate::source::Span;
 
 /// A word of a command.
@@ -63,8 +63,7 @@ fn words_of(text: Text) -> Vec<Word> {
 pub(super) const UNREAD: &str =
     "the file is fetched beside the command, which is not told to read it";
 /// What is left to do then.
-pub(super) const CHECK_READ: &str =
-    "check that the tool reads it, or write its properties into the action";
+pub(super) const CHECK_READ: &str = "convert again with the file below the folder of the workflow, or write its properties into the action";
 
 /// Whether the tool of an action reads files of properties by `-conf`, as the tools of Hadoop do.
 pub(super) fn takes_conf(body: &Body) -> bool {
@@ -718,26 +717,6 @@ pub(super) trait Commands {
             "the job is submitted by `mapred job -submit`; a value with `<` breaks its file";
         self.differs(body.tag, reason, Self::REMEDY);
     }
-}
-
-/// An action with what all actions share.
-pub(super) fn shared(workflow: &Workflow, body: &Body) -> Body {
-    let mut body = body.clone();
-    let Some(global) = &workflow.global else { return body };
-    body.name_node = body.name_node.or_else(|| global.name_node.clone());
-    body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
-    // Those of the action come behind, and so count for more.
-    let is_own = |shared: &&Scalar| body.job_xml.iter().any(|own| own.as_str() == shared.as_str());
-    let before: Vec<Scalar> =
-        global.job_xml.iter().filter(|shared| !is_own(shared)).cloned().collect();
-    body.job_xml.splice(0..0, before);
-    for property in &global.configuration {
-        let name = property.name.as_str();
-        if body.configuration.iter().all(|own| own.name.as_str() != name) {
-            body.configuration.push(property.clone());
-        }
-    }
-    body
 }
 
 /// Path and name of a file: `path#name`, or the last part of the path.

@@ -159,9 +159,13 @@ impl Ledger {
         self.at(span).is_some_and(|at| self.places[at].claim.is_some())
     }
 
-    /// Claims an element with its attributes and all that it holds.
+    /// Claims an element with its attributes and all that it holds. A place that no element begins in is that of something of
+    /// another file, for which the element around it stands.
     pub fn whole(&mut self, span: Span, outcome: Outcome, reason: &str, remedy: &str) {
         let first = self.places.partition_point(|place| place.span.start < span.start);
+        if self.places.get(first).is_none_or(|place| place.span.start >= span.end) {
+            return self.claim(span, outcome, reason, remedy);
+        }
         for at in first..self.places.len() {
             if self.places[at].span.start >= span.end {
                 break;

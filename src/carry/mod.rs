@@ -21,6 +21,7 @@ mod options;
 pub mod prefect;
 pub mod report;
 mod said;
+pub mod shared;
 pub mod step_functions;
 pub mod text;
 mod yaml;
@@ -38,6 +39,7 @@ pub use airflow::Version;
 pub use claims::secret_name;
 pub use ledger::{Entry, Outcome};
 pub use missing::with_missing;
+pub use shared::Around;
 
 /// The image of commands of Hadoop, where a site names none.
 const HADOOP_IMAGE: &str = "apache/hadoop:3.4.1";
@@ -164,6 +166,8 @@ pub struct Given<'a> {
     pub dialect: Dialect,
     /// Names of what it starts, by the places that name their applications.
     pub started: &'a BTreeMap<Span, String>,
+    /// What was found around it.
+    pub around: &'a Around,
 }
 
 /// A file to be written.

@@ -41,6 +41,12 @@ impl Scalar {
         Scalar::new(element.tree(), element.text().trimmed())
     }
 
+    /// A text of another file; `place` stands for it in this one.
+    pub fn elsewhere(text: &str, place: Span) -> Scalar {
+        let state = if text.contains("${") { State::Expr } else { State::Known };
+        Scalar { state, text: text.into(), places: Places::all_at(place) }
+    }
+
     fn new(tree: &Tree, decoded: Decoded<'_>) -> Scalar {
         let state = if decoded.text.contains("${") { State::Expr } else { State::Known };
         Scalar { state, text: tree.keep(&decoded.text), places: decoded.places }

@@ -367,7 +367,8 @@ fn what_is_lost_has_its_own_reason() {
     }
 }
 
-/// A sub-workflow that is read with the properties of whoever starts it lies in a folder of its own, and inherits nothing here.
+/// A sub-workflow that is read with the properties of whoever starts it lies in a folder of its own, and inherits what all actions of
+/// that one share.
 #[test]
 fn a_sub_workflow_has_its_own_folder() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -387,12 +388,13 @@ fn a_sub_workflow_has_its_own_folder() {
         "\"oozie.wf.application.path\": \"hdfs://nn/apps/parent/child\"",
         "/hive.xml hive-conf/hive-site.xml\n",
         "hive --config hive-conf --hiveconf",
+        "--hiveconf queue=etl",
         "retries=2",
         "minutes=1",
     ] {
         assert!(dag.contains(part), "{part} in\n{dag}");
     }
     let report = std::fs::read_to_string(report).expect("a report");
-    assert!(report.contains("sub-workflows that take the configuration inherit it"), "{report}");
+    assert!(!report.contains("workflow.global"), "{report}");
     assert!(!report.contains("hive.job-xml"), "{report}");
 }

@@ -27,6 +27,7 @@ mod convert_logic;
 mod convert_missing;
 mod convert_prefect;
 mod convert_settings;
+mod convert_shared;
 mod convert_site;
 mod convert_targets;
 mod convert_traps;

@@ -1,10 +1,12 @@
 //! Units as an engine has them: one by one, or several coordinators in one graph.
 
-use super::{Unit, started};
+use super::{Unit, around, started};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
-use ankus::carry::{self, Conversion, Target, Version, argo, databricks, prefect, step_functions};
+use ankus::carry::{
+    self, Around, Conversion, Target, Version, argo, databricks, prefect, step_functions,
+};
 use ankus::settings::Settings;
 use ankus::settings::secrets::Secrets;
 use ankus::source::Span;
@@ -22,21 +24,24 @@ pub(super) fn all(
     (target, cut_over): (Target, Option<Instant>),
     by_path: &BTreeMap<PathBuf, String>,
 ) -> Vec<Conversion> {
+    let around = around::of_units(units, by_path);
     let alone: fn(carry::Given<'_>) -> Conversion = match target {
-        Target::Airflow(version) => return in_graphs(units, joined, (version, cut_over), by_path),
+        Target::Airflow(version) => {
+            return in_graphs(units, joined, (version, cut_over), (by_path, &around));
+        }
         Target::StepFunctions => step_functions::convert,
         Target::Argo => argo::convert,
         Target::Databricks => databricks::convert,
         Target::Prefect => prefect::convert,
     };
-    units.iter().map(|unit| alone(Read::of(unit, by_path).given())).collect()
+    units.iter().map(|unit| alone(Read::of(unit, by_path, &around).given())).collect()
 }
 
 fn in_graphs(
     units: &[Unit],
     joined: &[Joined],
     (version, cut_over): (Version, Option<Instant>),
-    by_path: &BTreeMap<PathBuf, String>,
+    (by_path, around): (&BTreeMap<PathBuf, String>, &BTreeMap<String, Around>),
 ) -> Vec<Conversion> {
     let mut conversions = Vec::new();
     for at in 0..units.len() {
@@ -46,7 +51,8 @@ fn in_graphs(
             // The first one brings it along.
             Some(_) => continue,
         };
-        let read: Vec<Read<'_>> = members.iter().map(|at| Read::of(&units[*at], by_path)).collect();
+        let read = members.iter().map(|at| Read::of(&units[*at], by_path, around));
+        let read: Vec<Read<'_>> = read.collect();
         let given: Vec<airflow::Given<'_>> = read
             .iter()
             .zip(&members)
@@ -76,10 +82,15 @@ struct Read<'a> {
     settings: Arc<Settings>,
     secrets: Secrets,
     started: BTreeMap<Span, String>,
+    around: Around,
 }
 
 impl<'a> Read<'a> {
-    fn of(unit: &'a Unit, by_path: &BTreeMap<PathBuf, String>) -> Read<'a> {
+    fn of(
+        unit: &'a Unit,
+        by_path: &BTreeMap<PathBuf, String>,
+        around: &BTreeMap<String, Around>,
+    ) -> Read<'a> {
         let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
         let workflow = unit.workflow.as_ref().map(analysis);
         let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
@@ -88,7 +99,12 @@ impl<'a> Read<'a> {
         let settings = settings.unwrap_or_default();
         let secrets = settings.secrets.with_references(&unit.properties);
         let started = started(unit, workflow.as_ref(), by_path);
-        Read { unit, workflow, coordinator, settings, secrets, started }
+        let mut around = around.get(&unit.name).cloned().unwrap_or_default();
+        if let Some(workflow) = &workflow {
+            let inherited = around.inherited.as_ref().map_or(&[][..], |above| &above.job_xml);
+            around.job_xml = around::job_xml(unit, workflow, inherited, &secrets);
+        }
+        Read { unit, workflow, coordinator, settings, secrets, started, around }
     }
 
     fn given(&self) -> carry::Given<'_> {
@@ -110,6 +126,7 @@ impl<'a> Read<'a> {
             migration: &self.settings.migration,
             dialect: Dialect::of_target(self.settings.target.name()),
             started: &self.started,
+            around: &self.around,
         }
     }
 
@@ -131,6 +148,7 @@ impl<'a> Read<'a> {
             secrets: given.secrets,
             dialect: given.dialect,
             started: given.started,
+            around: given.around,
             migration: given.migration,
             cut_over,
             joined,

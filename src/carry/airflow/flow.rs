@@ -4,8 +4,8 @@ use super::super::model::{Does, Runs, Task, TaskId, Tasks};
 use super::python::{Value, edge};
 use super::{Dag, Printer, dag_id, trigger_rule};
 use crate::analysis::Analysis;
-use crate::carry::commands::shared;
 use crate::carry::ledger::Outcome;
+use crate::carry::shared::shared;
 use crate::carry::{claims, idioms};
 use crate::ir::workflow::{Action, Details, NodeId, Shape, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ impl Printer<'_> {
                 self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
             }
         }
-        claims::global(&mut self.ledger, workflow);
+        claims::global(&mut self.ledger, workflow, self.given.around);
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
@@ -230,7 +230,8 @@ impl Printer<'_> {
                     return (self.standard("empty", "EmptyOperator"), Vec::new());
                 }
                 let mut whole = Action::clone(action);
-                whole.body = action.body.as_ref().map(|body| shared(workflow, body));
+                whole.body =
+                    action.body.as_ref().map(|body| shared(workflow, body, self.given.around));
                 let (class, mut given) = self.operator(&whole);
                 let kind = whole.body.as_ref().map(|body| body.kind.to_string());
                 if let Some(pool) = kind.and_then(|kind| self.given.migration.pool(&kind)) {

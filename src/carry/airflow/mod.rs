@@ -21,6 +21,7 @@ use super::joined::Joined;
 use super::ledger::{Entry, Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::said::{self, Kept, Reader, Says};
+use super::shared::Around;
 use super::{Conversion, Output, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -116,6 +117,8 @@ pub struct Given<'a> {
     pub dialect: Dialect,
     /// Names of the DAGs that it starts, by the places that name their applications.
     pub started: &'a BTreeMap<Span, String>,
+    /// What was found around it.
+    pub around: &'a Around,
     /// What a site wants of its actions.
     pub migration: &'a Migration,
     /// From when on Airflow runs it, and not the server any more.

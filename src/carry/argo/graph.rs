@@ -5,8 +5,8 @@
 
 use super::expression::{Before, outer};
 use super::{Printer, actions};
-use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::shared::shared;
 use crate::carry::yaml::{Yaml, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -231,7 +231,8 @@ impl Printer<'_> {
                 let Some(action) = workflow.node(*id).action.as_deref() else {
                     return actions::Called::of("pass");
                 };
-                let body = action.body.as_ref().map(|body| shared(workflow, body));
+                let body =
+                    action.body.as_ref().map(|body| shared(workflow, body, self.given.around));
                 self.action(&graph.names[at], action, body.as_ref())
             }
         }

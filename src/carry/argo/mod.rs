@@ -243,7 +243,7 @@ impl<'a> Printer<'a> {
             return None;
         }
         let defaults = (self.given.properties, claims::Defaults::AsWritten);
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults);
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults, self.given.around);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {

@@ -5,8 +5,8 @@
 
 use super::expression::{Case, Condition};
 use super::{Printer, program};
-use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::shared::shared;
 use crate::carry::text::Text;
 use crate::carry::yaml::{Yaml, map, text};
 use crate::ir::workflow::{NodeId, Workflow};
@@ -209,7 +209,7 @@ impl Printer<'_> {
             Does::Action(id) => {
                 let action = workflow.node(*id).action.as_deref();
                 let body = action.and_then(|action| action.body.as_ref());
-                match action.zip(body.map(|body| shared(workflow, body))) {
+                match action.zip(body.map(|body| shared(workflow, body, self.given.around))) {
                     None => pass(&own, depends, runs),
                     Some((action, body)) => {
                         let what = self.action(action, &body).unwrap_or_else(|why| {

@@ -4,8 +4,8 @@ use super::Printer;
 use super::python::{condition, expression, laid_out};
 use crate::carry::airflow::dag_id;
 use crate::carry::airflow::python::{Value, identifier, quoted};
-use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::carry::shared::shared;
 use crate::ir::workflow::{NodeId, Workflow};
 
 /// How a function is run again when it fails.
@@ -126,7 +126,8 @@ impl Printer<'_> {
                 let Some(action) = node.action.as_deref() else {
                     return none("        pass\n".to_owned());
                 };
-                let body = action.body.as_ref().map(|body| shared(workflow, body));
+                let body =
+                    action.body.as_ref().map(|body| shared(workflow, body, self.given.around));
                 let (body, retries) = self.action(&dag_id(&node.name.text), action, body.as_ref());
                 ("None", body, retries)
             }

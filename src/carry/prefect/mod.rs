@@ -258,7 +258,7 @@ impl<'a> Printer<'a> {
             return false;
         }
         let defaults = (self.given.properties, claims::Defaults::FilledIn);
-        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults);
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS, defaults, self.given.around);
         let workflow = flow.workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {

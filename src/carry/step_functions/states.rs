@@ -6,8 +6,9 @@
 use super::Printer;
 use crate::analysis::Analysis;
 use crate::carry::claims;
-use crate::carry::commands::{Commands, shared};
+use crate::carry::commands::Commands;
 use crate::carry::ledger::Outcome;
+use crate::carry::shared::shared;
 use crate::ir::workflow::{Action, NodeId, Shape, Way, Workflow};
 use crate::passes::flow::Flow;
 use serde_json::{Map, Value, json};
@@ -299,7 +300,7 @@ impl<'a> Printer<'a> {
         let node = workflow.node(id);
         let name = node.name.text.to_string();
         let body = node.action.as_ref().and_then(|action| action.body.as_ref());
-        let body = body.map(|body| shared(workflow, body));
+        let body = body.map(|body| shared(workflow, body, self.given.around));
         let known = body.as_ref().and_then(|body| self.action(&name, body));
         let mut state = known.unwrap_or_else(|| {
             let kind = body.map(|body| body.kind.to_string()).unwrap_or_default();
@@ -350,7 +351,8 @@ impl<'a> Printer<'a> {
     /// Nodes and transitions, and what belongs to none.
     pub(super) fn claim_flow(&mut self, analysis: &Analysis) {
         let defaults = (self.given.properties, claims::Defaults::AsWritten);
-        claims::flow(&mut self.ledger, analysis, (super::CREDENTIALS, super::ROLE), defaults);
+        let credentials = (super::CREDENTIALS, super::ROLE);
+        claims::flow(&mut self.ledger, analysis, credentials, defaults, self.given.around);
         let workflow = analysis.flow().workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {

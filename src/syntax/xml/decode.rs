@@ -38,6 +38,11 @@ struct Run {
 }
 
 impl Places {
+    /// Of a text that stands in another file: all of it is at one place of this one.
+    pub fn all_at(place: Span) -> Places {
+        Places { source: place, map: None }
+    }
+
     /// No runs stand for one that is all of it.
     fn runs(&self) -> &[Run] {
         self.map.as_ref().map_or(&[], |map| &map.runs)

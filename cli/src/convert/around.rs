@@ -1,0 +1,96 @@
+//! What is found around the workflows of a conversion: files of properties that their actions name, and what those that start them
+//! hand down.
+
+use super::{OWN_FOLDER, Unit, absolute, own_path, started, without_file_system};
+use ankus::analysis::Analysis;
+use ankus::carry::resolve;
+use ankus::carry::shared::{Around, Starter, handed_down, is_secret};
+use ankus::settings::secrets::Secrets;
+use ankus::source::Span;
+use ankus::syntax::properties::parse_configuration;
+use ankus_project::{Loaded, Looks};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A file of properties with more bytes is not read.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// What is handed down by name, for all units.
+pub(super) fn of_units(
+    units: &[Unit],
+    by_path: &BTreeMap<PathBuf, String>,
+) -> BTreeMap<String, Around> {
+    let mut workflows = units.iter().filter_map(|unit| unit.workflow.as_ref());
+    if !workflows.any(|loaded| loaded.source.text.contains("propagate-configuration")) {
+        return BTreeMap::new();
+    }
+    let mut read = Vec::new();
+    for unit in units {
+        let Some(loaded) = &unit.workflow else { continue };
+        let analysis = Analysis::new(Arc::clone(&loaded.source));
+        let started: BTreeMap<Span, String> = started(unit, Some(&analysis), by_path);
+        let settings = &loaded.settings.settings;
+        let secrets = settings.secrets.with_references(&unit.properties);
+        read.push((unit.name.as_str(), analysis, started, secrets));
+    }
+    let starters: Vec<Starter<'_>> = read
+        .iter()
+        .map(|(name, analysis, started, secrets)| Starter {
+            name,
+            workflow: analysis.workflow(),
+            secrets,
+            started,
+        })
+        .collect();
+    handed_down(&starters)
+}
+
+/// The properties of the files that `<job-xml>` names in a workflow, by their paths as written. Those with a secret are left out: it
+/// is written into no other file.
+pub(super) fn job_xml(
+    unit: &Unit,
+    analysis: &Analysis,
+    inherited: &[String],
+    secrets: &Secrets,
+) -> BTreeMap<String, Vec<(String, String)>> {
+    let Some(loaded) = &unit.workflow else { return BTreeMap::new() };
+    let workflow = analysis.workflow();
+    let bodies = workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
+    let own = bodies.flat_map(|body| &body.job_xml);
+    let global = workflow.global.iter().flat_map(|global| &global.job_xml);
+    let named = own.chain(global).map(|file| file.as_str());
+    let named = named.chain(inherited.iter().map(String::as_str));
+    named
+        .filter_map(|path| Some((path.to_owned(), settings_of(unit, loaded, path)?)))
+        .filter(|(_, settings)| !settings.iter().any(|property| is_secret(property, secrets)))
+        .collect()
+}
+
+/// The settings of a file of an application, where it is at hand.
+fn settings_of(unit: &Unit, loaded: &Loaded, path: &str) -> Option<Vec<(String, String)>> {
+    let own = own_path(unit).map(|own| resolve(&own, &unit.properties));
+    let own = own.as_deref().map(|own| without_file_system(own).trim_end_matches("/workflow.xml"));
+    let own = own.map(|own| own.trim_end_matches('/')).filter(|own| !own.is_empty());
+    let whole = resolve(path, &unit.properties);
+    let whole = without_file_system(&whole);
+    let rest = path.strip_prefix(OWN_FOLDER).or_else(|| whole.strip_prefix(own?));
+    let path = match rest {
+        Some(rest) => rest.strip_prefix('/')?,
+        None => whole,
+    };
+    if path.contains("${") || path.starts_with('/') {
+        return None;
+    }
+    let place = absolute(&loaded.found.path).parent()?.join(path);
+    let looks = Looks::into_tree(&loaded.found.tree, None);
+    let text = String::from_utf8(looks.read(&place, LARGEST_FILE).ok()?).ok()?;
+    let read = parse_configuration(&text).ok()?;
+    // The last of several values of a name counts.
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for entry in read.entries {
+        settings.retain(|(name, _)| *name != entry.name);
+        settings.push((entry.name, entry.value.trim().to_owned()));
+    }
+    Some(settings)
+}

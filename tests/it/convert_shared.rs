@@ -1,0 +1,182 @@
+//! `ankus convert`: what actions have beside their own elements, from files of properties and from the workflows that start theirs.
+
+use crate::convert::{convert, shown, texts_below, written};
+use std::path::Path;
+
+const TARGETS: [&str; 4] = ["airflow", "prefect", "argo", "step-functions"];
+
+fn workflow(name: &str, global: &str, actions: &str) -> String {
+    let start = actions.split('\'').nth(1).expect("the first action has a name");
+    format!(
+        "<workflow-app name='{name}' xmlns='uri:oozie:workflow:1.0'>{global}<start to='{start}'/>{actions}<kill name='fail'><message>failed</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+fn action(name: &str, body: &str, ok: &str) -> String {
+    format!("<action name='{name}'>{body}<ok to='{ok}'/><error to='fail'/></action>")
+}
+
+fn global(inner: &str, properties: &[(&str, &str)]) -> String {
+    format!("<global>{inner}<configuration>{}</configuration></global>", listed(properties))
+}
+
+fn listed(properties: &[(&str, &str)]) -> String {
+    let property = |(name, value): &(&str, &str)| {
+        format!("<property><name>{name}</name><value>{value}</value></property>")
+    };
+    properties.iter().map(property).collect()
+}
+
+fn file(properties: &[(&str, &str)]) -> String {
+    format!("<configuration>{}</configuration>", listed(properties))
+}
+
+fn query(inner: &str) -> String {
+    format!(
+        "<hive2 xmlns='uri:oozie:hive2-action:1.0'>{inner}<jdbc-url>jdbc:hive2://h:10000/x</jdbc-url><script>load.q</script></hive2>"
+    )
+}
+
+fn started(path: &str) -> String {
+    format!(
+        "<sub-workflow><app-path>hdfs://nn/apps/load/{path}</app-path><propagate-configuration/></sub-workflow>"
+    )
+}
+
+/// What is written and what is reported of the applications of a folder, for a target.
+fn carried(folder: &Path, target: &str) -> (String, String) {
+    let (out, report) = (folder.join("out").join(target), folder.join("report.md"));
+    let app = shown(&folder.join("load"));
+    let (code, _, said) =
+        convert(&[&app, "--to", target, "-o", &shown(&out), "--report", &shown(&report)]);
+    assert!(code < 2, "{target}: {said}");
+    (texts_below(&out).join("\n"), std::fs::read_to_string(report).expect("a report"))
+}
+
+const PATH: &str = "queue=etl\nnn=hdfs://nn\noozie.wf.application.path=hdfs://nn/apps/load\n";
+
+#[test]
+fn settings_of_several_files_reach_the_tool() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = "<job-xml>conf/first.xml</job-xml><job-xml>${wf:appPath()}/conf/second.xml</job-xml><configuration><property><name>own</name><value>action</value></property></configuration>";
+    let shared = global("<job-xml>conf/shared.xml</job-xml>", &[("of.all", "global")]);
+    let text = workflow("load", &shared, &action("ask", &query(own), "end"));
+    written(folder.path(), "load/workflow.xml", &text);
+    written(folder.path(), "load/job.properties", PATH);
+    let shared = [("one", "shared"), ("two", "shared"), ("of.all", "shared")];
+    written(folder.path(), "load/conf/shared.xml", &file(&shared));
+    let first = [("two", "first"), ("three", "first"), ("own", "first")];
+    written(folder.path(), "load/conf/first.xml", &file(&first));
+    written(folder.path(), "load/conf/second.xml", &file(&[("three", "${queue}-second")]));
+    for target in TARGETS {
+        let (text, report) = carried(folder.path(), target);
+        for part in ["one=shared", "two=first", "three=", "-second", "of.all=global", "own=action"]
+        {
+            assert!(text.contains(part), "{target}: {part} in\n{text}");
+        }
+        for part in ["two=shared", "three=first", "of.all=shared", "own=first", "first.xml"] {
+            assert!(!text.contains(part), "{target}: {part} in\n{text}");
+        }
+        assert!(!report.contains("job-xml"), "{target}: {report}");
+    }
+}
+
+/// Of several files the last counts for most, and a file that nobody has read may say anything.
+#[test]
+fn a_file_that_is_not_at_hand_stays_a_file_with_those_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = "<job-xml>a.xml</job-xml><job-xml>${elsewhere}</job-xml><job-xml>c.xml</job-xml>";
+    let text = workflow("load", "", &action("ask", &query(own), "end"));
+    written(folder.path(), "load/workflow.xml", &text);
+    written(folder.path(), "load/a.xml", &file(&[("one", "a")]));
+    written(folder.path(), "load/c.xml", &file(&[("one", "c")]));
+    let (text, report) = carried(folder.path(), "airflow");
+    assert!(text.contains("--hiveconf one=c"), "{text}");
+    assert!(text.contains("/a.xml a.xml") && !text.contains("/c.xml"), "{text}");
+    assert!(report.contains("which is not told to read it"), "{report}");
+}
+
+#[test]
+fn a_file_with_a_secret_stays_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = "<job-xml>a.xml</job-xml>";
+    let text = workflow("load", "", &action("ask", &query(own), "end"));
+    written(folder.path(), "load/workflow.xml", &text);
+    let secret = [("one", "a"), ("db.password", "opensesame"), ("b.secret", "opensesame2")];
+    written(folder.path(), "load/a.xml", &file(&secret));
+    for target in TARGETS {
+        let (text, report) = carried(folder.path(), target);
+        assert!(!text.contains("opensesame") && !report.contains("opensesame"), "{target}: {text}");
+        assert!(text.contains("a.xml") && !text.contains("one=a"), "{target}: {text}");
+        assert!(report.contains("which is not told to read it"), "{target}: {report}");
+    }
+}
+
+/// Each workflow completes what it has from the one above, as a server does: its own values count for more.
+#[test]
+fn sub_workflows_inherit_what_all_actions_share() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = "<resource-manager>rm</resource-manager><name-node>${nn}</name-node>";
+    let above = global(cluster, &[("a", "above"), ("b", "above"), ("q", "${queue}")]);
+    let text = workflow("load", &above, &action("start", &started("middle"), "end"));
+    written(folder.path(), "load/workflow.xml", &text);
+    let middle = global("", &[("b", "middle"), ("c", "middle")]);
+    let text = workflow("middle", &middle, &action("start", &started("middle/below"), "end"));
+    written(folder.path(), "load/middle/workflow.xml", &text);
+    let own =
+        "<configuration><property><name>c</name><value>below</value></property></configuration>";
+    let text = workflow("below", "", &action("ask", &query(own), "end"));
+    written(folder.path(), "load/middle/below/workflow.xml", &text);
+    written(folder.path(), "load/job.properties", PATH);
+    for target in TARGETS {
+        let (_, report) = carried(folder.path(), target);
+        assert!(!report.contains("workflow.global"), "{target}: {report}");
+        let below = texts_below(&folder.path().join("out").join(target));
+        let below = below.iter().find(|text| text.contains("beeline")).expect("it asks Hive");
+        for part in ["a=above", "b=middle", "c=below", "q=", "fs.defaultFS"] {
+            assert!(below.contains(part), "{target}: {part} in\n{below}");
+        }
+        for part in ["b=above", "c=middle"] {
+            assert!(!below.contains(part), "{target}: {part} in\n{below}");
+        }
+    }
+}
+
+#[test]
+fn what_workflows_hand_down_differently_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = |name: &str, value: &str| {
+        let above = global("", &[("a", value), ("same", "1"), ("x.password", "opensesame")]);
+        workflow(name, &above, &action("start", &started("kept/below"), "end"))
+    };
+    written(folder.path(), "load/one/workflow.xml", &of("one", "1"));
+    written(folder.path(), "load/two/workflow.xml", &of("two", "2"));
+    let text = workflow("below", "", &action("ask", &query(""), "end"));
+    written(folder.path(), "load/kept/below/workflow.xml", &text);
+    for target in TARGETS {
+        let (text, report) = carried(folder.path(), target);
+        assert!(text.contains("same=1") && !text.contains("a=1 "), "{target}: {text}");
+        assert!(
+            report.contains("`below` inherits `a`, `x.password` from it"),
+            "{target}: {report}"
+        );
+        assert!(!text.contains("opensesame") && !report.contains("opensesame"), "{target}");
+    }
+    // Whoever starts it without its configuration hands down nothing.
+    let two = of("two", "1").replace("<propagate-configuration/>", "");
+    written(folder.path(), "load/two/workflow.xml", &two);
+    let (text, report) = carried(folder.path(), "airflow");
+    assert!(!text.contains("--hiveconf same=1"), "{text}");
+    assert!(report.contains("inherits `a`, `same`, `x.password` from it"), "{report}");
+}
+
+#[test]
+fn a_sub_workflow_that_is_not_at_hand_is_said_to_inherit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let above = global("", &[("a", "1")]);
+    let text = workflow("load", &above, &action("start", &started("gone"), "end"));
+    written(folder.path(), "load/workflow.xml", &text);
+    let (_, report) = carried(folder.path(), "airflow");
+    let said = "a sub-workflow that inherits it from a server is not among the converted files";
+    assert!(report.contains(said), "{report}");
+}
