@@ -12,6 +12,6 @@ mail["From"], mail["To"], mail["Subject"] = sender, to, subject
 if cc:
     mail["Cc"] = cc
 mail.set_content(body, subtype=kind)
-everyone = [one.strip() for one in ",".join([to, cc, bcc]).split(",") if one.strip()]
+everyone = [one.strip() for one in f"{to},{cc},{bcc}".split(",") if one.strip()]
 with smtplib.SMTP(host) as smtp:
     smtp.send_message(mail, to_addrs=everyone)
