@@ -158,6 +158,7 @@ impl Core {
         let Some(entry) = alive else {
             let key = self.inbox_key(to, message.number);
             self.unit(vec![Write::Delete(key)], After::Nothing);
+            self.lost.extend(message.from.is_none().then_some(message.number));
             return;
         };
         entry.inbox.push(message);

@@ -276,6 +276,8 @@ pub(super) struct Core {
     timers: BinaryHeap<Reverse<(u64, ProcedureId, u32)>>,
     pending: Batch,
     refused: Vec<u64>,
+    /// Messages from outside that found nobody any more.
+    lost: Vec<u64>,
     /// What rows were before a submission, by its number, until that is durable.
     undo: HashMap<u64, Vec<Write>, IdHasher>,
     assigned: u64,
@@ -306,6 +308,7 @@ impl Core {
             timers: BinaryHeap::new(),
             pending: Batch::default(),
             refused: Vec::new(),
+            lost: Vec::new(),
             undo: HashMap::default(),
             assigned: 0,
             committed: 0,
@@ -379,13 +382,20 @@ impl Core {
         number
     }
 
-    /// Queues a message from outside; none if nobody of this id is alive.
-    pub(super) fn send(&mut self, to: ProcedureId, tag: u64, data: Vec<u8>) -> Option<u64> {
+    /// Queues a message from outside, and says the numbers of its unit and of itself; none if nobody of this id is alive.
+    pub(super) fn send(&mut self, to: ProcedureId, tag: u64, data: Vec<u8>) -> Option<(u64, u64)> {
         let live = self.procedures.get(&to).is_some_and(|entry| !entry.state.is_end());
         live.then(|| {
             let (message, write) = self.message(to, None, tag, Note::Data(data));
-            self.unit(vec![write], After::Delivered(Box::new((to, message))))
+            let number = message.number;
+            (self.unit(vec![write], After::Delivered(Box::new((to, message)))), number)
         })
+    }
+
+    /// Whether a message from outside came when its receiver had ended. Asked once, when its unit is durable.
+    pub(super) fn was_lost(&mut self, message: u64) -> bool {
+        let at = self.lost.iter().position(|lost| *lost == message);
+        at.map(|at| self.lost.swap_remove(at)).is_some()
     }
 
     /// Queues writes that belong to nobody's step.

@@ -458,11 +458,11 @@ impl Executor {
 
     /// Sends a message, durable when this returns. `false` if nobody of this id is alive.
     pub fn send(&self, to: ProcedureId, tag: u64, data: impl Into<Vec<u8>>) -> Result<bool, Error> {
-        let number = self.shared.lock().send(to, tag, data.into());
-        match number {
-            Some(number) => self.shared.durable(number).map(|()| true),
-            None => Ok(false),
-        }
+        let sent = self.shared.lock().send(to, tag, data.into());
+        let Some((unit, message)) = sent else { return Ok(false) };
+        self.shared.durable(unit)?;
+        // The receiver may have made its last step while this was on its way.
+        Ok(!self.shared.lock().was_lost(message))
     }
 
     /// Writes rows that go with nobody's step. Durable when this returns.

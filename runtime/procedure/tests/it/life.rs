@@ -3,7 +3,8 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use ankus_procedure::store::{self, Loaded, Memory, Options, Reader, Sqlite, Store, Write};
@@ -187,6 +188,76 @@ fn a_message_that_comes_before_anyone_waits_is_not_lost() {
     let finished = executor.finished(id).expect("it has ended");
     assert_eq!(finished.result.as_deref(), Some(&b"early"[..]));
     assert_eq!(executor.send(id, 7, "late"), Ok(false));
+}
+
+/// Commits only while nobody holds it up.
+struct Gate {
+    memory: Memory,
+    is_closed: Arc<AtomicBool>,
+    entered: mpsc::Sender<()>,
+    opens: mpsc::Receiver<()>,
+}
+
+impl Store for Gate {
+    fn load(&mut self) -> Result<Loaded, store::Error> {
+        self.memory.load()
+    }
+
+    fn commit(&mut self, batch: &[Write]) -> Result<(), store::Error> {
+        if self.is_closed.swap(false, Ordering::SeqCst) {
+            self.entered.send(()).expect("the test listens");
+            self.opens.recv().expect("the test opens it");
+        }
+        self.memory.commit(batch)
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        self.memory.reader()
+    }
+}
+
+/// Ends when it is told to, in the middle of a step.
+struct Lasts(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Procedure for Lasts {
+    fn execute(&mut self, _: &mut Context<'_>) -> Result<Step, Failure> {
+        self.0.send(()).expect("the test listens");
+        self.1.recv().expect("the test tells it");
+        Ok(Step::Done)
+    }
+
+    fn drops_messages(&self) -> bool {
+        false
+    }
+
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn who_sends_to_one_that_ends_meanwhile_is_told_so() {
+    let is_closed = Arc::new(AtomicBool::new(false));
+    let ((entered, has_entered), (open_it, opens)) = (mpsc::channel(), mpsc::channel());
+    let gate = Gate { memory: Memory::new(), is_closed: is_closed.clone(), entered, opens };
+    let (executor, _) = open(gate);
+    let runtime = tokio::runtime::Runtime::new().expect("threads");
+    executor.start(runtime.handle(), 1);
+    let ((began, has_begun), (end_it, ends)) = (mpsc::channel(), mpsc::channel());
+    let id = executor.submit(New::of("done", Lasts(began, ends))).expect("a store");
+    has_begun.recv().expect("it begins");
+    is_closed.store(true, Ordering::SeqCst);
+    let was_taken = std::thread::scope(|scope| {
+        let sent = scope.spawn(|| executor.send(id, 0, "late"));
+        has_entered.recv().expect("the message is committed");
+        end_it.send(()).expect("it listens");
+        // Its last step is made, and waits for the commit after this.
+        std::thread::sleep(Duration::from_millis(200));
+        open_it.send(()).expect("it listens");
+        sent.join().expect("no panic")
+    });
+    assert_eq!(was_taken, Ok(false));
+    executor.stop();
 }
 
 #[test]
