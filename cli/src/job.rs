@@ -352,6 +352,7 @@ fn show(
     let (started, ended) = (when(job.started), when(job.ended));
     shell.out(format!("  started  {started}\n  ended    {ended}\n  took     {took}\n\n"))?;
     if let Some((code, message)) = &shown.fault {
+        let message = store::without_code(code, message);
         shell.out(hanging(&format!("  {code}: "), &mask.text(message)) + "\n\n")?;
     }
     if let Some(sla) = run.expectations.get(&NOWHERE) {
@@ -382,6 +383,7 @@ fn show(
             row.status.name()
         ))?;
         if let (Some(code), Some(message)) = (&row.error.code, &row.error.message) {
+            let message = store::without_code(code, message);
             shell.out(hanging(&format!("    {code}: "), &mask.text(message)) + "\n")?;
         }
         for line in row.output.data.as_deref().unwrap_or_default().lines() {

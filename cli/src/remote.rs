@@ -439,6 +439,7 @@ impl Server {
         if let (Some(code), Some(message)) =
             (action["errorCode"].as_str(), action["errorMessage"].as_str())
         {
+            let message = store::without_code(code, message);
             shell.out(hanging(&format!("    {code}: "), message) + "\n")?;
         }
         for line in action["data"].as_str().unwrap_or_default().lines() {

@@ -682,7 +682,14 @@ fn tell(
             let name = if name == ":start:" { "start" } else { name };
             let target = if target == " -> *" { String::new() } else { target };
             let kind = work.row_type().trim_matches(':').to_ascii_lowercase();
-            let behind = format!(" {name} ({kind}){target}");
+            let mut behind = format!(" {name} ({kind}){target}");
+            let is_tried_again =
+                matches!(status, Status::StartRetry | Status::EndRetry | Status::UserRetry);
+            let reason = row.error.code.as_deref().zip(row.error.message.as_deref());
+            if let (true, Some((code, message))) = (is_tried_again, reason) {
+                let message = without_code(code, message).lines().next().unwrap_or_default();
+                behind += &format!(": {code}: {message}");
+            }
             let shown = format!("{:<9}", status.name());
             progress.say_status(&format!("{} ", &at[11..19]), &shown, &behind, shell);
             match status {
@@ -709,6 +716,12 @@ pub(crate) fn full(
     object
 }
 
+/// A message without its code, with which messages of the server often begin.
+pub(crate) fn without_code<'m>(code: &str, message: &'m str) -> &'m str {
+    let rest = message.strip_prefix(code).and_then(|rest| rest.strip_prefix(": "));
+    rest.unwrap_or(message)
+}
+
 /// Why a job ended as it did: the errors of its actions, and of jobs below them.
 fn say_faults(
     reader: &dyn Reader,
@@ -720,13 +733,13 @@ fn say_faults(
     let mask = Masked::new(settings, shown);
     let indent = "  ".repeat(depth);
     if let Some((code, message)) = &shown.fault {
+        let message = without_code(code, message);
         shell.tell(hanging(&format!("{indent}{code}: "), &mask.text(message)));
     }
     for (node, row) in shown.run.in_order() {
         let name = &shown.plan.node(node).name;
         if let (Some(code), Some(message)) = (&row.error.code, &row.error.message) {
-            // The server's messages often begin with their code.
-            let message = message.strip_prefix(&format!("{code}: ")).unwrap_or(message);
+            let message = without_code(code, message);
             shell.tell(hanging(&format!("{indent}{name}: {code}: "), &mask.text(message)));
         }
         let folder = row.external.console().and_then(|url| url.strip_prefix("file://"));

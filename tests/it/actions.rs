@@ -201,6 +201,49 @@ fn an_action_has_the_defaults_of_its_application() {
     }
 }
 
+/// What names nothing is listed, and what cannot be read is said once, with the reason also while it is tried again.
+#[test]
+fn files_that_are_not_there_are_spoken_of() {
+    let run = |inside: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workflow = format!(
+            "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>\
+             <shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+             {inside}</shell><ok to='e'/><error to='k'/></action><kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>"
+        );
+        let files =
+            [("app/workflow.xml", workflow.as_str()), ("app/broken.xml", "<configuration>")];
+        application(folder.path(), &files);
+        let said = |arguments: &[&str]| {
+            let mut ankus = ankus(folder.path(), arguments);
+            ankus.args([
+                "-D",
+                "oozie.wf.action.max.retries=1",
+                "-D",
+                "oozie.wf.action.retry.interval=1",
+            ]);
+            text(&ankus.output().expect("it runs"))
+        };
+        (said(&["run", "app", "--dry-run"]), said(&["run", "app", "--id", "x"]), folder)
+    };
+    let (dry, ran, folder) = run("<exec>true</exec><file></file><archive> , </archive>");
+    for empty in ["an empty <file>", "an empty <archive>"] {
+        let listed = format!("action `a`: {empty} has no effect: it names nothing");
+        assert!(dry.contains(&listed), "{dry}");
+    }
+    assert!(ran.contains("SUCCEEDED"), "{ran}");
+    let log = fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1/stderr"));
+    assert!(log.expect("a log").contains("an empty <file> has no effect"));
+
+    let (_, ran, _) = run("<job-xml>${wf:conf('none')}</job-xml><exec>true</exec>");
+    assert!(ran.contains("a: JA008: cannot read a job-xml: its path is empty"), "{ran}");
+    let (_, ran, folder) = run("<job-xml>broken.xml</job-xml><exec>true</exec>");
+    let why = "START_RETRY a (shell): JA009: the job-xml `hdfs://";
+    assert!(ran.contains(why), "{ran}");
+    let shown = text(&ankus(folder.path(), &["job", "show", "x"]).output().expect("it runs"));
+    assert!(shown.contains("JA009: the job-xml") && !shown.contains("JA009: JA009"), "{shown}");
+}
+
 #[test]
 fn the_share_library_is_brought() {
     let folder = tempfile::tempdir().expect("a folder");

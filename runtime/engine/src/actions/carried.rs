@@ -585,6 +585,10 @@ pub fn unheeded<'a>(
         let name = child.tag_name().name();
         let path = if name == "config-class" && has_client { CLASS_OF_CLIENTS } else { name };
         add(format!("<{name}>"), element(kind, path, at));
+        let names_nothing = |text: &str| text.split(',').all(|path| path.trim().is_empty());
+        if matches!(name, "file" | "archive") && names_nothing(child.text().unwrap_or_default()) {
+            add(format!("an empty <{name}>"), Some(Without("it names nothing")));
+        }
         for below in child.children().filter(Node::is_element) {
             let below = below.tag_name().name();
             add(format!("<{name}>: {below}"), element(kind, &format!("{name}/{below}"), at));

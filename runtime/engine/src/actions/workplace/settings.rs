@@ -21,7 +21,13 @@ pub fn merged(
 ) -> Result<BTreeMap<String, String>, Refusal> {
     let mut merged = BTreeMap::new();
     for file in children(element, "job-xml") {
-        let uri = resolve(application, text_of(file).trim());
+        let path = text_of(file);
+        let path = path.trim();
+        if path.is_empty() {
+            let message = "JA008: cannot read a job-xml: its path is empty";
+            return Err(refusal(Class::Error, "JA008", message));
+        }
+        let uri = resolve(application, path);
         let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
             let (class, code) = match error.kind() {
                 io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut => {
