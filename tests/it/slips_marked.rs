@@ -230,3 +230,37 @@ fn calls_and_paths_that_say_nothing_are_told() {
         "workflow.xml:5:8: warning: `path` is empty [required-element-empty]\n"
     );
 }
+
+/// A slip in a way is told although the end is missing, and one in what is deleted although no other path has the name.
+#[test]
+fn slips_are_told_beside_what_is_missing() {
+    let ways = WAYS.replace("to='end'", "to='laod'");
+    let flow = flow(&format!("<fs><mkdir path='${{nameNode}}/out'/></fs>\n{ways}"));
+    let load = "<action name='load'><fs><mkdir path='${nameNode}/in'/></fs><ok to='end'/><error to='bad'/></action>";
+    let found = told(&[(
+        "workflow.xml",
+        &flow.replace("<end name='end'/>", "").replace("<kill", &format!("{load}\n<kill")),
+    )]);
+    assert_eq!(lines(&found), 2, "{found}");
+    assert!(found.contains("needs `end`") && found.contains("no node `laod`"), "{found}");
+    let body = |deleted: &str| {
+        format!(
+            "<map-reduce><job-tracker>rm:8032</job-tracker><name-node>hdfs://nn:8020</name-node>
+<prepare><delete path='hdfs://nn:8020/out/{deleted}'/></prepare>
+<configuration>
+<property><name>mapred.mapper.class</name><value>org.example.Count</value></property>
+<property><name>mapred.input.dir</name><value>/in/orders</value></property>
+<property><name>mapred.output.dir</name><value>/out/counts/</value></property>
+</configuration></map-reduce>\n{WAYS}"
+        )
+    };
+    let app = |deleted: &str| told(&[("workflow.xml", &self::flow(&body(deleted)))]);
+    assert_eq!(app("counts"), "");
+    // Another digit is another folder, and so is another word.
+    for other in ["counts2", "totals"] {
+        assert_eq!(app(other), "", "{other}");
+    }
+    let found = app("conuts");
+    assert_eq!(lines(&found), 1, "{found}");
+    assert!(found.contains("`conuts` looks like a misspelling of `counts`, where"), "{found}");
+}

@@ -153,8 +153,9 @@ fn without_an_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
         let lost = |f: &Diagnostic| is(f, "unresolved-transition");
         let names: HashSet<String> =
             found.iter().filter(|f| lost(f)).filter_map(|f| f.subject.clone()).collect();
+        // One that is nearly the name of another node is a slip of its own.
         if names.len() == 1 {
-            found.retain(|finding| !lost(finding));
+            found.retain(|finding| !lost(finding) || finding.meant.is_some());
         }
     }
 }

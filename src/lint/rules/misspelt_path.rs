@@ -9,6 +9,8 @@ use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element};
 use foldhash::{HashMap, HashSet};
 
+mod prepared;
+
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "misspelt-path",
@@ -84,6 +86,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     done_flags(facts, out);
     hosts(facts, out);
     links(facts, out);
+    folders(facts, out);
+    let mut further = Vec::new();
+    prepared::deleted(facts, &mut further);
+    // What other paths tell of is told by them.
+    further.retain(|finding| out.iter().all(|other| other.span != finding.span));
+    out.extend(further);
+}
+
+/// Folders that other paths, or everybody, know by nearly the same name.
+fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut parts: Vec<Part<'_>> = Vec::new();
     let texts = facts.texts().iter().filter(|(element, _)| !OTHERS.contains(&element.name()));
     for (_, text) in texts {
