@@ -184,12 +184,10 @@ fn parts_in_another_place_are_told_once() {
     assert_eq!(lines(&found), 1, "{found}");
     assert!(found.contains("attribute `xmlns` has no value"), "{found}");
     // A node that is in a comment without its end.
-    let hidden = format!(
-        "<!-- first\n<action name='b'><fs><mkdir path='/tmp/b'/></fs><ok to='end'/><error to='bad'/></action>\n<!-- last -->\n<kill"
-    );
+    let hidden = "<!-- first\n<action name='b'><fs><mkdir path='/tmp/b'/></fs><ok to='end'/><error to='bad'/></action>\n<!-- last -->\n<kill";
     let found = told(&[(
         "workflow.xml",
-        &flow(&right.replace("<ok to='end'/>", "<ok to='b'/>")).replacen("<kill", &hidden, 1),
+        &flow(&right.replace("<ok to='end'/>", "<ok to='b'/>")).replacen("<kill", hidden, 1),
     )]);
     assert_eq!(lines(&found), 1, "{found}");
     assert!(found.contains("workflow.xml:14:3: error: `--` is not allowed"), "{found}");
