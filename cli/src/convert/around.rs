@@ -9,7 +9,7 @@ use ankus::settings::secrets::Secrets;
 use ankus::source::Span;
 use ankus::syntax::properties::parse_configuration;
 use ankus_project::{Loaded, Looks};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -60,8 +60,10 @@ pub(super) fn job_xml(
     let own = bodies.flat_map(|body| &body.job_xml);
     let global = workflow.global.iter().flat_map(|global| &global.job_xml);
     let named = own.chain(global).map(|file| file.as_str());
-    let named = named.chain(inherited.iter().map(String::as_str));
+    // Many actions may name one file, which is read once.
+    let named: BTreeSet<&str> = named.chain(inherited.iter().map(String::as_str)).collect();
     named
+        .into_iter()
         .filter_map(|path| Some((path.to_owned(), settings_of(unit, loaded, path)?)))
         .filter(|(_, settings)| !settings.iter().any(|property| is_secret(property, secrets)))
         .collect()
@@ -87,10 +89,10 @@ fn settings_of(unit: &Unit, loaded: &Loaded, path: &str) -> Option<Vec<(String, 
     let text = String::from_utf8(looks.read(&place, LARGEST_FILE).ok()?).ok()?;
     let read = parse_configuration(&text).ok()?;
     // The last of several values of a name counts.
-    let mut settings: Vec<(String, String)> = Vec::new();
-    for entry in read.entries {
-        settings.retain(|(name, _)| *name != entry.name);
-        settings.push((entry.name, entry.value.trim().to_owned()));
-    }
+    let mut seen = BTreeSet::new();
+    let counts = read.entries.into_iter().rev().filter(|entry| seen.insert(entry.name.clone()));
+    let mut settings: Vec<(String, String)> =
+        counts.map(|entry| (entry.name, entry.value.trim().to_owned())).collect();
+    settings.reverse();
     Some(settings)
 }
