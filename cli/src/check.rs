@@ -2,6 +2,7 @@
 
 mod cache;
 mod timing;
+pub(crate) mod unused;
 mod watch;
 
 use super::{Exit, Failure, Shell, mend, shellcheck};
@@ -202,6 +203,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         known_rule(name)?;
     }
     limits::hold(Said { timeout: arguments.timeout, memory: arguments.memory });
+    let is_stdin = unused::reads_stdin(&arguments.paths, arguments.stdin_filename.as_deref())?;
+    if arguments.watch && is_stdin {
+        let failure = Failure::new("standard input cannot be watched");
+        return Err(failure.help("name the file").into());
+    }
+    arguments.say_unused(shell);
     if arguments.watch {
         return watch::watch(&arguments, shell);
     }

@@ -1,6 +1,7 @@
 //! `ankus fmt`.
 
 use super::check::count_of;
+use super::check::unused::reads_stdin;
 use super::{Exit, Failure, Shell};
 use ankus::edit;
 use ankus::lint::style;
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let cache = shell.project()?;
     let none = Given { no_properties: true, ..Given::default() };
-    if arguments.paths.iter().any(|path| path.as_os_str() == "-") {
+    if reads_stdin(&arguments.paths, arguments.stdin_filename.as_deref())? {
         let loaded = cache.load_stdin(arguments.stdin_filename.as_deref(), &none)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
             return Err(Failure::new("the standard input is not text").into());

@@ -1,5 +1,6 @@
 //! `ankus graph`.
 
+use super::check::unused::reads_stdin;
 use super::store::{self, StoreArguments};
 use super::{Exit, Failure, Shell, coordinator};
 use crate::properties::PropertyArguments;
@@ -229,8 +230,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     may_print(arguments.format, arguments.output.as_deref())?;
     let cache = shell.project()?;
     let given = arguments.properties.given();
-    let loaded = if arguments.application.as_os_str() == "-" {
-        let name = arguments.stdin_filename.as_deref();
+    let name = arguments.stdin_filename.as_deref();
+    let loaded = if reads_stdin(std::slice::from_ref(&arguments.application), name)? {
         cache.load_stdin(name, &given)?
     } else {
         let found = cache.find(&arguments.application, &given)?;

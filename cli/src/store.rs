@@ -339,6 +339,12 @@ impl Signals {
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst) > 0
     }
+
+    /// The same as a question that others may ask: whether somebody wants us to stop.
+    pub(crate) fn asked(&self) -> Box<dyn Fn() -> bool + Send> {
+        let (typed, ending) = (self.typed.clone(), self.ending.clone());
+        Box::new(move || typed.load(Ordering::SeqCst) > 0 || ending.load(Ordering::SeqCst) > 0)
+    }
 }
 
 /// Counts the signals that ask us to stop.

@@ -1,15 +1,20 @@
 //! `ankus test`: scenarios of applications, played in simulated time.
 
 mod first;
+mod real;
 mod timed;
 
+use super::check::count_of;
 use super::needs::schemes;
+use super::store::{self, Signals};
 use super::{Exit, Failure, Shell};
 use ankus::settings::site::names;
 use ankus::text::{self, line};
 use ankus_engine::driver::Compiler;
 use ankus_engine::host::files::{FileUri, Files};
-use ankus_engine::scenario::{Difference, Expect, ExpectAction, Played, Scenario, compare, play};
+use ankus_engine::scenario::{
+    Difference, Expect, ExpectAction, Played, Real, Scenario, compare, play,
+};
 use ankus_lang::plan::{Global, Node, Plan, Work};
 use ankus_project::application::{self, Application, Frontend};
 use ankus_project::{Given, Kind, Project, shown, unreadable, write};
@@ -55,6 +60,10 @@ pub(super) struct Arguments {
     /// List the transitions that no scenario takes.
     #[arg(long)]
     coverage: bool,
+    /// Run actions without a stub for real, one after another. Their programs, mails and requests are real; their files are
+    /// in a temporary folder.
+    #[arg(long, conflicts_with = "init")]
+    real: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -115,7 +124,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if let Some(path) = &arguments.init {
         return first::init(path, shell);
     }
-    let project = shell.project()?;
+    let project = if arguments.real { shell.working_project()? } else { shell.project()? };
     let mut found = Vec::new();
     for path in &arguments.paths {
         match project.tree(path)?.kind(path) {
@@ -135,10 +144,16 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     found.sort();
     found.dedup();
-    let mut results: Vec<Scored> = found.par_iter().map(|path| play_file(path, &project)).collect();
+    let mut written: Vec<Written> = found.par_iter().map(|path| open(path, &project)).collect();
     if let Some(filter) = &arguments.filter {
-        results.retain(|result| result.shown.contains(filter) || result.title.contains(filter));
+        written.retain(|it| it.shown.contains(filter) || it.title.contains(filter));
     }
+    let results: Vec<Scored> = if arguments.real {
+        let signals = store::signals();
+        written.into_iter().map(|it| it.played(&project, Some(&signals))).collect()
+    } else {
+        written.into_par_iter().map(|it| it.played(&project, None)).collect()
+    };
     if results.is_empty() {
         return Err(Failure::new("there are no scenarios")
             .help("`ankus test --init APP` writes a first set; their names end in .scenario.toml")
@@ -160,45 +175,71 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     shell.flush()?;
     if arguments.format == Format::Human {
-        shell.say(format!("{} scenarios, {failed} failed", results.len()));
+        shell.say(format!("{}, {failed} failed", count_of(results.len(), "scenario")));
     }
     Ok(Exit::fault_if(failed > 0))
 }
 
-fn play_file(path: &Path, project: &Project) -> Scored {
-    let shown = ankus_project::shown(path);
+/// A scenario as it is written, if it can be read.
+struct Written {
+    shown: String,
+    title: String,
+    path: PathBuf,
+    scenario: Result<Scenario, String>,
+}
+
+fn open(path: &Path, project: &Project) -> Written {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let mut title = name.trim_end_matches(ENDING).to_owned();
-    let outcome = (|| {
-        let text = read(path, project).map_err(|error| error.to_string())?;
-        let mut scenario: Scenario = toml::from_str(&text).map_err(|error| error.to_string())?;
-        if let Some(given) = &scenario.title {
-            title.clone_from(given);
+    let scenario = read(path, project).map_err(|error| error.to_string());
+    let scenario = scenario
+        .and_then(|text| toml::from_str::<Scenario>(&text).map_err(|error| error.to_string()));
+    let title = scenario.as_ref().ok().and_then(|scenario| scenario.title.clone());
+    let title = title.unwrap_or_else(|| name.trim_end_matches(ENDING).to_owned());
+    Written { shown: shown(path), title, path: path.to_owned(), scenario }
+}
+
+impl Written {
+    /// Plays it; with signals that stop it, what has no stub runs for real.
+    fn played(self, project: &Project, real: Option<&Signals>) -> Scored {
+        let Written { shown, title, path, scenario } = self;
+        let outcome = scenario.and_then(|scenario| score(&path, scenario, project, real));
+        Scored { shown, title, path, outcome }
+    }
+}
+
+fn score(
+    path: &Path,
+    mut scenario: Scenario,
+    project: &Project,
+    real: Option<&Signals>,
+) -> Result<Scores, String> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let application = load(&folder.join(&scenario.app), folder, &scenario, project)?;
+    // What a scenario says of the server comes before the site's configuration.
+    let site = &application.settings().server.site;
+    for (name, value) in site.kept().properties {
+        if !site.overridden.contains(&name) {
+            scenario.server.entry(name).or_insert(value);
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let application = load(&folder.join(&scenario.app), folder, &scenario, project)?;
-        // What a scenario says of the server comes before the site's configuration.
-        let site = &application.settings().server.site;
-        for (name, value) in site.kept().properties {
-            if !site.overridden.contains(&name) {
-                scenario.server.entry(name).or_insert(value);
-            }
-        }
-        let schemes = schemes(application.settings()).join(",");
-        scenario.server.entry(names::SCHEMES.to_owned()).or_insert(schemes);
-        let (plans, played) = if timed::is_timed(&application) {
-            let played = timed::play(&application, &scenario, project)?;
-            (played.plans.clone(), played)
-        } else {
-            let plan = Arc::new(application.plan()?);
-            let played = play_one(&application, &scenario, plan.clone(), project)?;
-            known(&scenario, &plan, &played)?;
-            (vec![plan], played)
-        };
-        let differences = compare(&scenario.expect, &played.seen);
-        Ok(Scores { plans, played, differences })
-    })();
-    Scored { shown, title, path: path.to_owned(), outcome }
+    }
+    let schemes = schemes(application.settings()).join(",");
+    scenario.server.entry(names::SCHEMES.to_owned()).or_insert(schemes);
+    let mut stage =
+        real.map(|signals| real::stage(&application, &scenario, signals)).transpose()?;
+    let carries_out = stage.as_mut().map(|stage| &mut stage.real);
+    let mut played = if timed::is_timed(&application) {
+        timed::play(&application, &scenario, project, carries_out)?
+    } else {
+        let plan = Arc::new(application.plan()?);
+        let played = play_one(&application, &scenario, plan.clone(), project, carries_out)?;
+        known(&scenario, &plan, &played)?;
+        Played { plans: vec![plan], ..played }
+    };
+    let mut differences = compare(&scenario.expect, &played.seen);
+    if real.is_some() {
+        real::mask(&mut played, &mut differences, &application);
+    }
+    Ok(Scores { plans: played.plans.clone(), played, differences })
 }
 
 /// Refuses a stub or an expectation of an action that there is not. Which actions sub-workflows have shows when they run: while
@@ -247,13 +288,15 @@ fn load(
         define: scenario.properties.clone().into_iter().collect(),
         no_properties: false,
     };
-    project.application(path, &given).map_err(|report| {
-        let mut text = report.to_string();
-        if let Some(help) = report.help() {
-            let _ = write!(text, " ({help})");
-        }
-        text
-    })
+    project.application(path, &given).map_err(|report| sentence(&report))
+}
+
+/// What went wrong, and what to do, in one line.
+fn sentence(report: &miette::Report) -> String {
+    match report.help() {
+        Some(help) => format!("{report} ({help})"),
+        None => report.to_string(),
+    }
 }
 
 fn play_one(
@@ -261,6 +304,7 @@ fn play_one(
     scenario: &Scenario,
     plan: Arc<Plan>,
     project: &Project,
+    real: Option<&mut Real>,
 ) -> Result<Played, String> {
     let properties = application.properties();
     let uri = FileUri::parse(&application::folder_uri(&properties));
@@ -275,7 +319,7 @@ fn play_one(
                        inherited: Option<&Global>| {
         frontend.compile(path, files, properties, inherited)
     };
-    play(scenario, plan, properties, &files, &mut compile)
+    play(scenario, plan, properties, &files, &mut compile, real)
 }
 
 /// The files of a folder, where they stand in a simulated file root.
@@ -313,13 +357,21 @@ fn human(results: &[Scored]) -> String {
             if let Some(refused) = &outcome.played.refused {
                 let _ = ankus::put!(&mut text, "        the submission is refused: {refused}");
             }
-            if !outcome.played.unstubbed.is_empty() {
-                let names: Vec<_> = outcome.played.unstubbed.iter().map(String::as_str).collect();
-                let _ = ankus::put!(
-                    &mut text,
-                    "        without a stub, assumed to succeed: {}",
-                    names.join(", ")
-                );
+            let played = &outcome.played;
+            let nodes = played.seen.nodes.iter();
+            for node in nodes.filter(|node| result.fails() && played.real.contains(&node.name)) {
+                if let Some(message) = &node.message {
+                    let _ = ankus::put!(&mut text, "        {}: {message}", node.name);
+                }
+            }
+            for (names, what) in
+                [(&played.unstubbed, "assumed to succeed"), (&played.real, "run for real")]
+            {
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                if !names.is_empty() {
+                    let names = names.join(", ");
+                    let _ = ankus::put!(&mut text, "        without a stub, {what}: {names}");
+                }
             }
         }
     }
@@ -347,6 +399,7 @@ fn json_of(results: &[Scored]) -> Value {
                         }
                     }
                     object["unstubbed"] = outcome.played.unstubbed.iter().cloned().collect();
+                    object["real"] = outcome.played.real.iter().cloned().collect();
                     let differences = outcome.differences.iter().map(|difference| {
                         json!({"what": difference.what, "expected": difference.expected, "seen": difference.seen})
                     });

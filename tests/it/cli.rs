@@ -172,6 +172,24 @@ fn exit_codes_are_those_of_the_help() {
 }
 
 #[test]
+fn options_that_do_nothing_are_not_ignored_in_silence() {
+    let apps = folder(&[("ok/workflow.xml", OK), ("broken/workflow.xml", BROKEN)]);
+    let run = |arguments: &[&str]| ankus(arguments).folder(apps.path()).input(OK).run();
+    for arguments in [["check", "-", "broken"], ["fmt", "broken/workflow.xml", "-"]] {
+        run(&arguments).said(2, "cannot be read in one run");
+    }
+    for command in ["check", "fmt", "graph"] {
+        run(&[command, "ok", "--stdin-filename", "w.xml"]).said(2, "which is not read here");
+    }
+    run(&["check", "-", "--watch"]).said(2, "standard input cannot be watched");
+    run(&["check", "ok", "--diff", "--output", "f"]).said(0, "--output has no effect with --diff");
+    run(&["check", "ok", "--unsafe-fixes"]).said(0, "has no effect without --fix or --diff");
+    let baseline = ["check", "ok", "--write-baseline", "b", "--statistics"];
+    run(&baseline).said(0, "--statistics has no effect with --write-baseline");
+    run(&["check", "ok", "--timing", "--format", "json"]).said(0, "--format has no effect");
+}
+
+#[test]
 fn results_go_to_stdout_and_talk_to_stderr() {
     let apps = folder(&[("broken/workflow.xml", BROKEN)]);
     let run = ankus(&["check"]).folder(apps.path()).run();

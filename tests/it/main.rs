@@ -85,6 +85,7 @@ mod robust;
 mod run;
 mod sample;
 mod scenarios;
+mod scenarios_real;
 mod schema;
 mod searching;
 mod serve;

@@ -144,7 +144,7 @@ fn whoever_looks_starts_nothing() {
     let scenario = "app = '.'\n[properties]\narg = 'z'\nscript = 'true'\n[functions]\n'site:quarter' = 'Q3'\n'site:n' = '4'\n\
         'site:m' = 'b=2'\n'site:zone' = 'CET'\n[expect]\nstatus = 'SUCCEEDED'\n";
     std::fs::write(folder.path().join("app/x.scenario.toml"), scenario).expect("a file");
-    look(&["test", "app"]).said(0, "1 scenarios, 0 failed");
+    look(&["test", "app"]).said(0, "1 scenario, 0 failed");
     let wrong = scenario.replace("site:zone", "site:zon");
     std::fs::write(folder.path().join("app/x.scenario.toml"), wrong).expect("a file");
     look(&["test", "app"])

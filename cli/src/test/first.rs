@@ -57,7 +57,7 @@ pub(crate) fn explore(
             Err(why) => return Ok(Err((application, why))),
         };
         // What a sub-workflow reads shows when it runs.
-        let well = play_one(&application, &Scenario::default(), plan.clone(), project);
+        let well = play_one(&application, &Scenario::default(), plan.clone(), project, None);
         let well = well.map_err(Failure::new)?;
         match needed(&well)
             .filter(|name| !made_up.contains_key(name) && made_up.len() < MOST_MADE_UP)
@@ -111,7 +111,7 @@ pub(crate) fn try_out(
         scenario.actions.insert(name.clone(), stub);
     }
     let plan = explored.plan.clone();
-    let played = play_one(&explored.application, &scenario, plan, project);
+    let played = play_one(&explored.application, &scenario, plan, project, None);
     Ok(played.map_err(Failure::new)?)
 }
 

@@ -1,6 +1,6 @@
 //! Scenarios of coordinators and bundles: where their files are found, what is written first, what is expected of them.
 
-use super::{ENDING, play_files, with_expectation};
+use super::{ENDING, play_files, sentence, with_expectation};
 use crate::{Exit, Failure, Shell, coordinator, timeline};
 use ankus::check::{self, FileKind};
 use ankus::passes::expressions::site_function;
@@ -8,7 +8,7 @@ use ankus_engine::driver::Compiler;
 use ankus_engine::host::files::{FileUri, Files};
 use ankus_engine::scenario::timed::{self, SeenTimed, Track};
 use ankus_engine::scenario::{
-    Ending, Expect, ExpectAction, ExpectCoordinator, Instances, Played, Scenario, Seen,
+    Ending, Expect, ExpectAction, ExpectCoordinator, Instances, Played, Real, Scenario, Seen,
     WorkflowStub,
 };
 use ankus_lang::machine::Refused;
@@ -45,10 +45,7 @@ fn prepare(
     if let Some(refused) = refusal(application) {
         return Ok(Err(refused));
     }
-    let text = |report: miette::Report| match report.help() {
-        Some(help) => format!("{report} ({help})"),
-        None => report.to_string(),
-    };
+    let text = |report: miette::Report| sentence(&report);
     let tracks = timeline::tracks_with(loaded, project, None).map_err(text)?;
     let assumed: BTreeSet<&str> =
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
@@ -115,6 +112,7 @@ pub(super) fn play(
     application: &Application,
     scenario: &Scenario,
     project: &Project,
+    real: Option<&mut Real>,
 ) -> Result<Played, String> {
     let mut prepared = match prepare(application, project)? {
         Ok(prepared) => prepared,
@@ -127,13 +125,14 @@ pub(super) fn play(
             return Ok(Played { seen, refused: Some(refused), ..Played::default() });
         }
     };
-    play_prepared(&mut prepared, application, scenario)
+    play_prepared(&mut prepared, application, scenario, real)
 }
 
 fn play_prepared(
     prepared: &mut Prepared,
     application: &Application,
     scenario: &Scenario,
+    real: Option<&mut Real>,
 ) -> Result<Played, String> {
     for track in &mut prepared.application.tracks {
         // A workflow may stand among the files of the scenario itself.
@@ -148,7 +147,7 @@ fn play_prepared(
                        inherited: Option<&Global>| {
         frontend.compile(path, files, properties, inherited)
     };
-    timed::play(scenario, &prepared.application, &prepared.files, &mut compile)
+    timed::play(scenario, &prepared.application, &prepared.files, &mut compile, real)
 }
 
 /// What a scenario that must come out like this one expects.
@@ -314,7 +313,7 @@ pub(super) fn first(application: &Application, project: &Project) -> Result<Play
         scenario.datasets.entry(event.dataset.name.clone()).or_insert(there);
     }
     scenario.workflow = Some(WorkflowStub { takes: Some("1m".to_owned()), ..Default::default() });
-    play_prepared(&mut prepared, application, &scenario)
+    play_prepared(&mut prepared, application, &scenario, None)
 }
 
 /// Writes a first set of scenarios.
@@ -345,7 +344,8 @@ pub(super) fn init(
             continue;
         }
         let scenario = draft.scenario;
-        let played = play_prepared(&mut prepared, application, &scenario).map_err(Failure::new)?;
+        let played =
+            play_prepared(&mut prepared, application, &scenario, None).map_err(Failure::new)?;
         let mut text = format!(
             "app = {:?}\ntitle = {:?}\nlimit = {:?}\n",
             scenario.app,

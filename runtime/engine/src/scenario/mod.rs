@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use compare::{Difference, compare};
+pub use real::Real;
 pub use run::{Compile, Played, play};
 
 mod arrival;
 mod compare;
+mod real;
 mod run;
 pub mod timed;
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::real::Real;
 use super::{
     Attempt, Command as Does, Outcome, Phase as Fails, Scenario, Seen, SeenNode, milliseconds,
 };
@@ -42,6 +43,8 @@ pub struct Played {
     pub taken: BTreeSet<(String, String, String)>,
     /// Actions that no stub answered; they were taken to succeed.
     pub unstubbed: BTreeSet<String>,
+    /// Actions that no stub answered and that ran for real.
+    pub real: BTreeSet<String>,
     /// Why the submission was refused, if it was.
     pub refused: Option<Refused>,
     /// Simulated milliseconds from begin to end.
@@ -54,6 +57,8 @@ pub struct Played {
 pub(super) struct Stubs<'a> {
     scenario: &'a Scenario,
     compile: &'a mut Compile<'a>,
+    /// What carries out actions that no stub answers.
+    real: Option<&'a mut Real>,
     attempts: BTreeMap<(String, String), usize>,
     /// Actions that no stub answered.
     pub(super) unstubbed: BTreeSet<String>,
@@ -61,10 +66,15 @@ pub(super) struct Stubs<'a> {
 }
 
 impl<'a> Stubs<'a> {
-    pub(super) fn new(scenario: &'a Scenario, compile: &'a mut Compile<'a>) -> Stubs<'a> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        compile: &'a mut Compile<'a>,
+        real: Option<&'a mut Real>,
+    ) -> Stubs<'a> {
         Stubs {
             scenario,
             compile,
+            real,
             attempts: BTreeMap::new(),
             unstubbed: BTreeSet::new(),
             configurations: BTreeMap::new(),
@@ -83,6 +93,19 @@ impl<'a> Stubs<'a> {
 }
 
 impl Stubs<'_> {
+    fn is_stubbed(&self, call: &Call<'_>) -> bool {
+        self.scenario.stub(call.name(), call.kind()).is_some()
+    }
+
+    /// What ran for real, or why it could not.
+    pub(super) fn ran(&self) -> Result<BTreeSet<String>, String> {
+        match self.real.as_deref() {
+            None => Ok(BTreeSet::new()),
+            Some(Real { fault: Some(why), .. }) => Err(why.clone()),
+            Some(real) => Ok(real.done.clone()),
+        }
+    }
+
     fn attempt(&mut self, call: &Call<'_>) -> Attempt {
         let Some(stub) = self.scenario.stub(call.name(), call.kind()) else {
             self.unstubbed.insert(call.name().to_owned());
@@ -115,7 +138,7 @@ fn fault(attempt: &Attempt) -> Answer {
 
 impl Executors for Stubs<'_> {
     fn call(&mut self, call: &Call<'_>) -> Vec<Reply> {
-        let attempt = self.attempt(call);
+        let is_stubbed = self.is_stubbed(call);
         if call.phase == Phase::Start
             && let Ok(document) = roxmltree::Document::parse(call.text())
         {
@@ -123,6 +146,10 @@ impl Executors for Stubs<'_> {
             let key = (call.run.job.id.clone(), call.node);
             self.configurations.insert(key, configuration.into_iter().collect());
         }
+        if let Some(real) = self.real.as_deref_mut().filter(|_| !is_stubbed) {
+            return real.call(call);
+        }
+        let attempt = self.attempt(call);
         let takes = attempt.takes.as_deref().and_then(milliseconds).unwrap_or(0);
         let writes: Vec<_> =
             attempt.writes.iter().map(|(uri, text)| (uri.clone(), text.clone())).collect();
@@ -191,18 +218,20 @@ impl Executors for Stubs<'_> {
     }
 
     fn replaces(&self, call: &Call<'_>) -> bool {
-        self.scenario.stub(call.name(), call.kind()).is_some()
+        // Mails go out only where actions run for real.
+        self.is_stubbed(call) || (self.real.is_some() && call.kind() == "email")
     }
 }
 
 /// Plays a scenario. `application` is the path at which the application lies; `files` are its own files by URI.
-/// An error is a sentence on what the scenario itself has wrong.
+/// With `real`, what no stub answers runs for real. An error is a sentence on what the scenario itself has wrong.
 pub fn play<'a>(
     scenario: &'a Scenario,
     plan: Arc<Plan>,
     properties: BTreeMap<String, String>,
     files: &[(String, Vec<u8>)],
     compile: &'a mut Compile<'a>,
+    mut real: Option<&'a mut Real>,
 ) -> Result<Played, String> {
     let begin = match &scenario.at {
         None => BEGIN_MS,
@@ -216,7 +245,10 @@ pub fn play<'a>(
         None => LIMIT_MS,
     };
     check_stubs(scenario)?;
-    let mut simulation = Simulation::new(Stubs::new(scenario, compile), begin);
+    if let Some(real) = &mut real {
+        real.set_limit(limit);
+    }
+    let mut simulation = Simulation::new(Stubs::new(scenario, compile, real), begin);
     simulation.server.clone_from(&scenario.server);
     if let Some(name) = unknown_function(scenario, &plan.functions) {
         return Err(format!("`[functions]` names `{name}`, which is not a function of the site"));
@@ -302,7 +334,8 @@ pub fn play<'a>(
             break;
         }
     }
-    Ok(played(&simulation, job, begin))
+    let real = simulation.executors.ran()?;
+    Ok(Played { real, ..played(&simulation, job, begin) })
 }
 
 fn operate(
@@ -464,6 +497,7 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
         },
         taken: taken(simulation),
         unstubbed: simulation.executors.unstubbed.clone(),
+        real: BTreeSet::new(),
         refused: None,
         took_ms: since(simulation.now()),
         plans: Vec::new(),

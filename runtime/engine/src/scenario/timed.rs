@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub(super) use compare::compare;
 
 use super::arrival::Arrival;
+use super::real::Real;
 use super::run::{self, Compile, Played, Stubs};
 use super::{
     Command as Does, Ending, Scenario, Seen, Then, WorkflowAttempt, WorkflowStub, milliseconds,
@@ -293,6 +294,7 @@ pub fn play<'a>(
     application: &'a Application,
     files: &[(String, Vec<u8>)],
     compile: &'a mut Compile<'a>,
+    mut real: Option<&'a mut Real>,
 ) -> Result<Played, String> {
     let schedules = application.tracks.iter().map(|track| &track.definition.schedule);
     let first = schedules.map(|schedule| schedule.start).min();
@@ -312,7 +314,11 @@ pub fn play<'a>(
         }
     }
     run::check_stubs(scenario)?;
-    let mut workflows = simulation::Simulation::new(Stubs::new(scenario, compile), from.millis());
+    if let Some(real) = &mut real {
+        real.set_limit(u64::try_from(limit).unwrap_or(0).saturating_mul(1_000));
+    }
+    let stubs = Stubs::new(scenario, compile, real);
+    let mut workflows = simulation::Simulation::new(stubs, from.millis());
     workflows.server.clone_from(&scenario.server);
     if let Some(name) = run::unknown_function(scenario, &application.functions) {
         return Err(format!("`[functions]` names `{name}`, which is not a function of the site"));
@@ -387,7 +393,8 @@ pub fn play<'a>(
         told: 0,
     };
     player.run(from, until)?;
-    Ok(player.played(from, &play))
+    let real = player.workflows.executors.ran()?;
+    Ok(Played { real, ..player.played(from, &play) })
 }
 
 impl Player<'_> {
@@ -779,6 +786,7 @@ impl Player<'_> {
             seen,
             taken: run::taken(&self.workflows),
             unstubbed: self.workflows.executors.unstubbed.clone(),
+            real: BTreeSet::new(),
             refused: None,
             took_ms: u64::try_from(now.millis() - from.millis()).unwrap_or(0),
             plans: self.plans.values().cloned().collect(),

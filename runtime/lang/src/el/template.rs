@@ -154,6 +154,17 @@ impl Template {
         template
     }
 
+    /// A text that stands for itself, whatever is in it.
+    pub fn literal(text: &str, phase: Phase, dialect: Dialect) -> Template {
+        let mut template = Template::compile("", phase, dialect);
+        let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        if end > 0 {
+            template.pieces = vec![Piece::Literal { start: 0, end }];
+        }
+        template.text = text.into();
+        template
+    }
+
     /// The text as it was given.
     pub fn source(&self) -> &str {
         &self.text

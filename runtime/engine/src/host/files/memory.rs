@@ -44,6 +44,14 @@ impl MemoryFiles {
         texts.collect()
     }
 
+    /// Everything, folders above files included: its content, none for a folder.
+    pub fn entries(&self) -> BTreeMap<FileUri, Option<Vec<u8>>> {
+        let state = self.state();
+        let named = state.entries.iter().filter(|((_, path), _)| !path.is_empty());
+        let uri = |(origin, path): &(String, String)| FileUri::parse(origin).with_path(path);
+        named.map(|(key, entry)| (uri(key), entry.content.clone())).collect()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
