@@ -15,6 +15,7 @@ mod clients;
 mod clocks;
 mod clusters;
 mod codes;
+mod combined;
 mod commands;
 mod console;
 mod convert;

@@ -159,14 +159,6 @@ impl<'t> Checker<'t> {
     /// What is well-formed for people, and not for a server.
     fn oddities(&mut self) {
         let text = self.tree.text();
-        if text.starts_with('\u{feff}') {
-            let mark = Span::new(0, 3);
-            self.report(
-                Diagnostic::new(&NOT_WELL_FORMED, mark, "the text begins with a byte-order mark")
-                    .help("a server treats it as text before the first element")
-                    .fix(Fix::safe("Remove it", mark, "")),
-            );
-        }
         let reserved =
             |rest: &str| rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("xml"));
         // Nearly no text has a suspect, so the nodes are rarely looked at.

@@ -1,0 +1,84 @@
+//! What users combine: fixes with encodings and links, baselines with secrets, comments and settings with slips in them.
+
+use std::path::Path;
+use std::process::Command;
+
+fn ankus(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let run = Command::new(env!("CARGO_BIN_EXE_ankus"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("ankus starts");
+    let text = |bytes| String::from_utf8(bytes).expect("ankus prints UTF-8");
+    (run.status.code().expect("an exit code"), text(run.stdout), text(run.stderr))
+}
+
+/// A mail to two people, who are parted by the wrong sign.
+const MAIL: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<workflow-app name=\"tell\" xmlns=\"uri:oozie:workflow:0.5\">
+  <start to=\"mail\"/>
+  <action name=\"mail\">
+    <email xmlns=\"uri:oozie:email-action:0.1\">
+      <to>a@sample.org; b@sample.org</to><subject>día</subject><body>done</body>
+    </email>
+    <ok to=\"end\"/>
+    <error to=\"end\"/>
+  </action>
+  <end name=\"end\"/>
+</workflow-app>
+";
+
+fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join(".git")).expect("a folder");
+    for (path, bytes) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("a file");
+    }
+    folder
+}
+
+fn bytes(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).expect("a file")
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    let units = "\u{feff}".encode_utf16().chain(text.encode_utf16()).collect::<Vec<_>>();
+    units.into_iter().flat_map(u16::to_le_bytes).collect()
+}
+
+/// What a file declares does not matter to the server; how it is encoded does, and is one fault.
+#[test]
+fn an_encoding_is_one_finding_and_survives_a_fix() {
+    let marked = format!("\u{feff}{MAIL}");
+    let declared = |name: &str| MAIL.replace("UTF-8", name);
+    for (what, before) in [
+        ("marked", marked.clone().into_bytes()),
+        ("marked, declared otherwise", marked.replace("UTF-8", "UTF-16").into_bytes()),
+        ("UTF-16", utf16(&declared("UTF-16"))),
+        ("UTF-16, declared otherwise", utf16(MAIL)),
+        ("UTF-16, declared as Latin-1", utf16(&declared("ISO-8859-1"))),
+    ] {
+        let folder = folder(&[("workflow.xml", &before)]);
+        let path = folder.path();
+        let (_, out, _) = ankus(path, &["check", "--format", "concise", "--level", "error"]);
+        assert_eq!(out.lines().count(), 2, "{what}: {out}");
+        assert!(out.contains("[encoding-refused]"), "{what}: {out}");
+        let (_, _, said) = ankus(path, &["check", "--fix", "--format", "concise"]);
+        let after = bytes(path, "workflow.xml");
+        let meant = match what.starts_with("marked") {
+            true => {
+                let text = String::from_utf8(before[3..].to_vec()).expect("UTF-8");
+                text.replace("org;", "org,").into_bytes()
+            }
+            // Without its mark, nobody would know what it is.
+            false => {
+                let units = before.chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+                let text = String::from_utf16(&units.collect::<Vec<_>>()).expect("UTF-16");
+                utf16(&text.trim_start_matches('\u{feff}').replace("org;", "org,"))
+            }
+        };
+        assert_eq!(after, meant, "{what}: {said}");
+    }
+}
