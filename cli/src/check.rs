@@ -24,7 +24,7 @@ use ankus_project::{
 };
 use cache::{Cache, Record};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -249,7 +249,8 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     if arguments.level.is_none() && !project.is_isolated() {
         report.overridden += count - report.findings.len();
     }
-    report.unreadable.clone_from(&failures);
+    let in_a_line = |why: &String| why.split('\n').map(str::trim).collect::<Vec<_>>().join("; ");
+    report.unreadable = failures.iter().map(in_a_line).collect();
     print(&report, arguments, &bounds, shell)?;
     shell.flush()?;
     if !arguments.quiet {
@@ -326,10 +327,11 @@ fn of_files(
         let changed = work.mend(
             &search.found,
             |loaded| laid_out(project, adjusted(loaded, arguments), None),
+            &mut failures,
             shell,
         )?;
         if arguments.diff {
-            return Ok(Looked::Nothing(Exit::fault_if(changed > 0)));
+            return ended(&failures, changed > 0).map(Looked::Nothing);
         }
     }
     let mut report = check_all(&search.found, project, given, arguments, &mut failures)?;
@@ -409,7 +411,8 @@ fn sum_up(report: &Report, arguments: &Arguments, bounds: &Bounds, gone: u64, sh
 /// What could not be read is a failure of its own, whatever else was found.
 fn ended(failures: &[String], faulty: bool) -> miette::Result<Exit> {
     if !failures.is_empty() {
-        let failures: Vec<_> = failures.iter().map(|why| ankus::text::line(why)).collect();
+        let lines = failures.iter().flat_map(|why| why.split('\n'));
+        let failures: Vec<_> = lines.map(|line| ankus::text::line(line)).collect();
         return Err(Failure::new(failures.join("\n")).into());
     }
     Ok(Exit::fault_if(faulty))
@@ -695,7 +698,7 @@ fn check_all(
                 }
                 // Broken settings stop everything; a file that cannot be read stops only itself.
                 Err(error) if found.len() == 1 => return Err(error),
-                Err(error) => failures.push(miette::Report::to_string(&error)),
+                Err(error) => failures.push(format!("{error:#}")),
             }
         }
         if let Some(cache) = &mut cache {
@@ -705,7 +708,8 @@ fn check_all(
     if let Some(cache) = cache {
         cache.finish();
     }
-    failures.dedup();
+    let mut told = HashSet::new();
+    failures.retain(|why| told.insert(why.clone()));
     Ok(report)
 }
 

@@ -3,8 +3,8 @@
 //! The result of [`mend::settle`] for one definition is written before the next one is read if both change the same
 //! file, so that two applications that share properties do not undo each other's fixes.
 
+use super::Shell;
 use super::check::count_of;
-use super::{Failure, Shell};
 use ankus::check;
 use ankus::diag::Safety;
 use ankus::edit;
@@ -64,11 +64,13 @@ fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> St
 }
 
 impl Work<'_> {
-    /// Mends definitions in parallel; answers with the number of files that changed, or would.
+    /// Mends definitions in parallel; answers with the number of files that changed, or would. A file that cannot be read
+    /// or written stops only itself, and is one of the `failures`.
     pub(super) fn mend(
         &self,
         found: &[Found],
         adjust: impl Fn(Loaded) -> Loaded + Sync,
+        failures: &mut Vec<String>,
         shell: &mut Shell,
     ) -> miette::Result<usize> {
         let mut changed: BTreeMap<String, String> = BTreeMap::new();
@@ -82,17 +84,23 @@ impl Work<'_> {
                 })
                 .collect();
             for each in mended {
-                let (mut loaded, mut mended) = each?;
-                if mended.texts.keys().any(|path| changed.contains_key(path)) {
-                    // Somebody was here since it was read.
-                    for (path, text) in &changed {
-                        if loaded.files.text(path).is_some() {
-                            loaded.files.insert_text(path.clone(), text.clone());
+                let kept = each.and_then(|(mut loaded, mut mended)| {
+                    if mended.texts.keys().any(|path| changed.contains_key(path)) {
+                        // Somebody was here since it was read.
+                        for (path, text) in &changed {
+                            if loaded.files.text(path).is_some() {
+                                loaded.files.insert_text(path.clone(), text.clone());
+                            }
                         }
+                        mended = self::mended(self.project, &loaded, self.given, self.allowed);
                     }
-                    mended = self::mended(self.project, &loaded, self.given, self.allowed);
+                    self.keep(&loaded, &mended, &mut changed, shell)
+                });
+                match kept {
+                    Err(error) if found.len() == 1 => return Err(error),
+                    Err(error) => failures.push(format!("{error:#}")),
+                    Ok(()) => {}
                 }
-                self.keep(&loaded, &mended, &mut changed, shell)?;
             }
         }
         Ok(changed.len())
@@ -108,18 +116,25 @@ impl Work<'_> {
         for (step, why) in &mended.refused {
             shell.say(format!("left {} in {} ({}): {why}", step.rule, step.path, step.title));
         }
+        // A fix may change several files: all of them, or none.
+        let mut files = Vec::new();
         for (path, text) in &mended.texts {
+            let real = if *path == loaded.found.shown {
+                loaded.found.path.clone()
+            } else {
+                PathBuf::from(path)
+            };
+            let Some(bytes) = encoded(&loaded.found.tree, &real, text)? else {
+                let path = ankus::text::line(path);
+                shell.say(format!(
+                    "left `{path}`: it cannot be written in its encoding; save it as UTF-8 first"
+                ));
+                return Ok(());
+            };
+            files.push((path, text, real, bytes));
+        }
+        for (path, text, real, bytes) in files {
             if self.write {
-                let real = if *path == loaded.found.shown {
-                    loaded.found.path.clone()
-                } else {
-                    PathBuf::from(path)
-                };
-                let Some(bytes) = encoded(&loaded.found.tree, &real, text)? else {
-                    return Err(Failure::new(format!("cannot write `{path}` in its encoding"))
-                        .help("save it as UTF-8 first")
-                        .into());
-                };
                 write::file(&real, &bytes)?;
                 let count = mended.applied.iter().filter(|step| step.path == *path).count();
                 let what = match count {

@@ -83,6 +83,7 @@ impl miette::Diagnostic for Failure {
 
 /// The failure to read a path, in one sentence.
 pub fn unreadable(path: &Path, error: std::io::Error) -> miette::Report {
+    let path = path.strip_prefix("./").unwrap_or(path);
     let what = match error.kind() {
         std::io::ErrorKind::NotFound => "no such file or folder",
         std::io::ErrorKind::PermissionDenied => "permission denied",

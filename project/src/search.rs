@@ -473,7 +473,7 @@ impl<'a> Walk<'a> {
             let told = match self.project.told(self.tree, &path) {
                 Ok(told) => told,
                 Err(error) => {
-                    self.fail(format!("{}", unreadable(&path, error)));
+                    self.fail(format!("{:#}", unreadable(&path, error)));
                     continue;
                 }
             };

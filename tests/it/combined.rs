@@ -82,3 +82,50 @@ fn an_encoding_is_one_finding_and_survives_a_fix() {
         assert_eq!(after, meant, "{what}: {said}");
     }
 }
+
+/// One file that cannot be written, or read, keeps no other from being mended.
+#[test]
+fn what_cannot_be_mended_stops_nothing_else() {
+    let latin: Vec<u8> = MAIL.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let folder =
+        folder(&[("a/workflow.xml", latin.as_slice()), ("b/workflow.xml", MAIL.as_bytes())]);
+    let path = folder.path();
+    let (_, out, said) = ankus(path, &["check", "--diff"]);
+    assert!(!out.contains("a/workflow.xml") && out.contains("b/workflow.xml"), "{out}");
+    assert!(said.contains("left `a/workflow.xml`: it cannot be written in its encoding"), "{said}");
+    let (code, _, said) = ankus(path, &["check", "--fix"]);
+    assert_eq!(bytes(path, "a/workflow.xml"), latin);
+    assert!(bytes(path, "b/workflow.xml").windows(4).any(|four| four == b"org,"), "{said}");
+    assert_eq!(code, 1, "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn fixes_neither_follow_links_nor_replace_them() {
+    use std::os::unix::fs::symlink;
+    let outside = folder(&[("job.properties", b"a=1\na=1\n"), ("workflow.xml", MAIL.as_bytes())]);
+    let folder =
+        folder(&[("real/workflow.xml", MAIL.as_bytes()), ("z/workflow.xml", MAIL.as_bytes())]);
+    let path = folder.path();
+    for name in ["a", "b", "c"] {
+        std::fs::create_dir(path.join(name)).expect("a folder");
+    }
+    symlink(outside.path().join("workflow.xml"), path.join("a/workflow.xml")).expect("a link");
+    std::fs::write(path.join("b/workflow.xml"), MAIL).expect("a file");
+    symlink(outside.path().join("job.properties"), path.join("b/job.properties")).expect("a link");
+    symlink("../real/workflow.xml", path.join("c/workflow.xml")).expect("a link");
+    let away = "it is a symbolic link that leads out of the tree";
+    let (code, _, said) = ankus(path, &["check"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains(&format!("cannot read `b/job.properties`: {away}")), "{said}");
+    let (code, _, said) = ankus(path, &["check", "--fix", ".", "c/workflow.xml"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("cannot write `c/workflow.xml`: it is a symbolic link"), "{said}");
+    assert_eq!(said.matches("cannot read `b/job.properties`").count(), 1, "{said}");
+    assert!(said.contains("mended 1 finding in z/workflow.xml"), "{said}");
+    assert_eq!(bytes(outside.path(), "workflow.xml"), MAIL.as_bytes());
+    assert_eq!(bytes(outside.path(), "job.properties"), b"a=1\na=1\n");
+    for link in ["a/workflow.xml", "b/job.properties", "c/workflow.xml"] {
+        assert!(path.join(link).is_symlink(), "{link}");
+    }
+}
