@@ -4,11 +4,13 @@
 //! file. An entry is a rule, a file, a message and the trimmed source line: moving lines changes nothing, changing a
 //! line brings its findings back. Paths are relative to the baseline's folder, so that it works wherever a check is
 //! started; the caller converts displayed paths. Entries count: with two in the file and three in the report, the last
-//! one is new. The file is JSON with one entry per line, so that it can be merged.
+//! one is new. Values of properties and secrets are masked. The file is JSON with one entry per line, so that it can be merged.
 
 use crate::check::{Finding, Report};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 /// The format of the file.
 const VERSION: u64 = 1;
@@ -19,9 +21,17 @@ type Key = (String, String, String, String);
 /// Of a longer line counts what stands around the finding, in bytes: one line with many findings would be kept for each.
 const LONGEST_LINE: usize = 2_000;
 
-/// The line a finding stands on, without blanks at both ends.
-pub(crate) fn line_of<'r>(report: &'r Report, finding: &Finding) -> &'r str {
-    let Some((source, _)) = report.sources.get(&finding.path) else { return "" };
+/// What a value is written as that stays where it is.
+const MASK: &str = "***";
+
+/// The line a finding stands on, without blanks at both ends and without what is `hidden` of its file: a baseline lies
+/// in repositories, and a fingerprint in reports.
+pub(crate) fn line_of<'r>(
+    report: &'r Report,
+    finding: &Finding,
+    hidden: &BTreeMap<&str, Vec<Range<usize>>>,
+) -> Cow<'r, str> {
+    let Some((source, _)) = report.sources.get(&finding.path) else { return Cow::Borrowed("") };
     let text = source.text.as_str();
     let at = text.floor_char_boundary(finding.diagnostic.span.start as usize);
     let from = text.floor_char_boundary(at.saturating_sub(LONGEST_LINE));
@@ -30,31 +40,49 @@ pub(crate) fn line_of<'r>(report: &'r Report, finding: &Finding) -> &'r str {
     let end = text[at..to].find(['\n', '\r']).map(|length| at + length);
     let start = start.or((from == 0).then_some(0));
     let end = end.or((to == text.len()).then_some(to));
-    match (start, end) {
-        (Some(start), Some(end)) if end - start <= LONGEST_LINE => text[start..end].trim(),
+    let (start, end) = match (start, end) {
+        (Some(start), Some(end)) if end - start <= LONGEST_LINE => (start, end),
         _ => {
             let near = |from: usize| text.floor_char_boundary(from);
             let (from, to) = (near(at.saturating_sub(100)), near((at + 200).min(text.len())));
-            text[start.map_or(from, |start| start.max(from))..end.map_or(to, |end| end.min(to))]
-                .trim()
+            (start.map_or(from, |start| start.max(from)), end.map_or(to, |end| end.min(to)))
         }
+    };
+    let hidden = hidden.get(finding.path.as_str()).map_or(&[][..], Vec::as_slice);
+    let first = hidden.partition_point(|range| range.end <= start);
+    let within: Vec<_> = hidden[first..].iter().take_while(|range| range.start < end).collect();
+    if within.is_empty() {
+        return Cow::Borrowed(text[start..end].trim());
     }
+    let (mut masked, mut from) = (String::new(), start);
+    for range in within {
+        masked.push_str(&text[from..range.start.max(from)]);
+        masked.push_str(MASK);
+        from = range.end.min(end);
+    }
+    masked.push_str(&text[from..end]);
+    Cow::Owned(masked.trim().to_owned())
 }
 
 /// A path of a report as it stands in a baseline.
 pub(crate) type Placed<'p> = &'p dyn Fn(&str) -> String;
 
-fn key(report: &Report, finding: &Finding, placed: Placed<'_>) -> Key {
-    let found = &finding.diagnostic;
-    let line = line_of(report, finding).to_owned();
-    (placed(&finding.path), found.kind.name.to_owned(), found.message.clone(), line)
+/// The key of each finding.
+fn keys(report: &Report, placed: Placed<'_>) -> Vec<Key> {
+    let hidden = report.hidden();
+    let key = |finding: &Finding| {
+        let found = &finding.diagnostic;
+        let line = line_of(report, finding, &hidden).into_owned();
+        (placed(&finding.path), found.kind.name.to_owned(), found.message.clone(), line)
+    };
+    report.findings.iter().map(key).collect()
 }
 
 /// The text of a baseline that lists every finding of a report.
 pub fn write(report: &Report, placed: Placed<'_>) -> String {
     let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
-    for finding in &report.findings {
-        *counts.entry(key(report, finding, placed)).or_default() += 1;
+    for key in keys(report, placed) {
+        *counts.entry(key).or_default() += 1;
     }
     let mut text = format!("{{\"version\": {VERSION}, \"findings\": [");
     for (index, ((path, rule, message, line), count)) in counts.iter().enumerate() {
@@ -109,9 +137,7 @@ impl Baseline {
     /// Takes the findings out of a report that are listed; the number of those that are listed for its files and gone.
     pub fn apply(&self, report: &mut Report, placed: Placed<'_>) -> u64 {
         let mut left = self.entries.clone();
-        let keys = report.findings.iter().map(|finding| key(report, finding, placed));
-        let keys: Vec<Key> = keys.collect();
-        let mut keys = keys.into_iter();
+        let mut keys = keys(report, placed).into_iter();
         let before = report.findings.len();
         report.findings.retain(|_| {
             let key = keys.next().expect("a key for each");
@@ -182,12 +208,27 @@ mod tests {
         let line = |at: usize| {
             let text = format!("<a>\n{}\n<b>", "é<x/>".repeat(2_000));
             let report = report(&text, &[at]);
-            line_of(&report, &report.findings[0]).to_owned()
+            line_of(&report, &report.findings[0], &report.hidden()).into_owned()
         };
         assert_eq!(line(1), "<a>");
         assert_eq!(line(4).len(), 200);
         assert_eq!(line(6_000).len(), 300);
         assert_eq!(line(12_006), "<b>");
+    }
+
+    #[test]
+    fn what_is_hidden_is_in_no_line() {
+        let masked = |at: usize, hidden: &[(usize, usize)]| {
+            let mut report = report("a=1\nkey = open sésame\nb=2", &[at]);
+            let spans = hidden.iter().map(|(start, end)| Span::new(*start, *end)).collect();
+            report.secrets.insert("a.xml".to_owned(), spans);
+            line_of(&report, &report.findings[0], &report.hidden()).into_owned()
+        };
+        assert_eq!(masked(4, &[(10, 22)]), "key = ***");
+        assert_eq!(masked(12, &[(10, 14), (15, 22), (25, 26)]), "key = *** ***");
+        assert_eq!(masked(0, &[(10, 22)]), "a=1");
+        assert_eq!(masked(23, &[(2, 3), (10, 26)]), "***");
+        assert!(!write(&report("a=1", &[0]), &str::to_owned).contains(MASK));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::files::folder_of;
 use crate::lint::misnamed::{SET_HERE, misnamed_key};
 use crate::source::{Encoding, Source, Span};
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What came of many files: the input of every renderer.
@@ -194,6 +195,25 @@ fn is_below(folder: &str, other: &str) -> bool {
 }
 
 impl Report {
+    /// What must not be shown of each file, sorted.
+    pub(crate) fn hidden(&self) -> BTreeMap<&str, Vec<Range<usize>>> {
+        let all = self.secrets.iter().map(|(path, spans)| {
+            let mut ranges: Vec<Range<usize>> =
+                spans.iter().map(|span| span.range()).filter(|range| !range.is_empty()).collect();
+            ranges.sort_by_key(|range| (range.start, range.end));
+            // Joined where they overlap, so that the end of each is that of the mask.
+            let mut joined: Vec<Range<usize>> = Vec::new();
+            for range in ranges {
+                match joined.last_mut() {
+                    Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                    _ => joined.push(range),
+                }
+            }
+            (path.as_str(), joined)
+        });
+        all.collect()
+    }
+
     /// Adds what came of one file.
     pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
         self.take(Part::new(input, outcome));

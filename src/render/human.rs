@@ -24,7 +24,7 @@ const LEAST_WIDTH: usize = 40;
 /// Renders the findings of a report, each with a picture of its source. Words are wrapped for a terminal of `width`.
 pub fn render(report: &Report, width: Option<usize>) -> Text {
     let config = term::Config::default();
-    let hidden = hidden(report);
+    let hidden = report.hidden();
     let mut text = Text::new();
     for (at, finding) in report.findings.iter().enumerate() {
         if at > 0 {
@@ -113,25 +113,6 @@ impl WriteStyle for Painter<'_> {
         self.text.turn(Style::default());
         Ok(())
     }
-}
-
-/// What must not be shown of each file, sorted.
-fn hidden(report: &Report) -> BTreeMap<&str, Vec<Range<usize>>> {
-    let all = report.secrets.iter().map(|(path, spans)| {
-        let mut ranges: Vec<Range<usize>> =
-            spans.iter().map(|span| span.range()).filter(|range| !range.is_empty()).collect();
-        ranges.sort_by_key(|range| (range.start, range.end));
-        // Joined where they overlap, so that the end of each is that of the mask.
-        let mut joined: Vec<Range<usize>> = Vec::new();
-        for range in ranges {
-            match joined.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => joined.push(range),
-            }
-        }
-        (path.as_str(), joined)
-    });
-    all.collect()
 }
 
 /// Lines of a run that are drawn; of a longer one the begin and the end.

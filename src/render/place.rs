@@ -16,8 +16,9 @@ pub(super) fn range(report: &Report, path: &str, span: Span) -> (Position, Posit
 /// such findings it is. Hashed, for formats that want one word.
 pub(super) fn fingerprints(report: &Report) -> Vec<String> {
     let mut seen = std::collections::HashMap::new();
+    let hidden = report.hidden();
     let key = |finding: &Finding| {
-        let text = crate::baseline::line_of(report, finding);
+        let text = crate::baseline::line_of(report, finding, &hidden);
         format!(
             "{}\0{}\0{}\0{text}",
             finding.diagnostic.kind.name, finding.path, finding.diagnostic.message
