@@ -561,7 +561,10 @@ fn judge_suppressions(
         // Whoever runs a part of the rules learns nothing about comments for the others.
         Some(kind) => (ratings.rating(kind) != Rating::Off).then_some(suppression::Idle::Unused),
         None if Group::ALL.iter().any(|group| group.name() == name) => {
-            Some(suppression::Idle::Group)
+            Some(suppression::Idle::Family("group"))
+        }
+        None if kinds.iter().any(|kind| kind.oozie.contains(&name)) => {
+            Some(suppression::Idle::Family("code"))
         }
         None => Some(suppression::Idle::Unknown(
             patience.nearest(name, kinds.iter().map(|kind| kind.name)),

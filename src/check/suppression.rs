@@ -2,7 +2,7 @@
 //! the root; in properties the same after `#`, before an entry.
 
 use super::SUPPRESSION_UNUSED;
-use crate::diag::{Diagnostic, Fix};
+use crate::diag::{Diagnostic, Fix, nearest};
 use crate::source::Span;
 use crate::syntax::properties;
 use crate::syntax::xml::{NodeKind, Tree};
@@ -17,6 +17,8 @@ pub(super) struct Suppression {
     covers: Span,
     /// Rules it names, and whether each silenced something.
     rules: Vec<(String, bool)>,
+    /// What is to be written in its place, where it is meant to allow something and cannot be understood.
+    wanted: Option<&'static str>,
 }
 
 /// Marks those of the findings `of` one file that are silenced, and the rules that silenced something. Comments and findings
@@ -60,8 +62,8 @@ pub(super) fn silence(
 pub(super) enum Idle<'k> {
     /// It is a rule that is looked for, and found nothing here.
     Unused,
-    /// It is a group of rules.
-    Group,
+    /// It is a group of rules, or a code.
+    Family(&'static str),
     /// No rule has this name; one that is nearly the same.
     Unknown(Option<&'k str>),
 }
@@ -77,8 +79,10 @@ impl Suppression {
         let is_idle = self.rules.iter().any(|(_, used)| !used);
         let places = if is_idle { places_of(&text[self.comment.range()]) } else { Vec::new() };
         let unused = self.rules.iter().enumerate().filter(|(_, (_, used))| !used);
-        unused.filter_map(move |(index, (rule, _))| {
-            let new = |message| Diagnostic::new(&SUPPRESSION_UNUSED, self.comment, message);
+        let new = |message| Diagnostic::new(&SUPPRESSION_UNUSED, self.comment, message);
+        let unread =
+            self.wanted.map(|wanted| new("this comment allows nothing".to_owned()).help(wanted));
+        let unused = unused.filter_map(move |(index, (rule, _))| {
             Some(match idle(rule)? {
                 Idle::Unused => {
                     let finding = new(format!("nothing here is reported as `{rule}`"))
@@ -86,7 +90,7 @@ impl Suppression {
                     // A comment that names more rules may still be of use.
                     if alone { finding.fix(self.removed(text)) } else { finding }
                 }
-                Idle::Group => new(format!("`{rule}` is a group, but a comment can only allow single rules"))
+                Idle::Family(what) => new(format!("`{rule}` is a {what}, but a comment can only allow single rules"))
                     .help("name the rules that findings show in brackets; levels of groups belong in `ankus.toml`"),
                 Idle::Unknown(near) => {
                     let finding = new(format!("there is no rule `{rule}`"));
@@ -103,7 +107,8 @@ impl Suppression {
                     }
                 }
             })
-        })
+        });
+        unread.into_iter().chain(unused)
     }
 
     /// The fix that takes the comment out, with its line where it has one of its own.
@@ -137,16 +142,53 @@ fn places_of(comment: &str) -> Vec<usize> {
     places
 }
 
-/// The rules a comment names, and whether it is for the whole file.
-fn read(comment: &str) -> Option<(Vec<(String, bool)>, bool)> {
-    let rest = comment.trim_start().strip_prefix("ankus:")?.trim_start();
-    let (rest, whole) = match rest.strip_prefix("allow-file") {
-        Some(rest) => (rest, true),
-        None => (rest.strip_prefix("allow")?, false),
+/// What a comment says.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    /// Something else, to people.
+    Other,
+    /// The rules that it names, and whether it is for the whole file.
+    Allowed(Vec<String>, bool),
+    /// It is meant to allow something.
+    Unread,
+}
+
+fn read(comment: &str) -> Said {
+    let comment = comment.trim_start();
+    if let Some(rest) = comment.strip_prefix("ankus:").map(str::trim_start) {
+        let (rest, whole) = match rest.strip_prefix("allow-file") {
+            Some(rest) => (Some(rest), true),
+            None => (rest.strip_prefix("allow"), false),
+        };
+        let names = rest.and_then(|rest| rest.trim_start().strip_prefix('(')?.split_once(')'));
+        if let Some((names, _)) = names {
+            let rules = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+            let rules: Vec<String> = rules.map(str::to_owned).collect();
+            return if rules.is_empty() { Said::Unread } else { Said::Allowed(rules, whole) };
+        }
+    }
+    if is_meant_to_allow(comment) { Said::Unread } else { Said::Other }
+}
+
+/// Whether a comment that is none of ours was to be one: `ankus: Allow(…)`, `ankus allow(…)`, `ankus: ignore(…)`, or
+/// without brackets. What merely speaks of ankus is none.
+fn is_meant_to_allow(comment: &str) -> bool {
+    let Some(rest) = comment.get(5..).filter(|_| comment[..5].eq_ignore_ascii_case("ankus")) else {
+        return false;
     };
-    let (names, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
-    let rules = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-    Some((rules.map(|rule| (rule.to_owned(), false)).collect(), whole))
+    let colon = rest.trim_start().strip_prefix(':');
+    let rest = colon.unwrap_or(rest).trim_start();
+    let is_of_word = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
+    let end = rest.find(|c: char| !is_of_word(c)).unwrap_or(rest.len());
+    let (word, rest) = (rest[..end].to_ascii_lowercase(), rest[end..].trim_start());
+    let has_names = rest.starts_with('(');
+    let is_near = nearest(&word, ["allow", "allow-file"]).is_some();
+    let is_of_others =
+        ["disable", "ignore", "skip", "suppress"].iter().any(|of| word.starts_with(of));
+    match colon {
+        Some(_) if word == "allow" || word == "allow-file" => true,
+        _ => has_names && (is_near || is_of_others),
+    }
 }
 
 /// The comments of a definition.
@@ -155,24 +197,34 @@ pub(super) fn of_tree(tree: &Tree) -> Vec<Suppression> {
     let root_start = tree.root().map_or(u32::MAX, |root| root.span().start);
     let mut read_so_far: Vec<Suppression> = Vec::new();
     // Cheap where there is nothing to find, which is nearly everywhere.
-    if !tree.text().contains("ankus:") {
+    if !tree.text().contains("nkus") {
         return read_so_far;
     }
     let mut waiting: Vec<usize> = Vec::new();
     for node in tree.nodes() {
         match node.kind() {
             NodeKind::Comment => {
-                let Some((rules, whole)) = read(node.raw()) else { continue };
-                if whole && node.span().start >= root_start {
-                    continue;
-                }
                 // Until its element comes, a comment covers nothing.
                 let nothing = Span::at(node.span().end as usize);
-                let covers = if whole { everything } else { nothing };
-                if !whole {
-                    waiting.push(read_so_far.len());
-                }
-                read_so_far.push(Suppression { comment: node.span(), covers, rules });
+                let said = read(node.raw());
+                let (covers, rules, wanted) = match said {
+                    Said::Other => continue,
+                    Said::Unread => {
+                        let wanted =
+                            "write `<!-- ankus: allow(rule) reason -->` before the element";
+                        (nothing, Vec::new(), Some(wanted))
+                    }
+                    Said::Allowed(_, true) if node.span().start >= root_start => {
+                        (nothing, Vec::new(), Some("`allow-file` stands before the root element"))
+                    }
+                    Said::Allowed(rules, true) => (everything, rules, None),
+                    Said::Allowed(rules, false) => {
+                        waiting.push(read_so_far.len());
+                        (nothing, rules, None)
+                    }
+                };
+                let rules = rules.into_iter().map(|rule| (rule, false)).collect();
+                read_so_far.push(Suppression { comment: node.span(), covers, rules, wanted });
             }
             NodeKind::Element => {
                 for index in waiting.drain(..) {
@@ -190,7 +242,7 @@ pub(super) fn of_properties(text: &str) -> Vec<Suppression> {
     let read_text = properties::parse(text);
     let mut found = Vec::new();
     for comment in &read_text.comments {
-        let Some((rules, whole)) = read(&comment.text) else { continue };
+        let Said::Allowed(rules, whole) = read(&comment.text) else { continue };
         let before = |entry: &properties::Entry| entry.span.start < comment.span.end;
         let next = read_text.entries.get(read_text.entries.partition_point(before));
         let covers = match next {
@@ -198,7 +250,8 @@ pub(super) fn of_properties(text: &str) -> Vec<Suppression> {
             Some(entry) => entry.span,
             None => Span::at(comment.span.end as usize),
         };
-        found.push(Suppression { comment: comment.span, covers, rules });
+        let rules = rules.into_iter().map(|rule| (rule, false)).collect();
+        found.push(Suppression { comment: comment.span, covers, rules, wanted: None });
     }
     found
 }
@@ -209,12 +262,33 @@ mod tests {
 
     #[test]
     fn a_comment_names_rules() {
-        let names = |text| read(text).map(|(rules, whole)| (rules.len(), whole));
+        let names = |text| match read(text) {
+            Said::Allowed(rules, whole) => Some((rules.len(), whole)),
+            Said::Other | Said::Unread => None,
+        };
         assert_eq!(names(" ankus: allow(error-swallowed) on purpose "), Some((1, false)));
         assert_eq!(names("ankus: allow(a, b)"), Some((2, false)));
         assert_eq!(names("ankus:allow-file(a)"), Some((1, true)));
         assert_eq!(places_of("<!-- ankus: allow(ab, a , ) a -->"), [18, 22]);
-        assert_eq!(names("allow(a)"), None);
-        assert_eq!(names("ankus: allow"), None);
+        for meant in [
+            "ankus: allow",
+            "ankus: allow error-swallowed",
+            "ankus: allow()",
+            "ankus: allow(a",
+            "Ankus: allow(a)",
+            "ankus: Allow(a)",
+            "ankus allow(a)",
+            "ankus: alow(a)",
+            "ankus: allow_file(a)",
+            "ankus: ignore(a) x",
+            "ankus:disable-next-line(a)",
+        ] {
+            assert_eq!(read(meant), Said::Unread, "{meant}");
+        }
+        for other in
+            ["allow(a)", "ankus", "ankus allows it", "ankus: see the wiki (page 2)", "ankusé: a"]
+        {
+            assert_eq!(read(other), Said::Other, "{other}");
+        }
     }
 }

@@ -144,3 +144,33 @@ fn values_of_properties_are_in_no_baseline() {
     let (code, out, _) = ankus(path, &["check", "--baseline", "known.json", "--format", "concise"]);
     assert_eq!((code, out.as_str()), (0, ""));
 }
+
+/// A comment that is meant to allow something and does not is worse than none.
+#[test]
+fn comments_that_allow_nothing_are_told_of() {
+    let tell = |comment: &str| {
+        let text = MAIL.replace("  <action", &format!("  <!-- {comment} -->\n  <action"));
+        let folder = folder(&[("workflow.xml", text.as_bytes())]);
+        ankus(folder.path(), &["check", "--format", "concise", "--level", "warning"]).1
+    };
+    let mail =
+        "workflow.xml:7:23: error: addresses are separated by commas [email-address-malformed]\n";
+    assert_eq!(tell("mails"), mail);
+    assert_eq!(tell("ankus: allow(email-address-malformed) Outlook"), "");
+    for meant in [
+        "ankus: Allow(email-address-malformed)",
+        "ankus allow(email-address-malformed)",
+        "ankus: allow email-address-malformed",
+        "ankus: ignore(email-address-malformed)",
+        "ankus: allow-file(email-address-malformed)",
+    ] {
+        let nothing =
+            "workflow.xml:4:3: warning: this comment allows nothing [suppression-unused]\n";
+        assert_eq!(tell(meant), format!("{nothing}{mail}"), "{meant}");
+    }
+    let found = tell("ankus: allow(EM004)");
+    assert!(
+        found.contains("`EM004` is a code, but a comment can only allow single rules"),
+        "{found}"
+    );
+}
