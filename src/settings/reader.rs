@@ -22,6 +22,12 @@ pub(super) struct Reader<'r> {
     pub(super) rules: &'r [&'r str],
 }
 
+/// Whether a word is written as Oozie's codes are: capital letters, then a number.
+fn is_code(word: &str) -> bool {
+    let number = word.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    number.len() < word.len() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+}
+
 pub(super) fn span_of<T>(spanned: &toml::Spanned<T>) -> Span {
     Span::new(spanned.span().start, spanned.span().end)
 }
@@ -318,6 +324,7 @@ impl Reader<'_> {
             if !self.rules.contains(&word) && !groups.contains(&word) {
                 let known = groups.iter().chain(self.rules).copied();
                 let help = match nearest(word, known) {
+                    _ if is_code(word) => format!("`ankus explain {word}` shows its rules"),
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "`ankus rules` lists them".to_owned(),
                 };

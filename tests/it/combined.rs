@@ -174,3 +174,18 @@ fn comments_that_allow_nothing_are_told_of() {
         "{found}"
     );
 }
+
+#[test]
+fn settings_that_are_not_understood_are_told_of_line_by_line() {
+    let folder = folder(&[
+        ("a/workflow.xml", MAIL.as_bytes()),
+        ("b/workflow.xml", MAIL.as_bytes()),
+        ("b/ankus.toml", b"[rules]\nE0708 = \"off\"\n"),
+    ]);
+    let (code, out, said) = ankus(folder.path(), &["check", "--format", "concise"]);
+    assert!(code == 2 && out.starts_with("a/workflow.xml:"), "{out}{said}");
+    let line = "\n  b/ankus.toml:2:1: unknown rule or group `E0708` (`ankus explain E0708` shows its rules)\n";
+    assert!(said.contains(line), "{said}");
+    let (_, out, _) = ankus(folder.path(), &["check", "--format", "junit"]);
+    assert!(out.contains("is not understood; b/ankus.toml:2:1: unknown rule"), "{out}");
+}
