@@ -166,3 +166,28 @@ fn a_query_that_runs_once_needs_no_conditions() {
     assert_eq!(query("eval"), "");
     assert_ne!(query("import"), "");
 }
+
+/// The nearest namespace is a safe fix only if no other one can be meant.
+#[test]
+fn a_namespace_is_mended_where_it_can_mean_one_alone() {
+    let body = workflow("<fs><mkdir path='${nameNode}/out'/></fs>");
+    let mended = |namespace: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("workflow.xml");
+        let text = body.replace("uri:oozie:workflow:0.5", namespace);
+        assert_ne!(text, body);
+        std::fs::write(&file, &text).expect("a file");
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_ankus"))
+            .args(["check", "--fix", "--no-properties"])
+            .current_dir(folder.path())
+            .output();
+        run.expect("ankus starts");
+        std::fs::read_to_string(&file).expect("a text") == body
+    };
+    for slip in ["uri:oozie:workflo:0.5", "URI:oozie:workflow:0.5", "url:oozie:workflow:0.5"] {
+        assert!(mended(slip), "{slip}");
+    }
+    for unclear in ["uri:oozie:workflow:0.6", "uri:oozie:workflow:0.51", "uri:ozie:worflow:0.5"] {
+        assert!(!mended(unclear), "{unclear}");
+    }
+}

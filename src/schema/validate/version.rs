@@ -50,7 +50,8 @@ impl<'t> Checker<'t> {
             if let Some((schema, fits)) = near {
                 finding = finding.did_you_mean(&*schema.namespace);
                 // Which versions of SLA a workflow takes is another question.
-                let fits = fits && &*schema.family != "sla";
+                let fits =
+                    fits && &*schema.family != "sla" && self.is_plainly_meant(element, schema);
                 if is_value(element, span) {
                     let title = format!("Use `{}`", schema.namespace);
                     finding = finding.fix(match fits {
@@ -63,6 +64,23 @@ impl<'t> Checker<'t> {
             self.aliases.entry(namespace).or_insert(near.map(|(schema, _)| schema));
         }
         near.map(|(schema, _)| schema)
+    }
+
+    /// Whether a namespace that is none can mean this schema alone: a letter or its case is wrong, blanks stand around
+    /// it, and no other version of the schema takes the element unless the version is the one that is written.
+    fn is_plainly_meant(&self, element: Element<'t>, schema: &'t Schema) -> bool {
+        let written = element.namespace().trim();
+        let is_slip = written.eq_ignore_ascii_case(&schema.namespace)
+            || within(written, &schema.namespace, 1).is_some();
+        let takes = |other: &&'t Schema| {
+            self.has(other) && self.faults_as(element, element.namespace(), other) == 0
+        };
+        let names_version = written.rsplit(':').next() == Some(&*schema.version);
+        let is_only = || {
+            let family = families().iter().find(|family| *family.name == *schema.family);
+            family.is_some_and(|family| family.schemas().filter(takes).count() == 1)
+        };
+        is_slip && if names_version { takes(&schema) } else { is_only() }
     }
 
     /// The schema that was probably meant by a namespace that is none, and whether the element is valid in it.
@@ -113,10 +131,11 @@ impl<'t> Checker<'t> {
         let version = |uri: &str| uri.rsplit(':').next().unwrap_or_default().to_owned();
         let written = namespace.map(version).filter(|text| number(text).is_some());
         let distance = |schema: &Schema| {
+            let apart = |a: &str, b: &str| within(a, b, a.len().max(b.len())).unwrap_or(usize::MAX);
             let (Some(written), own) = (&written, version(&schema.namespace)) else {
-                return (0, 0);
+                return (namespace.map_or(0, |namespace| apart(namespace, &schema.namespace)), 0);
             };
-            let letters = within(written, &own, written.len().max(own.len())).unwrap_or(usize::MAX);
+            let letters = apart(written, &own);
             let apart = number(written).zip(number(&own)).map_or(0, |(a, b)| a.abs_diff(b));
             (letters, apart)
         };
