@@ -55,7 +55,7 @@ impl Which {
 }
 
 /// The cause, which of its findings, what follows from it, and how far.
-const FOLLOWERS: [(&str, Which, &str, Reach); 105] = [
+const FOLLOWERS: [(&str, Which, &str, Reach); 107] = [
     ("shell-file-rename-mismatch", Any, "misspelt-path", Within("action")),
     ("application-path-leads-nowhere", Any, "misspelt-path", Whole),
     ("missing-application-file", Any, "misspelt-path", Within("archive")),
@@ -159,6 +159,8 @@ const FOLLOWERS: [(&str, Which, &str, Reach); 105] = [
     ),
     ("duplicate-single-element", Named("end"), "duplicate-node-name", Whole),
     ("duplicate-single-element", Named("start"), "unreachable-node", Whole),
+    ("duplicate-single-element", Named("start"), "fork-join-unbalanced", Whole),
+    ("duplicate-single-element", Named("start"), "join-without-fork", Whole),
     ("cycle", Any, "kill-after-success", Whole),
     ("missing-element", Lacks("action", "ok"), "kill-after-success", Whole),
     ("missing-element", Lacks("action", "ok"), "failure-reported-as-success", Within("action")),

@@ -40,6 +40,24 @@ fn markup_with_one_slip_is_one_finding() {
         found,
         "workflow.xml:5:1: error: a comment begins with `<!--` [xml-not-well-formed]\n"
     );
+    // A habit of a hand or of a word processor is one fault, however often it shows; what lies between is read.
+    for (begin, end, words) in [
+        ("<!-", "-->", "begins with `<!--`"),
+        ("<--", "-->", "begins with `<!--`"),
+        ("<!-", "->", "begins with `<!--` and ends with `-->`"),
+        ("<!\u{2014}", "\u{2014}>", "begins with `<!--` and ends with `-->`"),
+        ("<!\u{2013}-", "-->", "begins with `<!--`"),
+    ] {
+        let comment = |text: &str| format!("{begin} {text} {end}\n");
+        let often = right
+            .replace("<configuration>", &format!("{}<configuration>", comment("one: <b> a")))
+            .replace("<main-class>", &format!("{}<main-class>", comment("two")));
+        let often = often.replace("<b>", if begin == "<--" { "" } else { "<b>" });
+        let found = app(&often);
+        assert!(found.contains(words) && lines(&found) == 1, "{begin}: {found}");
+        let found = app(&often.replace("to='end'", "to='edn'"));
+        assert!(found.contains("[unresolved-transition]"), "{begin}: {found}");
+    }
     // Without an end of its own it is none.
     let found = app(&right.replace("<configuration>", "<!-x><!-- y --><configuration>"));
     assert!(!found.is_empty() && !found.contains("begins with"), "{found}");

@@ -257,14 +257,7 @@ impl<'a> Parser<'a> {
             // The first line is what was meant to be inside; the rest is worth reading.
             return (line_end < self.text.len()).then_some(line_end);
         }
-        // A comment that lacks a hyphen at its beginning has its end all the same.
-        let is_slip = rest.starts_with("<!-");
-        let ends = is_slip.then(|| rest.find("-->")).flatten();
-        if let Some(end) = ends.filter(|end| !rest[..*end].contains("<!--")) {
-            let opening = Span::new(start, start + 3);
-            let message = "a comment begins with `<!--`";
-            self.report(Diagnostic::new(&NOT_WELL_FORMED, opening, message));
-            let behind = start + end + 3;
+        if let Some(behind) = self.slipped_comment(start) {
             return (behind < self.text.len()).then_some(behind);
         }
         if rest.starts_with("<?") || rest.starts_with("<!") {
@@ -278,6 +271,38 @@ impl<'a> Parser<'a> {
                 .or(Some(self.text.len()).filter(|end| *end < self.text.len()));
         }
         self.start_tag(start, self.text.len())
+    }
+
+    /// Takes what was to be a comment, where its first sign has a slip: a hyphen is missing, the `!` is, or a word processor
+    /// made dashes of hyphens. Such a comment has an end all the same. Answers with the place behind it.
+    fn slipped_comment(&mut self, start: usize) -> Option<usize> {
+        let is_dash = |c: char| c == '-' || ('\u{2010}'..='\u{2015}').contains(&c);
+        let rest = self.text[start..].strip_prefix('<')?;
+        let inner = rest.strip_prefix('!').unwrap_or(rest);
+        let signs = &inner[..inner.find(|c| !is_dash(c)).unwrap_or(inner.len())];
+        // Without a `!`, one hyphen is no more than that.
+        let is_begun = if inner.len() < rest.len() { !signs.is_empty() } else { signs == "--" };
+        if !is_begun || signs.len() > 8 {
+            return None;
+        }
+        let opening = self.text.len() - start - inner.len() + signs.len();
+        // It ends before the next one begins.
+        let body = &inner[signs.len()..];
+        let next = if inner.len() < rest.len() { "<!" } else { "<" };
+        let body = &body[..body.find(next).unwrap_or(body.len())];
+        let plain = body.find("-->").map(|at| at + 3);
+        let slipped = || {
+            let mut ends = body.match_indices('>').map(|(at, _)| at);
+            ends.find(|at| body[..*at].ends_with(is_dash)).map(|at| at + 1)
+        };
+        let end = plain.or_else(|| slipped().filter(|_| inner.len() < rest.len()))?;
+        let message = match plain {
+            Some(_) => "a comment begins with `<!--`",
+            None => "a comment begins with `<!--` and ends with `-->`",
+        };
+        let opening = Span::new(start, start + opening);
+        self.report(Diagnostic::new(&NOT_WELL_FORMED, opening, message).about("comment"));
+        Some(opening.end as usize + end)
     }
 
     /// Takes `text[start..end]`, a start tag as far as the event stream could tell. Answers where to read on, when
@@ -296,6 +321,9 @@ impl<'a> Parser<'a> {
                 )
             });
         if !named {
+            if let Some(behind) = self.slipped_comment(start) {
+                return Some(behind).filter(|at| *at < self.text.len());
+            }
             let finding = Diagnostic::new(
                 &NOT_WELL_FORMED,
                 Span::new(start, start + 1),
