@@ -588,7 +588,7 @@ fn slips_in_the_data_of_a_coordinator() {
         ("a/say.sh", ""),
         ("a/coordinator.properties", &given),
     ]);
-    assert!(found.contains("a/coordinator.xml:5:46: warning:"), "{found}");
+    assert!(found.contains("a/coordinator.xml:3:69: warning:"), "{found}");
     assert!(found.contains("[initial-instance-after-use]"), "{found}");
     // A file without dates is one to be filled in; one date that is missing is a fault.
     let blank = given.replace("2026-01-01T00:00Z", "").replace("2027-01-01T00:00Z", "");

@@ -548,10 +548,17 @@ fn phases(
         if there.is_none_or(|number| number < 0) {
             let message =
                 "the first action asks for instances before the initial one and gets none";
-            let found =
-                finding(&k::INITIAL_INSTANCE_AFTER_USE, name.span(), message).about(name.as_str());
-            // The first actions of a series often have less; one that never has any data is worth a change.
+            // The first actions of a series often have less; one that never has any data is worth a change, of the date.
             let never = series.current(schedule.end).is_none();
+            let of_dataset = |dataset: &&Dataset| known(&dataset.name) == known(&shown.dataset);
+            let dataset = facts.written.datasets.iter().find(of_dataset).filter(|_| never);
+            let place = dataset.and_then(|dataset| dataset.initial_instance.as_ref());
+            let place = place.map_or(name.span(), |initial| initial.span());
+            let found = finding(&k::INITIAL_INSTANCE_AFTER_USE, place, message);
+            let found = match place == name.span() {
+                true => found.about(name.as_str()),
+                false => found.about(name.as_str()).note(name.span(), "it is asked for here"),
+            };
             out.push(if never { found } else { found.at_most(Level::Info) });
         }
         let is_fine =
