@@ -335,6 +335,9 @@ impl Gathering {
                             followed.lost(starter, call, &given, is_root)
                         }
                     };
+                    let lost = lost
+                        .or_else(|| followed.slipped(starter, call, &given))
+                        .filter(|_| known < MOST_CALLERS);
                     if let Some(lost) = lost {
                         let known = index.lost.entry(starter.path.clone()).or_default();
                         if !known.contains(&lost) {

@@ -253,6 +253,52 @@ impl<'d> Followed<'d> {
         None
     }
 
+    /// Whether the last folder of a path that nobody can follow has a slip: beside the starter, or one folder further up,
+    /// is the definition that it means, in a folder that nothing else here names.
+    pub(super) fn slipped(
+        &self,
+        starter: &Starter,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+    ) -> Option<Lost> {
+        let uri = resolved(&call.uri, values);
+        // What lies below the application is looked for there.
+        if starter.kind == Kind::Properties || uri.starts_with("${wf:appPath()}") {
+            return None;
+        }
+        let mut parts = parts_of(&uri);
+        if let Some(open) = parts.iter().rposition(|part| part.contains("${")) {
+            parts.drain(..=open);
+        }
+        let file = parts.pop_if(|last| last.ends_with(".xml"));
+        let written = parts.pop()?;
+        let own = folder_of(&starter.path);
+        let above = Some(folder_of(own)).filter(|above| *above != own);
+        let folders = || [Some(own), above].into_iter().flatten();
+        let names = |folder: &str| self.beside.get(folder).into_iter().flatten().copied();
+        if folders().any(|folder| names(folder).any(|name| name == written)) {
+            return None;
+        }
+        let is_plural = |one: &str, other: &str| one.strip_suffix('s') == Some(other);
+        let near = folders().find_map(|folder| {
+            let near = self.patience.nearest(written, names(folder))?;
+            let path = join(folder, near)?;
+            let is_there = match file {
+                Some(file) => self.paths.contains(&*join(&path, file)?),
+                None => self.at(&path, call.name).is_some(),
+            };
+            // Of two folders, one may be that of many; the name of a file tells which is meant.
+            let is_known = file.is_some_and(|file| !NAMES.contains(&file));
+            let is_other = !is_known && (is_plural(written, near) || is_plural(near, written));
+            (is_there && !is_other && is_slip_of_folder(written, near)).then_some(near)
+        })?;
+        // What another path means is not meant here.
+        let means = |other: &Call| parts_of(&other.uri).contains(&near);
+        let uri = if call.uri.contains("${") { call.uri.clone() } else { uri.clone() };
+        let is_free = !starter.calls.iter().any(means);
+        is_free.then(|| Lost { span: call.span, uri, near: Some(near.to_owned()) })
+    }
+
     /// Whether a path that ends as the one of a definition leads to another folder than the one where that definition
     /// lies, beside the application that was started: one folder in it has a slip, or is another one than in all others.
     pub(super) fn misled(

@@ -586,3 +586,55 @@ fn what_stands_in_other_files_is_not_missed() {
     assert_eq!(files("load/job_sample.properties"), "");
     assert_ne!(files("load/job.properties"), "");
 }
+
+/// Where nothing says where the tree stands in the file system, a folder of a path is known by those that lie near.
+#[test]
+fn a_folder_with_a_slip_is_known_by_those_that_lie_near() {
+    let bundle = |path: &str| {
+        format!(
+            "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'>
+<coordinator name='c'><app-path>{path}</app-path></coordinator></bundle-app>"
+        )
+    };
+    let tell = |path: &str, own: &str, files: &[&str]| {
+        let text = bundle(path);
+        let files = files.iter().map(|file| (*file, DAILY));
+        told(&[(own, text.as_str())].into_iter().chain(files).collect::<Vec<_>>())
+    };
+    let here = ["collect/coordinator.xml", "publish/coordinator.xml"];
+    assert_eq!(tell("${nameNode}/apps/collect/coordinator.xml", "bundle.xml", &here), "");
+    let found = tell("${nameNode}/apps/colect/coordinator.xml", "bundle.xml", &here);
+    assert!(
+        found.starts_with("bundle.xml:2:33: warning: there is no coordinator at `${nameNode}/apps/colect/coordinator.xml`"),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+    assert!(!tell("${apps}/colect", "all/bundle.xml", &here).is_empty());
+    let named = ["coordinators/hourly.xml", "other/hourly.xml"];
+    assert!(!tell("${apps}/coordinator/hourly.xml", "all/bundle.xml", &named).is_empty());
+    // What lies elsewhere is called as it is there.
+    assert_eq!(tell("${apps}/collects", "bundle.xml", &here), "");
+    assert_eq!(tell("${apps}/ingest", "bundle.xml", &here), "");
+    assert_eq!(tell("${apps}/collect1", "bundle.xml", &here), "");
+}
+
+/// Properties that give all that is read but one name, and nearly that, were written for it.
+#[test]
+fn the_last_name_of_all_is_known_by_its_slip() {
+    let coordinator =
+        "<coordinator-app name='c' frequency='1440' start='${startTime}' end='${endTime}'
+  timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><concurrency>1</concurrency></controls>
+  <action><workflow><app-path>hdfs://nn/apps/x</app-path></workflow></action></coordinator-app>";
+    let tell = |given: &str| told(&[("job.properties", given), ("coordinator.xml", coordinator)]);
+    assert_eq!(tell("startTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n"), "");
+    let found = tell("startTme=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n");
+    assert!(
+        found.starts_with(
+            "job.properties:1:1: warning: nothing reads `startTme`, and nothing sets `startTime`"
+        ),
+        "{found}"
+    );
+    assert_eq!(found.lines().count(), 1, "{found}");
+    // Another name is another property.
+    assert_eq!(tell("startDate=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n"), "");
+}

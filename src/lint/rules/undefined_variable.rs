@@ -264,6 +264,7 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         patience -= lacking.len() * given.len();
+        let is_rest = lacking.len() == 1 && common + 1 == read.len();
         let others: BTreeSet<&str> =
             given.iter().copied().filter(|name| !read.contains(name)).collect();
         for name in lacking {
@@ -271,8 +272,10 @@ fn near_by(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 within(near, name, if name.len() < 8 { 1 } else { 2 }).is_some()
                     && letters(near) != letters(name)
                     && !is_plural(near, name)
-                    // One common name says little of what they start.
-                    && (common > 1 || name.eq_ignore_ascii_case(near))
+                    // One common name says little of what they start, unless it is all the rest.
+                    && (common > 1
+                        || name.eq_ignore_ascii_case(near)
+                        || is_rest && name.len() > 7 && begin_alike(name, near))
             });
             let Some(entry) = near.and_then(|near| entries.iter().find(|e| e.name == near)) else {
                 continue;
