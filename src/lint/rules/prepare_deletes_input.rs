@@ -86,7 +86,11 @@ fn arguments(action: &Action<'_>) -> Vec<(String, Span)> {
         let named = option.take();
         match all.split_once('=') {
             Some((name, value)) if !name.contains(['/', '$']) => {
-                if is_input(&word(name)) && is_path(value) {
+                // `-Oinput=…` names the output of a step that another one reads.
+                let is_of_output = name.strip_prefix("-O").is_some_and(|rest| {
+                    rest.starts_with(|letter: char| letter.is_ascii_lowercase())
+                });
+                if is_input(&word(name)) && is_path(value) && !is_of_output {
                     let place = text.source(name.len() + 1..all.len());
                     found.push((value.to_owned(), place));
                 }
