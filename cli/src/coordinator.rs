@@ -224,6 +224,15 @@ impl Job {
         }
     }
 
+    /// Whether something that it was sent has not been taken yet.
+    pub(super) fn has_messages(&self, reader: &dyn Reader) -> miette::Result<bool> {
+        let has_messages = match self {
+            Job::Coordinator(record) => record.has_messages(reader),
+            Job::Bundle(record) => record.has_messages(reader),
+        };
+        has_messages.map_err(|error| store::failure(error.into()))
+    }
+
     /// What it waits for, if nothing of it is due yet.
     fn waits_until(&self, reader: &dyn Reader, now: SystemTime) -> miette::Result<Option<String>> {
         let (at, what) = match self {

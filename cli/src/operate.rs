@@ -213,9 +213,11 @@ pub(super) fn steer(
         let job = Job::read(&*reader, id)?;
         let is_settled = !is_mine || !job.is_pending() || since.elapsed() > Duration::from_secs(2);
         let patience = if wanted.is_some() { 30 } else { 2 };
-        if has_come(&job, wanted, &before) && is_settled
-            || since.elapsed() > Duration::from_secs(patience)
-        {
+        let has_come = match wanted {
+            Some(wanted) => has_come(&job, wanted),
+            None => !job.has_messages(&*reader)?,
+        };
+        if has_come && is_settled || since.elapsed() > Duration::from_secs(patience) {
             break job.status();
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -255,15 +257,14 @@ pub(super) fn steer(
     Ok(Exit::fault_if(!is_wanted))
 }
 
-/// Whether a job is as it was wanted, or will not be; without a state that was wanted, whether it has changed.
-fn has_come(job: &Job, wanted: Option<Status>, before: &str) -> bool {
+/// Whether a job is as it was wanted, or will not be.
+fn has_come(job: &Job, wanted: Status) -> bool {
     let status = job.status();
     match wanted {
-        Some(Status::Suspended) => {
+        Status::Suspended => {
             status.is_end() || matches!(status, Status::Suspended | Status::PrepSuspended)
         }
-        Some(wanted) => status == wanted || status.is_end(),
-        None => stamp(job) != *before,
+        wanted => status == wanted || status.is_end(),
     }
 }
 
@@ -367,7 +368,7 @@ pub(super) fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), dri
 }
 
 /// What changes when a command was taken.
-pub(super) fn stamp(job: &Job) -> String {
+fn stamp(job: &Job) -> String {
     match job {
         Job::Coordinator(record) => format!("{:?}{}", record.job, record.moments),
         Job::Bundle(record) => format!("{:?}{}", record.job, record.moments),

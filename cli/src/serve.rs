@@ -272,7 +272,7 @@ impl Served {
         submitted.map_err(refused)
     }
 
-    /// Sends what a job is to take, and waits a moment for it to show.
+    /// Sends what a job is to take, and waits a moment until it has taken it.
     fn sent(
         &self,
         id: &str,
@@ -280,10 +280,9 @@ impl Served {
     ) -> Result<(), Fault> {
         let ours = |report: miette::Report| failed(&report);
         let reader = self.reader()?;
-        let before = operate::stamp(&Job::read(&*reader, id).map_err(ours)?);
         send(&mut self.runner()).map_err(refused)?;
-        let shows = || Ok(operate::stamp(&Job::read(&*reader, id)?) != before);
-        store::until(PATIENCE, shows).map_err(ours)
+        let is_taken = || Ok(!Job::read(&*reader, id)?.has_messages(&*reader)?);
+        store::until(PATIENCE, is_taken).map_err(ours)
     }
 
     /// The text of a definition that lies at a URI.
@@ -412,11 +411,12 @@ impl Backend for Served {
 
     fn command(&self, by: &str, id: &str, command: Command) -> Result<(), Fault> {
         let reader = self.reader()?;
-        let moments = || store::job_record(&*reader, id).map(|record| record.moments);
-        let before = moments().map_err(|report| failed(&report))?;
         self.runner().on_behalf(by).command(id, command).map_err(refused)?;
-        let shows = || Ok(moments()? != before);
-        store::until(PATIENCE, shows).map_err(|report| failed(&report))
+        let is_taken = || {
+            let has_messages = store::job_record(&*reader, id)?.has_messages(&*reader);
+            Ok(!has_messages.map_err(|error| store::failure(error.into()))?)
+        };
+        store::until(PATIENCE, is_taken).map_err(|report| failed(&report))
     }
 
     fn rerun(

@@ -34,7 +34,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Err(Failure::new("there is no definition here").into());
     }
     let properties = Given::default();
-    let (mut raised, mut new, mut obstructed) = (0, 0, 0);
+    let (mut upgraded, mut new, mut obstructed) = (0, 0, 0);
     for found in &search.found {
         let mut loaded = cache.load(found, &properties, None)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             new += 1;
             continue;
         }
-        raised += 1;
+        upgraded += 1;
         if arguments.diff {
             shell.out(edit::unified_diff(&found.shown, &before.text, &text))?;
             continue;
@@ -91,19 +91,19 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     }
     shell.flush()?;
-    let would = if arguments.diff { "would be raised" } else { "raised" };
-    let mut words = vec![format!("{} {would}", count_of(raised, "file"))];
+    let would = if arguments.diff { "would be upgraded" } else { "upgraded" };
+    let mut words = vec![format!("{} {would}", count_of(upgraded, "file"))];
     if new > 0 {
         words.push(format!("{new} up to date"));
     }
     if obstructed > 0 {
-        words.push(format!("{obstructed} left alone, for the reasons above"));
+        words.push(format!("{obstructed} unchanged for the reasons above"));
     }
     shell.say(words.join(", "));
     if !search.failures.is_empty() {
         return Err(Failure::new(search.failures.join("\n")).into());
     }
-    Ok(Exit::fault_if(obstructed > 0 || (arguments.diff && raised > 0)))
+    Ok(Exit::fault_if(obstructed > 0 || (arguments.diff && upgraded > 0)))
 }
 
 fn told(source: &Source, remark: &Remark) -> String {

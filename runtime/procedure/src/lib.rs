@@ -28,6 +28,7 @@ pub use context::{Context, Message, Note};
 pub use executor::{Config, Error, Executor, Finished, Listing, Recovery, Rows, Submitted, Unfit};
 pub use helpers::{Sequence, Visited, one_step};
 pub use host::{Host, RealHost};
+pub use load::has_messages;
 pub use lock::{Lock, Mode};
 pub use metrics::Metrics;
 pub use record::{Record, RecordError, Timer};

@@ -301,6 +301,11 @@ fn finish_trees(core: &mut Core) {
     }
 }
 
+/// Whether a procedure has messages that no step of it has taken yet.
+pub fn has_messages(reader: &dyn Reader, id: ProcedureId) -> Result<bool, Error> {
+    Ok(!reader.scan(INBOX, &id.0.to_be_bytes(), None, 1)?.is_empty())
+}
+
 fn take_inbox(core: &mut Core, reader: &dyn Reader, set_aside: &[Unfit]) -> Result<(), Error> {
     let aside: HashSet<u64> = set_aside.iter().map(|unfit| unfit.id.0).collect();
     let mut orphans = Vec::new();

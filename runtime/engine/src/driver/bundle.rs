@@ -19,7 +19,9 @@ use ankus_lang::machine::coordinator::bundle::{Effect, Event, Job, apply};
 use ankus_lang::machine::coordinator::{Event as Passed, Status};
 use ankus_lang::time::Instant;
 use ankus_procedure::store::{self, Reader};
-use ankus_procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
+use ankus_procedure::{
+    Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait, has_messages,
+};
 
 /// The kind of this procedure.
 pub(super) const KIND: &str = "bundle";
@@ -73,6 +75,11 @@ struct RecordBefore {
 }
 
 impl Record {
+    /// Whether something that it was sent has not been taken yet.
+    pub fn has_messages(&self, reader: &dyn Reader) -> Result<bool, store::Error> {
+        has_messages(reader, self.procedure)
+    }
+
     /// The procedure that is or was its life.
     pub(super) fn procedure(&self) -> ProcedureId {
         self.procedure

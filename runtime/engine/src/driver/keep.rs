@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use ankus_lang::machine::{Change, Job, Phase, Run};
 use ankus_lang::plan::NodeIndex;
-use ankus_procedure::ProcedureId;
 use ankus_procedure::store::{self, Reader};
+use ankus_procedure::{ProcedureId, has_messages};
 
 /// The spaces of the store that jobs use.
 pub(crate) mod spaces {
@@ -91,6 +91,11 @@ struct JobRecordBefore {
 }
 
 impl JobRecord {
+    /// Whether a command that it was sent has not been taken yet.
+    pub fn has_messages(&self, reader: &dyn Reader) -> Result<bool, store::Error> {
+        has_messages(reader, self.procedure)
+    }
+
     pub(crate) fn new(
         run: &Run,
         procedure: ProcedureId,

@@ -9,8 +9,8 @@ use crate::driver::{Error, notice};
 use ankus_lang::coordinator::{Definition, SlaEvent};
 use ankus_lang::machine::coordinator::{Job, Run};
 use ankus_lang::time::{Instant, ProcessingZone};
-use ankus_procedure::ProcedureId;
 use ankus_procedure::store::{self, Reader};
+use ankus_procedure::{ProcedureId, has_messages};
 
 /// A coordinator by its id: [`Record`].
 pub(in crate::driver) const RECORD: &str = "coordinator";
@@ -62,6 +62,11 @@ struct RecordBefore {
 }
 
 impl Record {
+    /// Whether something that it was sent has not been taken yet.
+    pub fn has_messages(&self, reader: &dyn Reader) -> Result<bool, store::Error> {
+        has_messages(reader, self.procedure)
+    }
+
     pub(in crate::driver) fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
         if let Ok(record) = decode(what, bytes) {
             return Ok(record);
