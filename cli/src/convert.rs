@@ -77,10 +77,10 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "python")]
     prove: bool,
     /// For --prove: the Python of a virtual environment with the engine that is converted to.
-    #[arg(long, value_name = "PYTHON")]
+    #[arg(long, value_name = "PYTHON", requires = "prove")]
     python: Option<PathBuf>,
     /// For --prove: at most so many scenarios of an application.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "prove")]
     scenarios: usize,
     #[command(flatten)]
     properties: PropertyArguments,
@@ -192,6 +192,9 @@ fn mode(arguments: &Arguments) -> Mode {
 
 /// How the coordinators are ended where Airflow begins. The end is no nominal time itself, and actions before it that still wait go on.
 fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette::Result<()> {
+    if units.iter().all(|unit| unit.coordinator.is_none()) {
+        shell.say("--cut-over has no effect: no coordinator is converted");
+    }
     let mut end = String::new();
     ProcessingZone::UTC.write(cut_over, &mut end);
     for unit in units {

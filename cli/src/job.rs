@@ -15,6 +15,7 @@ use ankus_lang::machine::{Command, JobStatus, Status};
 use ankus_lang::plan::{NOWHERE, Work};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -196,6 +197,30 @@ impl JobCommand {
             | JobCommand::Retries { id, .. } => vec![id],
         }
     }
+}
+
+/// The arguments with the flags of `ankus job` as clap knows them: Oozie's own have one dash, as `-filter` and `-len`.
+pub(super) fn with_own_flags(
+    command: &clap::Command,
+    mut arguments: Vec<OsString>,
+) -> Vec<OsString> {
+    if arguments.get(1).is_none_or(|word| word != "job") {
+        return arguments;
+    }
+    let Some(job) = command.find_subcommand("job") else { return arguments };
+    let named = arguments[2..].iter().find_map(|word| job.find_subcommand(word));
+    let Some(named) = named else { return arguments };
+    let is_flag = |name: &str| named.get_arguments().any(|known| known.get_long() == Some(name));
+    for argument in arguments[2..].iter_mut().take_while(|word| **word != "--") {
+        let Some(flag) = argument.to_str().and_then(|text| text.strip_prefix('-')) else {
+            continue;
+        };
+        let name = flag.split_once('=').map_or(flag, |(name, _)| name);
+        if name.len() > 1 && is_flag(name) {
+            *argument = format!("--{flag}").into();
+        }
+    }
+    arguments
 }
 
 pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {

@@ -225,7 +225,10 @@ pub fn main() -> ExitCode {
         return ankus_engine::actions::submission::wait(&words.unwrap_or_default());
     }
     completions::answer();
-    let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
+    let command = command();
+    let arguments = job::with_own_flags(&command, std::env::args_os().collect());
+    let parsed =
+        command.try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {

@@ -69,6 +69,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             check(&arguments.store, *format, *forget_damaged, shell)
         }
         Command::Backup { file } => {
+            if file.exists() {
+                let failure = Failure::new(format!("`{}` exists already", file.display()));
+                return Err(failure.help("name a new file").into());
+            }
             Sqlite::backup(&folder.join(driver::STORE), file)
                 .map_err(|error| store::failure(error.into()))?;
             let size = std::fs::metadata(file).map_or(0, |found| found.len());

@@ -190,6 +190,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         Format::Human if is_open => Some(SHOWN),
         _ => arguments.count,
     };
+    if let (Some(from), Some(to)) = (arguments.from, arguments.to)
+        && from > to
+    {
+        return Err(Failure::new("--from is after --to").into());
+    }
     let disk = on_disk(arguments.root.as_deref(), &loaded)?;
     let existing = disk.as_ref().map(|disk| disk as &dyn Existing);
     let request = Request { from: arguments.from, to: arguments.to, count, now, existing };

@@ -78,6 +78,12 @@ fn ended_jobs_are_kept_for_as_long_as_settings_say() {
     tell(folder, &["run", "app", "--id", "first"], 0);
     tell(folder, &["run", "app", "--id", "second"], 0);
     assert_eq!(tell(folder, &["job", "list"], 0).lines().count(), 4);
+    // Flags as Oozie's own command line has them.
+    let one = |with: &[&str]| {
+        tell(folder, &[&["job", "list", "-filter", "status=SUCCEEDED"], with].concat(), 0)
+    };
+    assert_eq!(one(&["-len", "1"]), one(&["--len=1"]));
+    assert_ne!(one(&["-len=1"]), one(&["-len=1", "-offset", "2"]));
     fs::write(folder.join("ankus.toml"), "[store]\nkeep = \"365d\"\n").expect("a file");
     tell(folder, &["up", "--until-idle"], 0);
     assert_eq!(tell(folder, &["job", "list"], 0).lines().count(), 4);
