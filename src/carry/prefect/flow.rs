@@ -1,7 +1,7 @@
 //! The nodes of a workflow, as functions of a flow.
 
 use super::Printer;
-use super::python::{condition, expression, laid_out};
+use super::python::{condition, expression, laid_out, returned};
 use crate::carry::airflow::dag_id;
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
@@ -155,9 +155,9 @@ impl Printer<'_> {
                 Some(predicate) => {
                     let code = Value::Code(condition(&self.say(predicate)));
                     let code = laid_out(&code, 8, 11, 1);
-                    out.push_str(&format!("        if {code}:\n            return {target}\n"));
+                    out.push_str(&format!("        if {code}:\n{}", returned(&target, 12)));
                 }
-                None => out.push_str(&format!("        return {target}\n")),
+                None => out.push_str(&returned(&target, 8)),
             }
         }
         out

@@ -62,7 +62,14 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
         }
     }
     let lines = parts.iter().map(|(key, value)| {
-        let own = laid_out(value, inner, inner + key.chars().count(), 1);
+        let before = inner + key.chars().count();
+        let chosen = match (value, self::flat(value)) {
+            (Value::Code(_), Some(flat)) if before + flat.chars().count() + 1 > WIDTH => {
+                choice(&flat, inner).or_else(|| grouped(&flat, inner))
+            }
+            _ => None,
+        };
+        let own = chosen.unwrap_or_else(|| laid_out(value, inner, before, 1));
         format!("{pad}    {key}{own},\n")
     });
     format!("{open}\n{}{pad}{close}", lines.collect::<String>())
@@ -89,6 +96,60 @@ fn joined(code: &str, indent: usize, before: usize, after: usize) -> Option<Stri
     };
     let right = laid_out(&second, indent, last + word.len(), after);
     Some(format!("{left}{word}{right}"))
+}
+
+/// One value or another one, over three lines: as it stands within brackets.
+fn choice(code: &str, indent: usize) -> Option<String> {
+    let (first, rest) = apart(code, " if ")?;
+    let (condition, second) = apart(rest, " else ")?;
+    let pad = " ".repeat(indent);
+    let laid = |code: &str, before: usize| laid_out(&Value::code(code), indent, before, 0);
+    let (first, condition) = (laid(first, indent), laid(condition, indent + 3));
+    let second = laid(second, indent + 5);
+    Some(format!("{first}\n{pad}if {condition}\n{pad}else {second}"))
+}
+
+/// The same with parentheses of its own.
+fn grouped(code: &str, indent: usize) -> Option<String> {
+    let inside = code.strip_prefix('(')?.strip_suffix(')')?;
+    let (pad, inner) = (" ".repeat(indent), indent + 4);
+    let whole = choice(inside, inner)?;
+    let laid = match inner + inside.chars().count() <= WIDTH {
+        true => inside,
+        false => &whole,
+    };
+    Some(format!("(\n{pad}    {laid}\n{pad})"))
+}
+
+/// What is before and behind the first of these words that stands in no brackets and no text.
+fn apart<'c>(code: &'c str, word: &str) -> Option<(&'c str, &'c str)> {
+    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
+    for (at, c) in code.char_indices() {
+        match (quote, c) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(own), c) if c == own => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.checked_sub(1)?,
+            (None, ' ') if depth == 0 && code[at..].starts_with(word) => {
+                return Some((&code[..at], &code[at + word.len()..]));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `return "name"`, in parentheses where it fits into a line of its own alone.
+pub(super) fn returned(name: &str, indent: usize) -> String {
+    let pad = " ".repeat(indent);
+    let length = name.chars().count();
+    match indent + "return ".len() + length > WIDTH && indent + 4 + length <= WIDTH {
+        true => format!("{pad}return (\n{pad}    {name}\n{pad})\n"),
+        false => format!("{pad}return {name}\n"),
+    }
 }
 
 /// `run["name"]` over three lines.
@@ -337,6 +398,27 @@ mod tests {
         assert_eq!(
             of(&longer, "el.eq(1, 2)"),
             format!("el.truth(\n            {longer}\n        ) and el.truth(el.eq(1, 2))")
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_line_is_laid_out() {
+        let name = format!("\"{}\"", "a".repeat(70));
+        assert_eq!(
+            returned(&name, 12),
+            format!("            return (\n                {name}\n            )\n")
+        );
+        assert_eq!(returned("\"short\"", 8), "        return \"short\"\n");
+        let choice =
+            Value::Code(format!("\"\" if el.truth(run[\"{}\"]) else run[\"b\"]", "a".repeat(50)));
+        let list = Value::List(vec![choice]);
+        let inside = format!(
+            "\"\"\n                if el.truth(run[\"{}\"])\n                else run[\"b\"]",
+            "a".repeat(50)
+        );
+        assert_eq!(
+            laid_out(&list, 12, 12, 0),
+            format!("[\n                {inside},\n            ]")
         );
     }
 
