@@ -5,8 +5,9 @@
 
 use super::airflow::expression::shell_quoted;
 use super::ledger::{Ledger, Outcome};
+use super::places::{self, Known};
 use super::text::{self, Part, Text};
-use super::{claims, options};
+use super::{Given, claims, options};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details, FileOperation, Property};
 use crate::source::Span;
@@ -221,14 +222,19 @@ pub(super) trait Commands {
     /// What stands for a secret.
     fn hide(&mut self, span: Span, name: &str) -> Text;
 
-    /// Whether a name is that of a secret.
-    fn is_secret(&self, name: &str) -> bool;
+    /// What is converted.
+    fn given(&self) -> Given<'_>;
 
     /// Where an operation of a file system stands.
     fn span_of(&self, operation: &FileOperation) -> Option<Span>;
 
     /// The last part of a path.
     fn last_part(path: &Text) -> Text;
+
+    /// Whether a name is that of a secret.
+    fn is_secret(&self, name: &str) -> bool {
+        self.given().secrets.covers(name)
+    }
 
     /// What an action with a command line runs; nothing where it cannot be had.
     fn command_of(&mut self, body: &Body) -> Option<Command> {
@@ -340,11 +346,11 @@ pub(super) trait Commands {
             if hive_site(body) == Some(scalar) {
                 command.before.push(words(&format!("mkdir -p {HIVE_CONF}")));
                 let site = one(&format!("{HIVE_CONF}/hive-site.xml"));
-                get.extend([Word::One(self.absolute(path)), site]);
+                get.extend([Word::One(self.absolute(path, scalar)), site]);
                 command.before.push(get);
                 continue;
             }
-            get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
+            get.extend([Word::One(self.absolute(path, scalar)), Word::One(name.clone())]);
             command.before.push(get);
             if body.job_xml.contains(scalar) {
                 if !takes_conf(body) {
@@ -358,7 +364,7 @@ pub(super) trait Commands {
             let text = self.say(scalar);
             let (path, name) = split_name::<Self>(text);
             self.differs(scalar.span(), "it is unpacked by tar or unzip, whichever can", "");
-            let path = Word::One(self.absolute(path));
+            let path = Word::One(self.absolute(path, scalar));
             let packed = Word::One(name.clone().then(Text::literal(".packed")));
             let name = Word::One(name);
             let mut get = words("hdfs dfs -get -f");
@@ -372,17 +378,30 @@ pub(super) trait Commands {
     }
 
     /// A path from the folder of the application on, if it is not absolute.
-    fn absolute(&mut self, path: Text) -> Text {
-        match path.parts.first() {
-            Some(Part::Literal(text)) if !text.starts_with('/') && !text.contains(':') => {
-                self.application_folder().then(Text::literal("/")).then(path)
-            }
-            _ => path,
+    fn absolute(&mut self, path: Text, written: &Scalar) -> Text {
+        let given = self.given();
+        let known = Known { properties: given.properties, secrets: given.secrets };
+        if !known.is_below_application(written.as_str()) {
+            return path;
         }
+        self.application_folder().then(Text::literal("/")).then(path)
     }
 
     fn application_folder(&mut self) -> Text {
-        self.compile("${wf:appPath()}")
+        let given = self.given();
+        let known = Known { properties: given.properties, secrets: given.secrets };
+        let known = known.application(given.coordinator);
+        let mut path = self.compile("${wf:appPath()}");
+        if let Some(Part::Literal(last)) = path.parts.last_mut() {
+            if let Some(folder) = places::folder_of_file(last) {
+                *last = folder.to_owned();
+            }
+            return path;
+        }
+        match known.as_deref().and_then(places::folder_of_file) {
+            Some(folder) => Text::literal(folder),
+            None => path,
+        }
     }
 
     fn operation(&mut self, operation: &FileOperation, fs: &[Word], prepares: bool) -> Vec<Word> {
@@ -618,6 +637,17 @@ pub(super) trait Commands {
         }
     }
 
+    /// A jar or script of Spark: one without a folder lies in `lib`.
+    fn in_lib(&mut self, path: Text, written: &Scalar) -> Text {
+        let given = self.given();
+        let known = Known { properties: given.properties, secrets: given.secrets };
+        let is_bare = !known.value(written.as_str()).contains('/');
+        if is_bare && known.is_below_application(written.as_str()) {
+            return self.application_folder().then(Text::literal("/lib/")).then(path);
+        }
+        self.absolute(path, written)
+    }
+
     /// Tools that submit what they are told.
     fn submitted(&mut self, body: &Body, out: &mut Command) {
         match &body.details {
@@ -660,12 +690,7 @@ pub(super) trait Commands {
                 }
                 if let Some(jar) = jar {
                     let text = self.say(jar);
-                    let text = match text.parts.first() {
-                        Some(Part::Literal(path)) if !path.contains('/') => {
-                            self.application_folder().then(Text::literal("/lib/")).then(text)
-                        }
-                        _ => text,
-                    };
+                    let text = self.in_lib(text, jar);
                     out.words.push(Word::One(text));
                 }
                 out.words.extend(self.all(arguments));
@@ -687,7 +712,7 @@ pub(super) trait Commands {
         let text = self.say(script);
         let (path, name) = split_name::<Self>(text);
         let mut get = words("hdfs dfs -get -f");
-        get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
+        get.extend([Word::One(self.absolute(path, script)), Word::One(name.clone())]);
         out.before.push(get);
         out.words.extend([one("-f"), Word::One(name)]);
     }
@@ -721,16 +746,20 @@ pub(super) trait Commands {
 
 /// Path and name of a file: `path#name`, or the last part of the path.
 fn split_name<C: Commands + ?Sized>(text: Text) -> (Text, Text) {
+    let mark = |part: &Part| matches!(part, Part::Literal(text) if text.contains('#'));
+    if let Some(at) = text.parts.iter().position(mark)
+        && let Part::Literal(marked) = &text.parts[at]
+        && let Some((before, behind)) = marked.split_once('#')
+    {
+        let name = Text { parts: text.parts[at + 1..].to_vec(), ..Text::default() };
+        let name = Text::literal(behind).then(name);
+        let path = Text { parts: text.parts[..at].to_vec(), ..text.clone() };
+        return (path.then(Text::literal(before)), name);
+    }
     let last = match text.parts.last() {
         Some(Part::Literal(last)) => last.clone(),
         _ => String::new(),
     };
-    if let Some((before, name)) = last.split_once('#') {
-        let mut path = text;
-        path.parts.pop();
-        let name = Text::literal(name);
-        return (path.then(Text::literal(before)), name);
-    }
     if last.contains('/') || text.known().is_some() {
         let name = Text::literal(last.rsplit('/').next().unwrap_or_default());
         return (text, name);

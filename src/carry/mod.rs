@@ -18,6 +18,7 @@ mod meets;
 mod missing;
 pub mod model;
 mod options;
+mod places;
 pub mod prefect;
 pub mod report;
 mod said;

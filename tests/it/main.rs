@@ -26,6 +26,7 @@ mod convert_expressions;
 mod convert_joined;
 mod convert_logic;
 mod convert_missing;
+mod convert_places;
 mod convert_prefect;
 mod convert_settings;
 mod convert_shared;

@@ -9,6 +9,7 @@ use super::python::Value;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands;
 use crate::carry::ledger::Outcome;
+use crate::carry::places::{self, Known};
 use crate::carry::text;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
@@ -140,7 +141,7 @@ impl Printer<'_> {
             for scalar in scalars {
                 let text = self.say(scalar);
                 let (path, name) = split_name(text);
-                let path = self.absolute(path);
+                let path = self.absolute(path, scalar);
                 let name = name.word();
                 if is_archive {
                     let reason = "it is unpacked by tar or unzip, whichever can";
@@ -160,7 +161,7 @@ impl Printer<'_> {
         for scalar in &body.job_xml {
             let text = self.say(scalar);
             let (path, name) = split_name(text);
-            let path = self.absolute(path);
+            let path = self.absolute(path, scalar);
             if commands::hive_site(body).is_some() {
                 let folder = commands::HIVE_CONF;
                 lines.push(format!("mkdir -p {folder}"));
@@ -175,22 +176,41 @@ impl Printer<'_> {
     }
 
     /// A path from the folder of the application on, if it is not absolute.
-    pub(super) fn absolute(&mut self, path: Text) -> Text {
-        match path.parts.first() {
-            Some(Part::Literal(text)) if !text.starts_with('/') && !text.contains(':') => {
-                self.application_folder().then(Text::literal("/")).then(path)
-            }
-            _ => path,
+    pub(super) fn absolute(&mut self, path: Text, written: &Scalar) -> Text {
+        if !self.known().is_below_application(written.as_str()) {
+            return path;
         }
+        self.application_folder().then(Text::literal("/")).then(path)
+    }
+
+    pub(super) fn known(&self) -> Known<'_> {
+        Known { properties: self.given.properties, secrets: self.given.secrets }
     }
 
     pub(super) fn application_folder(&mut self) -> Text {
         if let Some(folder) = &self.folder {
             return folder.clone();
         }
-        self.uses_path = true;
         let code = "params['oozie.wf.application.path']".to_owned();
-        Text { parts: vec![Part::Value(code, true)], ..Text::default() }
+        let path = Text { parts: vec![Part::Value(code, true)], ..Text::default() };
+        let folder = self.folder_of(path);
+        self.uses_path |= folder.known().is_none();
+        folder
+    }
+
+    /// The folder of the application, whose path may name the file in it.
+    pub(super) fn folder_of(&self, mut path: Text) -> Text {
+        if let Some(Part::Literal(last)) = path.parts.last_mut() {
+            if let Some(folder) = places::folder_of_file(last) {
+                *last = folder.to_owned();
+            }
+            return path;
+        }
+        let known = self.known().application(self.given.coordinator);
+        match known.as_deref().and_then(places::folder_of_file) {
+            Some(folder) => Text::literal(folder),
+            None => path,
+        }
     }
 
     fn prepare(&mut self, operations: &[FileOperation], lines: &mut Lines) {
@@ -413,7 +433,7 @@ impl Printer<'_> {
                 if let Some(opts) = spark_opts {
                     options.push_str(&self.say(opts).spark_options());
                 }
-                let jar = jar.as_deref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
+                let jar = jar.as_deref().map(|jar| self.in_lib(jar));
                 let jar = jar.map(|jar| jar.word()).unwrap_or_default();
                 format!("{}{options} {jar}{arguments}", commands::spark_submit(body))
             }
@@ -514,7 +534,7 @@ impl Printer<'_> {
         let Some(script) = script else { return String::new() };
         let text = self.say(script);
         let (path, name) = split_name(text);
-        let path = self.absolute(path);
+        let path = self.absolute(path, script);
         let line = format!("hdfs dfs -get -f {} {}", path.word(), name.word());
         if !lines.contains(&line) {
             lines.push(line);
@@ -609,7 +629,14 @@ impl Printer<'_> {
             let known = self.given.started.get(&path.span()).cloned();
             let text = self.say(path);
             dag = match known {
-                Some(name) => name,
+                Some(name) => {
+                    if name == self.given.name {
+                        let reason = "each round is a run that waits for the next one, so that all of them are active at once";
+                        let remedy = "give the DAG a `max_active_runs` above the number of rounds";
+                        self.differs(path.span(), reason, remedy);
+                    }
+                    name
+                }
                 None => {
                     let properties = self.given.properties;
                     claims::unknown_start(&mut self.ledger, path, properties);
@@ -721,23 +748,25 @@ pub(super) fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut
 
 /// Path and name of a file: `path#name`, or the last part of the path.
 pub(super) fn split_name(text: Text) -> (Text, Text) {
-    let Some(Part::Literal(last)) = text.parts.last().cloned() else {
-        let name = format!("el.file_name({})", text.code());
-        let name = Text { parts: vec![Part::Value(name, true)], ..Text::default() };
-        return (text, name);
-    };
-    let mut path = text.clone();
-    let name = match last.split_once('#') {
-        Some((before, name)) => {
-            path.parts.pop();
-            path = path.then(Text::literal(before));
-            name.to_owned()
-        }
-        None => last.rsplit('/').next().unwrap_or_default().to_owned(),
-    };
-    if text.parts.len() > 1 && !last.contains(['/', '#']) {
-        let code = format!("el.file_name({})", path.code());
-        return (path, Text { parts: vec![Part::Value(code, true)], ..Text::default() });
+    let mark = |part: &Part| matches!(part, Part::Literal(text) if text.contains('#'));
+    if let Some(at) = text.parts.iter().position(mark)
+        && let Part::Literal(marked) = &text.parts[at]
+        && let Some((before, behind)) = marked.split_once('#')
+    {
+        let name = Text { parts: text.parts[at + 1..].to_vec(), ..Text::default() };
+        let name = Text::literal(behind).then(name);
+        let path = Text { parts: text.parts[..at].to_vec(), ..text.clone() };
+        return (path.then(Text::literal(before)), name);
     }
-    (path, Text::literal(&name))
+    match text.parts.last() {
+        Some(Part::Literal(last)) if last.contains('/') || text.known().is_some() => {
+            let name = Text::literal(last.rsplit('/').next().unwrap_or_default());
+            (text, name)
+        }
+        None => (text, Text::default()),
+        _ => {
+            let name = format!("el.file_name({})", text.code());
+            (text, Text { parts: vec![Part::Value(name, true)], ..Text::default() })
+        }
+    }
 }

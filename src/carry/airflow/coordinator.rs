@@ -1,6 +1,6 @@
 //! Coordinators: the schedule, the data that a run waits for, limits, and what the workflow is given.
 
-use super::expression::{Part, Text};
+use super::expression::Text;
 use super::python::{Value, identifier, quoted};
 use super::schedule::{is_as_in_utc, pendulum, period, timetable, written, zone_of};
 use super::{Coordinated, Dag, Printer, Version, dag_id};
@@ -542,17 +542,9 @@ impl<'a> Printer<'a> {
         let Some(app) = &coordinator.app_path else { return };
         let path = self.say(app);
         if self.given.analysis.is_some() {
-            let folder = match path.parts.last() {
-                Some(Part::Literal(last)) => last.trim_end_matches("/workflow.xml").to_owned(),
-                _ => String::new(),
-            };
-            let mut path = path;
-            if let Some(Part::Literal(last)) = path.parts.last_mut() {
-                *last = folder;
-            }
             self.texts.insert("oozie.wf.application.path".to_owned(), path.clone());
             self.constants.insert("wf:appPath", path.clone());
-            self.folder = Some(path);
+            self.folder = Some(self.folder_of(path));
             return;
         }
         let all = (self.given.properties, self.given.secrets);

@@ -93,7 +93,8 @@ impl Printer<'_> {
             let value = self.say(scalar);
             match PIPES.iter().find(|(element, _)| *element == &**name) {
                 Some((_, option)) => {
-                    let value = if *name == *"program" { self.absolute(value) } else { value };
+                    let value =
+                        if *name == *"program" { self.absolute(value, scalar) } else { value };
                     programs.push_str(&format!(" {option} {}", value.word()));
                 }
                 None => self.differs(scalar.span(), "it is left out", "pass it by `-D`"),
@@ -108,7 +109,7 @@ impl Printer<'_> {
         for scalar in &body.job_xml {
             let text = self.say(scalar);
             let (path, name) = split_name(text);
-            let path = self.absolute(path);
+            let path = self.absolute(path, scalar);
             lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
             out.push_str(&format!(" -conf {}", name.word()));
         }
@@ -116,7 +117,7 @@ impl Printer<'_> {
             let mut all = Text::default();
             for scalar in scalars {
                 let path = self.say(scalar);
-                let path = self.absolute(path);
+                let path = self.absolute(path, scalar);
                 let comma = Text::literal(if all.parts.is_empty() { "" } else { "," });
                 all = all.then(comma).then(path);
             }

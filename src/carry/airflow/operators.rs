@@ -8,6 +8,7 @@ use super::{Output, Printer};
 use crate::carry::commands::LONGEST_ARGUMENT;
 use crate::carry::ledger::Outcome;
 use crate::carry::options;
+use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Details};
 
 /// A class with its arguments.
@@ -188,7 +189,7 @@ impl Printer<'_> {
         let (conf, jars) = self.spark_settings(body)?;
         let connection = self.connection("spark");
         let mut given = vec![("conn_id".to_owned(), Value::text(&connection))];
-        let jar = jar.as_ref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
+        let jar = jar.as_ref().map(|jar| self.in_lib(jar));
         let application = jar.unwrap_or_default().jinja();
         given.push(("application".to_owned(), Value::text(application)));
         for (argument, scalar) in [("java_class", class), ("name", name)] {
@@ -235,7 +236,7 @@ impl Printer<'_> {
         }
         let connection = self.connection("livy");
         let mut given = vec![("livy_conn_id".to_owned(), Value::text(connection))];
-        let jar = jar.as_ref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
+        let jar = jar.as_ref().map(|jar| self.in_lib(jar));
         given.push(("file".to_owned(), Value::text(jar.unwrap_or_default().jinja())));
         if let Some(class) = class {
             given.push(("class_name".to_owned(), Value::text(self.say(class).jinja())));
@@ -294,7 +295,7 @@ impl Printer<'_> {
         {
             for scalar in scalars {
                 let path = self.say(scalar);
-                let path = self.absolute(path);
+                let path = self.absolute(path, scalar);
                 match conf.iter_mut().find(|(key, _)| key == name) {
                     Some((_, list)) => {
                         let before = std::mem::take(list).then(Text::literal(","));
@@ -318,13 +319,13 @@ impl Printer<'_> {
     }
 
     /// A jar or script of Spark: one without a folder lies in `lib`.
-    pub(super) fn in_lib(&mut self, path: Text) -> Text {
-        match &path.parts[..] {
-            [Part::Literal(name)] if !name.contains(['/', ':']) => {
-                self.application_folder().then(Text::literal("/lib/")).then(path)
-            }
-            _ => path,
+    pub(super) fn in_lib(&mut self, written: &Scalar) -> Text {
+        let path = self.say(written);
+        let is_bare = !self.known().value(written.as_str()).contains('/');
+        if is_bare && self.known().is_below_application(written.as_str()) {
+            return self.application_folder().then(Text::literal("/lib/")).then(path);
         }
+        self.absolute(path, written)
     }
 
     fn hive(&mut self, body: &Body) -> Result<Operator, String> {

@@ -5,10 +5,10 @@
 
 use super::Printer;
 use super::expression::{Kind, Text};
-use crate::carry::claims;
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::carry::yaml::{Yaml, map, named, text};
+use crate::carry::{Given, claims};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation};
 use crate::source::Span;
@@ -96,8 +96,8 @@ impl Commands for Printer<'_> {
         Printer::hide(self, span, name)
     }
 
-    fn is_secret(&self, name: &str) -> bool {
-        self.given.secrets.covers(name)
+    fn given(&self) -> Given<'_> {
+        self.given
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {

@@ -326,11 +326,8 @@ impl<'a> Printer<'a> {
 
     fn start_workflow(&mut self, coordinator: &Coordinator) -> Vec<Yaml> {
         let Some(app) = &coordinator.app_path else { return Vec::new() };
-        let mut path = self.say(app);
+        let path = self.say(app);
         if self.given.analysis.is_some() {
-            if let Some(Part::Literal(last)) = path.parts.last_mut() {
-                *last = last.trim_end_matches("/workflow.xml").to_owned();
-            }
             self.texts.insert("oozie.wf.application.path".to_owned(), path);
             return Vec::new();
         }

@@ -2,11 +2,11 @@
 
 use super::expression::{READ, is_sheltered, printed};
 use super::{Printer, key, program};
-use crate::carry::claims;
 use crate::carry::commands::Commands;
 use crate::carry::ledger::{Ledger, Outcome};
 use crate::carry::text::{Kind, Text};
 use crate::carry::yaml::{Yaml, map, text};
+use crate::carry::{Given, claims};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation};
 use crate::source::Span;
@@ -48,8 +48,8 @@ impl Commands for Printer<'_> {
         Printer::hide(self, span, name)
     }
 
-    fn is_secret(&self, name: &str) -> bool {
-        self.given.secrets.covers(name)
+    fn given(&self) -> Given<'_> {
+        self.given
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {
@@ -296,6 +296,13 @@ impl Printer<'_> {
         let said = self.say(path);
         // A name that is not known yet is not lacking here.
         self.lack = None;
+        if known.as_deref() == Some(self.given.name) {
+            let reason = "a job of Databricks cannot start itself";
+            let remedy = "make a task of it that `for_each_task` runs for each value";
+            self.ledger.claim(path.span(), Outcome::None, reason, remedy);
+            self.lack = Some(reason.to_owned());
+            return None;
+        }
         let name = known.clone().unwrap_or_else(|| {
             let properties = self.given.properties;
             claims::unknown_start(&mut self.ledger, path, properties);

@@ -5,6 +5,7 @@
 use super::Printer;
 use super::flow::{Retries, not_carried};
 use super::python::{expression, laid_out, neutral};
+use crate::carry::Given;
 use crate::carry::airflow::python::Value;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands::Commands;
@@ -35,8 +36,8 @@ impl Commands for Printer<'_> {
         neutral(self.hidden(span, name))
     }
 
-    fn is_secret(&self, name: &str) -> bool {
-        self.given.secrets.covers(name)
+    fn given(&self) -> Given<'_> {
+        self.given
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {

@@ -4,7 +4,7 @@ use super::python::{laid_out, neutral};
 use super::{Printer, flow_name};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::coordinator::{dataset, logic};
-use crate::carry::airflow::expression::{Part, Text as Code};
+use crate::carry::airflow::expression::Text as Code;
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
 use crate::carry::ledger::Outcome;
@@ -269,11 +269,8 @@ impl<'a> Printer<'a> {
 
     fn start_workflow(&mut self, coordinator: &Coordinator) {
         let Some(app) = &coordinator.app_path else { return };
-        let mut path = self.say_code(app);
+        let path = self.say_code(app);
         if self.given.analysis.is_some() {
-            if let Some(Part::Literal(last)) = path.parts.last_mut() {
-                *last = last.trim_end_matches("/workflow.xml").to_owned();
-            }
             self.constants.insert("wf:appPath", path.clone());
             self.texts.insert("oozie.wf.application.path".to_owned(), path);
             return;

@@ -4,6 +4,7 @@
 
 use super::Printer;
 use super::expression::{Kind, Text};
+use crate::carry::Given;
 use crate::carry::claims::{self, is_passed_on};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::ledger::{Ledger, Outcome};
@@ -39,8 +40,8 @@ impl Commands for Printer<'_> {
         Printer::hide(self, span, name)
     }
 
-    fn is_secret(&self, name: &str) -> bool {
-        self.given.secrets.covers(name)
+    fn given(&self) -> Given<'_> {
+        self.given
     }
 
     fn span_of(&self, operation: &FileOperation) -> Option<Span> {

@@ -1,6 +1,6 @@
 //! Coordinators: a schedule of EventBridge, the data that a run waits for, and what the workflow is given.
 
-use super::expression::{Kind, Part, Text, quoted};
+use super::expression::{Kind, Text, quoted};
 use super::states::Machine;
 use super::{Printer, template::Schedule};
 use crate::carry::airflow::Coordinated;
@@ -251,11 +251,8 @@ impl<'a> Printer<'a> {
     fn start_workflow(&mut self, coordinator: &Coordinator) -> Machine {
         let mut machine = Machine::default();
         let Some(app) = &coordinator.app_path else { return machine };
-        let mut path = self.say(app);
+        let path = self.say(app);
         if self.given.analysis.is_some() {
-            if let Some(Part::Literal(last)) = path.parts.last_mut() {
-                *last = last.trim_end_matches("/workflow.xml").to_owned();
-            }
             self.texts.insert("oozie.wf.application.path".to_owned(), path);
             return machine;
         }
