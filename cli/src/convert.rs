@@ -6,6 +6,7 @@ mod compare;
 mod data;
 mod graphs;
 mod joined;
+mod named;
 mod paths;
 mod prove;
 mod told;
@@ -23,7 +24,6 @@ use ankus::carry::{
     self, Conversion, Outcome, Target, Unscheduled, argo, databricks, is_or_holds, prefect, report,
 };
 use ankus::check::{self, FileKind};
-use ankus::ir::workflow::Details;
 use ankus::source::Span;
 use ankus::syntax::properties::{Origin, Submission};
 use ankus::syntax::xml::Element;
@@ -31,6 +31,7 @@ use ankus_lang::coordinator::Definition;
 use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_project::application::PATHS;
 use ankus_project::{Found, Given, Loaded, Looks, Project, write};
+use named::{Ends, Named};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -350,6 +351,10 @@ struct Unit {
     missing: Vec<String>,
     /// What it is submitted with.
     properties: BTreeMap<String, String>,
+    /// What all that start it hand down, where a submission says nothing.
+    handed: BTreeMap<String, String>,
+    /// Names of the workflows that it starts, by the places that name their applications.
+    started: BTreeMap<Span, String>,
     tags: Vec<String>,
     name: String,
 }
@@ -359,6 +364,13 @@ impl Unit {
     fn shown(&self) -> &str {
         let first = self.coordinator.as_ref().map(|(loaded, _)| loaded);
         first.or(self.workflow.as_ref()).map_or("", |loaded| &loaded.found.shown)
+    }
+
+    /// What is known of its properties: those that it is submitted with, and those that are handed down.
+    fn known(&self) -> BTreeMap<String, String> {
+        let mut known = self.handed.clone();
+        known.extend(self.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
+        known
     }
 }
 
@@ -385,7 +397,8 @@ fn convert(
             loaded.insert(path, Arc::new(project.load(&one, given, None)?));
         }
     }
-    let mut gathering = Gathering { project, given, loaded, used: BTreeSet::new() };
+    let ends = Ends::of(loaded.keys());
+    let mut gathering = Gathering { project, given, loaded, ends, used: BTreeSet::new() };
     let mut conversions = Vec::new();
     let mut units = gathering.of_bundles(&mut conversions)?;
     let coordinators = gathering.rest(FileKind::Coordinator);
@@ -404,6 +417,8 @@ fn convert(
             coordinator: None,
             missing: Vec::new(),
             properties,
+            handed: BTreeMap::new(),
+            started: BTreeMap::new(),
             tags: Vec::new(),
             name,
         });
@@ -429,68 +444,20 @@ fn convert(
             by_path.insert(absolute(&workflow.found.path), unit.name.clone());
         }
     }
-    paths::of_started(&mut units, &by_path);
-    let joined = joined::of(&units, target, &by_path);
-    conversions.extend(carried::all(&units, &joined, (target, cut_over), &by_path));
+    paths::of_started(&mut units, &Named::of(by_path));
+    let joined = joined::of(&units, target);
+    conversions.extend(carried::all(&units, &joined, (target, cut_over)));
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     Ok(Carried { conversions, units, joined })
 }
 
-/// Names of the workflows that one starts, by the places that name their applications: what callers know of it, and otherwise what
-/// lies around it where the path ends so.
-fn started(
-    unit: &Unit,
-    analysis: Option<&Analysis>,
-    by_path: &BTreeMap<PathBuf, String>,
-) -> BTreeMap<Span, String> {
-    let (Some(loaded), Some(analysis)) = (&unit.workflow, analysis) else {
-        return BTreeMap::new();
-    };
-    let known = loaded.submission.starts.iter();
-    let named = |file: &Path| by_path.get(&absolute(file)).cloned();
-    let mut started: BTreeMap<Span, String> =
-        known.filter_map(|(span, file)| Some((*span, named(Path::new(file))?))).collect();
-    for (_, _, action) in analysis.flow().workflow.actions() {
-        let Some(Details::SubWorkflow { app_path: Some(path), .. }) =
-            action.body.as_ref().map(|body| &body.details)
-        else {
-            continue;
-        };
-        if started.contains_key(&path.span()) {
-            continue;
-        }
-        let own = own_path(unit).map(|own| carry::resolve(&own, &unit.properties));
-        let uri = of_application(path.as_str(), own.as_deref());
-        if let Some(rest) = uri.strip_prefix(OWN_FOLDER) {
-            let folder = loaded.found.path.parent().unwrap_or(Path::new(""));
-            let place = folder.join(rest.trim_matches('/'));
-            if let Some(name) = named(&place.join("workflow.xml")).or_else(|| named(&place)) {
-                started.insert(path.span(), name);
-            }
-            continue;
-        }
-        let uri = carry::resolve(&uri, &unit.properties);
-        let uri = without_file_system(&uri);
-        if uri.contains("${") {
-            continue;
-        }
-        let looks = Looks::into_tree(&loaded.found.tree, None);
-        let found = loaded.application_around(looks, None, uri, "workflow.xml");
-        let name = found.and_then(|file| named(&file));
-        let beside = || {
-            let own = own.as_deref()?;
-            let place = beside(without_file_system(own), uri, &absolute(&loaded.found.path))?;
-            named(&place.join("workflow.xml")).or_else(|| named(&place))
-        };
-        if let Some(name) = name.or_else(beside) {
-            started.insert(path.span(), name);
-        }
-    }
-    started
-}
-
 /// Stands for the folder of an application whose place on the cluster is not known.
 const OWN_FOLDER: &str = "${wf:appPath()}";
+
+/// Whether a path is that of the application itself: it starts itself again.
+fn is_own(path: &str) -> bool {
+    path.chars().filter(|c| !c.is_whitespace()).eq(OWN_FOLDER.chars())
+}
 
 /// A path with the application's own in the place of `wf:appPath()`, as far as that is known.
 fn of_application(path: &str, own: Option<&str>) -> String {
@@ -561,17 +528,24 @@ fn coordinator_name(analysis: &Analysis) -> Option<String> {
     Some(analysis.coordinator().name.as_ref()?.known()?.to_owned())
 }
 
-/// The name of a definition, or of the folder that it lies in.
+/// The name of a definition; where a run makes it, that of its file, or of the folder of one that is named as all are.
 fn name_of(loaded: &Loaded, name: fn(&Analysis) -> Option<String>) -> String {
     let own = name(&Analysis::new(Arc::clone(&loaded.source)));
     let own = own.filter(|name| !name.trim().is_empty());
-    let folder = || {
+    let placed = || {
         let path = absolute(&loaded.found.path);
-        let folder = path.parent().and_then(Path::file_name);
-        folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        let own = path.file_stem().filter(|name| {
+            let name = name.to_string_lossy().to_lowercase();
+            !USUAL.iter().any(|usual| name.starts_with(usual))
+        });
+        let name = own.or_else(|| path.parent().and_then(Path::file_name));
+        name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     };
-    airflow::dag_id(own.unwrap_or_else(folder).trim())
+    airflow::dag_id(own.unwrap_or_else(placed).trim())
 }
+
+/// How the names of files begin that say nothing but what kind of definition is in them.
+const USUAL: [&str; 4] = ["workflow", "wf", "coord", "bundle"];
 
 /// What stands for the code of an error that has none.
 const NO_CODE: &str = "an error without a code";
@@ -581,6 +555,7 @@ struct Gathering<'a> {
     project: &'a Project,
     given: &'a Given,
     loaded: BTreeMap<PathBuf, Arc<Loaded>>,
+    ends: Ends,
     /// Those that are part of a unit already.
     used: BTreeSet<PathBuf>,
 }
@@ -600,6 +575,7 @@ impl Gathering<'_> {
     fn around(&self, from: &Loaded, own: Option<&str>, uri: &str, file: &str) -> Option<PathBuf> {
         let looks = Looks::into_tree(&from.found.tree, None);
         let found = from.application_around(looks, own, uri, file);
+        let found = found.or_else(|| self.ends.find(uri, file, &from.found.path).cloned());
         // Where the folder is not known, the workflow beside the coordinator is meant.
         found.or_else(|| {
             let folder = absolute(&from.found.path).parent()?.to_owned();
@@ -730,6 +706,7 @@ impl Gathering<'_> {
         let name =
             name.or(evaluated).map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
         let coordinator = Some((loaded, definition));
-        Ok(Unit { workflow, coordinator, missing, properties, tags, name })
+        let (handed, started) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Unit { workflow, coordinator, missing, properties, handed, started, tags, name })
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! In: a text of the source, and what makes code of an expression. Out: [`Text`], literal parts and code.
 
+use super::mentions;
 use ankus_lang::el::tree::{Node, Op};
-use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables};
+use ankus_lang::el::{Dialect, Phase, Piece, Template, Value, Variables};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// What the value of a piece of code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,18 +141,50 @@ fn folded(
     phase: Phase,
     dialect: Dialect,
 ) -> Option<String> {
-    let constant = nodes.iter().all(|node| match node.op {
-        Op::Call { .. } => matches!(
-            &*template.call_name(node),
-            "concat" | "trim" | "replaceAll" | "appendAll" | "urlEncode" | "firstNotNull"
-        ),
-        Op::Variable | Op::Broken => false,
-        _ => true,
-    });
+    let constant =
+        is_constant(nodes, template) && !nodes.iter().any(|node| node.op == Op::Variable);
     let alone = Template::compile(written, phase, dialect);
     let nothing = Variables::default();
     let value = constant.then(|| alone.text(&nothing).ok()).flatten();
     value.map(|text| text.into_owned())
+}
+
+/// Whether expressions depend on nothing but properties.
+fn is_constant(nodes: &[Node], template: &Template) -> bool {
+    nodes.iter().all(|node| match node.op {
+        Op::Call { .. } => matches!(
+            &*template.call_name(node),
+            "concat" | "trim" | "replaceAll" | "appendAll" | "urlEncode" | "firstNotNull"
+        ),
+        Op::Broken => false,
+        _ => true,
+    })
+}
+
+/// The path of an application as a run has it, where only properties and the application's `own` path make it.
+pub fn evaluated(
+    path: &str,
+    properties: &BTreeMap<String, String>,
+    own: Option<&str>,
+) -> Option<String> {
+    let own = own.filter(|own| !own.contains(['\'', '"', '\\', '$']));
+    let path = match own {
+        Some(own) => path.replace("wf:appPath()", &format!("'{own}'")),
+        None => path.to_owned(),
+    };
+    let template = Template::compile(&path, Phase::Workflow, Dialect::Tomcat);
+    if !template.errors().is_empty() || !is_constant(template.nodes(), &template) {
+        return None;
+    }
+    let mut variables = Variables::default();
+    for (name, value) in properties.iter().filter(|(name, _)| mentions(&path, name)) {
+        let value = super::resolve(value, properties);
+        if !value.contains("${") {
+            variables.0.insert(name.as_str().into(), Value::String(Cow::Owned(value)));
+        }
+    }
+    let value = template.text(&variables).ok()?;
+    Some(value.into_owned()).filter(|value| !value.contains("${"))
 }
 
 /// What is said of a mode that a run gives.
@@ -170,6 +205,25 @@ pub(super) fn mode(written: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_known_without_a_run() {
+        let properties = [("base", "${nn}/apps"), ("nn", "hdfs://nn"), ("open", "${unset}")];
+        let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let properties = BTreeMap::from(properties);
+        let own = Some("hdfs://nn/apps/load/workflow.xml");
+        let known = |path: &str| evaluated(path, &properties, own);
+        let beside = "${replaceAll(wf:appPath(), '/[^/]*$', '')}/check.xml";
+        assert_eq!(known(beside).as_deref(), Some("hdfs://nn/apps/load/check.xml"));
+        let chosen = "${concat(base, nn eq 'hdfs://nn' ? '/one' : '/two')}";
+        assert_eq!(known(chosen).as_deref(), Some("hdfs://nn/apps/one"));
+        for path in ["${open}/x", "${base}/${wf:id()}", "${unknown}", "${base"] {
+            assert_eq!(known(path), None, "{path}");
+        }
+        assert_eq!(evaluated(beside, &properties, None), None);
+    }
+
     #[test]
     fn modes_are_octal() {
         for (written, octal) in [

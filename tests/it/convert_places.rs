@@ -1,4 +1,4 @@
-//! `ankus convert`: where the files of an application lie.
+//! `ankus convert`: where the files of an application lie, and which workflow a sub-workflow starts.
 
 use crate::convert::{convert, shown, texts_below, written};
 use std::path::Path;
@@ -15,6 +15,16 @@ fn workflow(name: &str, actions: &str) -> String {
 
 fn action(name: &str, body: &str, ok: &str) -> String {
     format!("<action name='{name}'>{body}<ok to='{ok}'/><error to='fail'/></action>")
+}
+
+fn sub_workflow(path: &str, given: &[(&str, &str)]) -> String {
+    let property = |(name, value): &(&str, &str)| {
+        format!("<property><name>{name}</name><value>{value}</value></property>")
+    };
+    let given = given.iter().map(property).collect::<String>();
+    format!(
+        "<sub-workflow><app-path>{path}</app-path><propagate-configuration/><configuration>{given}</configuration></sub-workflow>"
+    )
 }
 
 fn coordinator(name: &str, path: &str) -> String {
@@ -76,4 +86,99 @@ fn a_name_behind_a_mark_is_that_of_the_file() {
     assert!(dag.contains(get), "{dag}");
     let (flow, _) = carried(folder.path(), "prefect");
     assert!(flow.contains("f\"{run['place']}{run['exec']}\""), "{flow}");
+}
+
+#[test]
+fn a_workflow_that_starts_itself_is_the_same_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let again = sub_workflow("${wf:appPath()}", &[("rest", "${replaceAll(rest, '^[^,]*,?', '')}")]);
+    let actions = "<decision name='more'><switch><case to='next'>${rest ne ''}</case><default to='end'/></switch></decision>".to_owned()
+        + &action("next", &again, "end");
+    written(folder.path(), "tree/rounds/round.xml", &workflow("round_${rest}", &actions));
+    let (dag, report) = carried(folder.path(), "airflow");
+    // It is named after its file, for a run makes its name.
+    assert!(dag.contains("dag_id=\"round\"") && dag.contains("trigger_dag_id=\"round\""), "{dag}");
+    assert!(report.contains("each round is a run that waits for the next one"), "{report}");
+    for (target, part) in [
+        ("argo", "name: round"),
+        ("prefect", "from round import round_flow"),
+        ("step-functions", "round"),
+    ] {
+        let (texts, report) = carried(folder.path(), target);
+        assert!(!report.contains("not among the converted files"), "{target}: {report}");
+        assert!(texts.contains(part) || target == "prefect", "{target}: {texts}");
+    }
+    let (_, report) = carried(folder.path(), "databricks");
+    assert!(report.contains("a job of Databricks cannot start itself"), "{report}");
+}
+
+#[test]
+fn a_path_that_is_handed_down_names_what_it_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let each =
+        sub_workflow("${root}/util/each/each.xml", &[("what", "${root}/clean/one/workflow.xml")]);
+    written(
+        folder.path(),
+        "tree/a/b/c/d/workflow.xml",
+        &workflow("top", &action("all", &each, "end")),
+    );
+    written(
+        folder.path(),
+        "tree/a/b/c/d/coordinator.xml",
+        &coordinator("daily", "${root}/a/b/c/d"),
+    );
+    let properties =
+        "root=${nn}/apps/current\nnn=hdfs://nn\noozie.coord.application.path=${root}/a/b/c/d\n";
+    written(folder.path(), "tree/a/b/c/d/job.properties", properties);
+    let what = sub_workflow("${what}", &[]);
+    written(
+        folder.path(),
+        "tree/util/each/each.xml",
+        &workflow("each", &action("run", &what, "end")),
+    );
+    let beside = sub_workflow("${replaceAll(wf:appPath(), '/[^/]*$', '')}/check.xml", &[]);
+    written(
+        folder.path(),
+        "tree/clean/one/workflow.xml",
+        &workflow("clean", &action("look", &beside, "end")),
+    );
+    let check = workflow("check", &action("go", &shell("go.sh", "go.sh"), "end"));
+    written(folder.path(), "tree/clean/one/check.xml", &check);
+    let (dags, report) = carried(folder.path(), "airflow");
+    for name in ["each", "clean", "check"] {
+        assert!(dags.contains(&format!("trigger_dag_id=\"{name}\"")), "{name}: {dags}");
+    }
+    assert!(!report.contains("| none |"), "{report}");
+    assert!(dags.contains("hdfs://nn/apps/current/clean/one/go.sh go.sh"), "{dags}");
+    // Where two hand down different paths, it is not known which one is meant.
+    let other = sub_workflow("${root}/util/each/each.xml", &[("what", "${root}/elsewhere/two")]);
+    written(
+        folder.path(),
+        "tree/other/workflow.xml",
+        &workflow("other", &action("all", &other, "end")),
+    );
+    written(
+        folder.path(),
+        "tree/other/job.properties",
+        "root=hdfs://nn/apps/current\noozie.wf.application.path=${root}/other\n",
+    );
+    let (dags, report) = carried(folder.path(), "airflow");
+    assert!(dags.contains("trigger_dag_id=\"what\""), "{dags}");
+    assert!(report.contains("which workflow it starts is known only when it runs"), "{report}");
+}
+
+#[test]
+fn a_coordinator_finds_its_workflow_by_how_the_path_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = "hdfs://nn/apps/current/util/monitor/flag/workflow.xml";
+    written(
+        folder.path(),
+        "tree/web/part/watch/hourly/coordinator.xml",
+        &coordinator("watch", path),
+    );
+    let text = workflow("flag", &action("tell", &shell("tell.sh", "tell.sh"), "end"));
+    written(folder.path(), "tree/util/monitor/flag/workflow.xml", &text);
+    let (dags, report) = carried(folder.path(), "airflow");
+    assert!(dags.contains("hdfs://nn/apps/current/util/monitor/flag/tell.sh tell.sh"), "{dags}");
+    assert!(!report.contains("| none |"), "{report}");
 }

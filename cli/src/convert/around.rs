@@ -1,26 +1,21 @@
 //! What is found around the workflows of a conversion: files of properties that their actions name, and what those that start them
 //! hand down.
 
-use super::{OWN_FOLDER, Unit, absolute, own_path, started, without_file_system};
+use super::{OWN_FOLDER, Unit, absolute, own_path, without_file_system};
 use ankus::analysis::Analysis;
 use ankus::carry::resolve;
 use ankus::carry::shared::{Around, Starter, handed_down, is_secret};
 use ankus::settings::secrets::Secrets;
-use ankus::source::Span;
 use ankus::syntax::properties::parse_configuration;
 use ankus_project::{Loaded, Looks};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A file of properties with more bytes is not read.
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// What is handed down by name, for all units.
-pub(super) fn of_units(
-    units: &[Unit],
-    by_path: &BTreeMap<PathBuf, String>,
-) -> BTreeMap<String, Around> {
+pub(super) fn of_units(units: &[Unit]) -> BTreeMap<String, Around> {
     let mut workflows = units.iter().filter_map(|unit| unit.workflow.as_ref());
     if !workflows.any(|loaded| loaded.source.text.contains("propagate-configuration")) {
         return BTreeMap::new();
@@ -29,18 +24,17 @@ pub(super) fn of_units(
     for unit in units {
         let Some(loaded) = &unit.workflow else { continue };
         let analysis = Analysis::new(Arc::clone(&loaded.source));
-        let started: BTreeMap<Span, String> = started(unit, Some(&analysis), by_path);
         let settings = &loaded.settings.settings;
         let secrets = settings.secrets.with_references(&unit.properties);
-        read.push((unit.name.as_str(), analysis, started, secrets));
+        read.push((unit, analysis, secrets));
     }
     let starters: Vec<Starter<'_>> = read
         .iter()
-        .map(|(name, analysis, started, secrets)| Starter {
-            name,
+        .map(|(unit, analysis, secrets)| Starter {
+            name: &unit.name,
             workflow: analysis.workflow(),
             secrets,
-            started,
+            started: &unit.started,
         })
         .collect();
     handed_down(&starters)

@@ -1,6 +1,6 @@
 //! Units as an engine has them: one by one, or several coordinators in one graph.
 
-use super::{Unit, around, started};
+use super::{Unit, around};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
@@ -9,12 +9,10 @@ use ankus::carry::{
 };
 use ankus::settings::Settings;
 use ankus::settings::secrets::Secrets;
-use ankus::source::Span;
 use ankus_lang::el::Dialect;
 use ankus_lang::time::Instant;
 use ankus_project::Loaded;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All units carried over; those that share a graph together.
@@ -22,26 +20,25 @@ pub(super) fn all(
     units: &[Unit],
     joined: &[Joined],
     (target, cut_over): (Target, Option<Instant>),
-    by_path: &BTreeMap<PathBuf, String>,
 ) -> Vec<Conversion> {
-    let around = around::of_units(units, by_path);
+    let around = around::of_units(units);
     let alone: fn(carry::Given<'_>) -> Conversion = match target {
         Target::Airflow(version) => {
-            return in_graphs(units, joined, (version, cut_over), (by_path, &around));
+            return in_graphs(units, joined, (version, cut_over), &around);
         }
         Target::StepFunctions => step_functions::convert,
         Target::Argo => argo::convert,
         Target::Databricks => databricks::convert,
         Target::Prefect => prefect::convert,
     };
-    units.iter().map(|unit| alone(Read::of(unit, by_path, &around).given())).collect()
+    units.iter().map(|unit| alone(Read::of(unit, &around).given())).collect()
 }
 
 fn in_graphs(
     units: &[Unit],
     joined: &[Joined],
     (version, cut_over): (Version, Option<Instant>),
-    (by_path, around): (&BTreeMap<PathBuf, String>, &BTreeMap<String, Around>),
+    around: &BTreeMap<String, Around>,
 ) -> Vec<Conversion> {
     let mut conversions = Vec::new();
     for at in 0..units.len() {
@@ -51,7 +48,7 @@ fn in_graphs(
             // The first one brings it along.
             Some(_) => continue,
         };
-        let read = members.iter().map(|at| Read::of(&units[*at], by_path, around));
+        let read = members.iter().map(|at| Read::of(&units[*at], around));
         let read: Vec<Read<'_>> = read.collect();
         let given: Vec<airflow::Given<'_>> = read
             .iter()
@@ -81,16 +78,11 @@ struct Read<'a> {
     coordinator: Option<Analysis>,
     settings: Arc<Settings>,
     secrets: Secrets,
-    started: BTreeMap<Span, String>,
     around: Around,
 }
 
 impl<'a> Read<'a> {
-    fn of(
-        unit: &'a Unit,
-        by_path: &BTreeMap<PathBuf, String>,
-        around: &BTreeMap<String, Around>,
-    ) -> Read<'a> {
+    fn of(unit: &'a Unit, around: &BTreeMap<String, Around>) -> Read<'a> {
         let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
         let workflow = unit.workflow.as_ref().map(analysis);
         let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
@@ -98,13 +90,12 @@ impl<'a> Read<'a> {
         let settings = first.map(|loaded| Arc::clone(&loaded.settings.settings));
         let settings = settings.unwrap_or_default();
         let secrets = settings.secrets.with_references(&unit.properties);
-        let started = started(unit, workflow.as_ref(), by_path);
         let mut around = around.get(&unit.name).cloned().unwrap_or_default();
         if let Some(workflow) = &workflow {
             let inherited = around.inherited.as_ref().map_or(&[][..], |above| &above.job_xml);
             around.job_xml = around::job_xml(unit, workflow, inherited, &secrets);
         }
-        Read { unit, workflow, coordinator, settings, secrets, started, around }
+        Read { unit, workflow, coordinator, settings, secrets, around }
     }
 
     fn given(&self) -> carry::Given<'_> {
@@ -125,7 +116,7 @@ impl<'a> Read<'a> {
             secrets: &self.secrets,
             migration: &self.settings.migration,
             dialect: Dialect::of_target(self.settings.target.name()),
-            started: &self.started,
+            started: &unit.started,
             around: &self.around,
         }
     }

@@ -1,6 +1,6 @@
 //! Which of the coordinators that are converted read what another one writes.
 
-use super::{Shell, Unit, started};
+use super::{Shell, Unit};
 use ankus::analysis::Analysis;
 use ankus::carry::Target;
 use ankus::carry::joined::{Joined, Member, Wanted, joined};
@@ -8,7 +8,6 @@ use ankus::settings::Settings;
 use ankus::source::Span;
 use ankus_project::Loaded;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The settings of the coordinator of a unit.
@@ -22,11 +21,7 @@ pub(super) fn wanted(unit: &Unit) -> Wanted {
 }
 
 /// What each unit has in common with others, where a site asks for it.
-pub(super) fn of(
-    units: &[Unit],
-    target: Target,
-    by_path: &BTreeMap<PathBuf, String>,
-) -> Vec<Joined> {
+pub(super) fn of(units: &[Unit], target: Target) -> Vec<Joined> {
     let mut all: Vec<Joined> = units.iter().map(|_| Joined::default()).collect();
     let marks = |settings: &Settings| {
         settings.migration.values.get("done-flag").is_some_and(|value| value == "completion")
@@ -55,10 +50,10 @@ pub(super) fn of(
             continue;
         };
         let workflow = workflows[at].as_ref();
-        let started = started(unit, workflow, by_path);
-        let called: BTreeMap<Span, &Analysis> = started
-            .into_iter()
-            .filter_map(|(span, name)| Some((span, *by_name.get(name.as_str())?)))
+        let called: BTreeMap<Span, &Analysis> = unit
+            .started
+            .iter()
+            .filter_map(|(span, name)| Some((*span, *by_name.get(name.as_str())?)))
             .collect();
         places.push(at);
         members.push(Member {

@@ -1,16 +1,36 @@
-//! Where the applications of sub-workflows lie on the cluster.
+//! Which workflow a sub-workflow starts, and where the applications of sub-workflows lie on the cluster.
 //!
 //! A sub-workflow without properties of its own is read with those of whoever starts it, the path of its application among them. Its
-//! own path is the one by which it is started.
+//! own path is the one by which it is started, and what all that start it hand down can name those that it starts itself.
 
-use super::{Unit, of_application, own_path, started};
+use super::named::Named;
+use super::{
+    OWN_FOLDER, Unit, absolute, beside, is_own, of_application, own_path, without_file_system,
+};
 use ankus::analysis::Analysis;
 use ankus::carry;
 use ankus::ir::workflow::Details;
+use ankus::source::Span;
 use ankus_project::application::PATHS;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use ankus_project::{Loaded, Looks};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
+
+/// Workflows may start each other; deeper than this nothing is handed down.
+const DEPTH: usize = 8;
+
+type Values = BTreeMap<String, String>;
+
+/// A sub-workflow of a workflow.
+struct Call {
+    span: Span,
+    /// The path of its application, as written.
+    path: String,
+    /// Whether it takes the properties of who starts it.
+    hands_on: bool,
+    given: Vec<(String, String)>,
+}
 
 /// What is known of the path of a sub-workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,36 +41,170 @@ enum Known {
     Open(Option<String>),
 }
 
-/// Gives each workflow that others start the path by which they do. One that is not known is none: it is given to a run.
-pub(super) fn of_started(units: &mut [Unit], by_path: &BTreeMap<PathBuf, String>) {
-    let mut found: BTreeMap<String, Known> = BTreeMap::new();
-    for unit in units.iter() {
-        let analysis =
-            unit.workflow.as_ref().map(|loaded| Analysis::new(Arc::clone(&loaded.source)));
-        let started = started(unit, analysis.as_ref(), by_path);
-        let Some(analysis) = analysis.filter(|_| !started.is_empty()) else { continue };
-        let own = own_path(unit).map(|own| carry::resolve(&own, &unit.properties));
-        for (_, _, action) in analysis.flow().workflow.actions() {
-            let Some(Details::SubWorkflow { app_path: Some(path), .. }) =
-                action.body.as_ref().map(|body| &body.details)
-            else {
+/// Gives each workflow that others start the path by which they do, and what they hand down; and each of all those that it starts. A
+/// path that is not known is none: it is given to a run.
+pub(super) fn of_started(units: &mut [Unit], names: &Named) {
+    let calls: Vec<Vec<Call>> = units.iter().map(calls).collect();
+    let wanted = wanted(&calls);
+    let mut changed: Vec<usize> = (0..units.len()).filter(|at| !calls[*at].is_empty()).collect();
+    for _ in 0..DEPTH {
+        for at in changed {
+            let Some(loaded) = units[at].workflow.clone() else { continue };
+            units[at].started = started(&units[at], &loaded, &calls[at], names);
+        }
+        changed = hand_down(units, &calls, &wanted);
+        changed.retain(|at| !calls[*at].is_empty());
+        if changed.is_empty() {
+            break;
+        }
+    }
+}
+
+/// The properties on which the paths of applications depend, however they are handed down: of thousands, few.
+fn wanted(calls: &[Vec<Call>]) -> BTreeSet<String> {
+    let names = |text: &str| -> Vec<String> {
+        let is_part = |c: char| c.is_alphanumeric() || "_.-".contains(c);
+        let pieces = text.split("${").skip(1).flat_map(|piece| piece.split(|c| !is_part(c)));
+        pieces.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let mut values: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in calls.iter().flatten().flat_map(|call| &call.given) {
+        values.entry(name).or_default().extend(names(value));
+    }
+    let mut todo: Vec<String> = calls.iter().flatten().flat_map(|call| names(&call.path)).collect();
+    let mut wanted = BTreeSet::new();
+    while let Some(name) = todo.pop() {
+        let behind = values.get(name.as_str());
+        if name != PATHS[0] && wanted.insert(name.clone()) {
+            todo.extend(behind.into_iter().flatten().cloned());
+        }
+    }
+    wanted
+}
+
+/// The sub-workflows of a unit.
+fn calls(unit: &Unit) -> Vec<Call> {
+    let Some(loaded) = &unit.workflow else { return Vec::new() };
+    if !loaded.source.text.contains("sub-workflow") {
+        return Vec::new();
+    }
+    let analysis = Analysis::new(Arc::clone(&loaded.source));
+    let mut calls = Vec::new();
+    for (_, _, action) in analysis.flow().workflow.actions() {
+        let Some(body) = &action.body else { continue };
+        let Details::SubWorkflow { app_path: Some(path), propagate_configuration } = &body.details
+        else {
+            continue;
+        };
+        let given = body.configuration.iter().map(|property| {
+            let value = property.value.as_ref().map_or("", |value| value.as_str());
+            (property.name.as_str().to_owned(), value.to_owned())
+        });
+        let hands_on = propagate_configuration.is_some();
+        let path_as_written = path.as_str().trim().to_owned();
+        calls.push(Call {
+            span: path.span(),
+            path: path_as_written,
+            hands_on,
+            given: given.collect(),
+        });
+    }
+    calls
+}
+
+/// Names of the workflows that one starts, by the places that name their applications: what callers know of it, and otherwise what
+/// lies around it where the path ends so.
+fn started(unit: &Unit, loaded: &Loaded, calls: &[Call], names: &Named) -> BTreeMap<Span, String> {
+    let known = loaded.submission.starts.iter();
+    let named = |file: &Path| names.of_file(file);
+    let values = unit.known();
+    let mut started: BTreeMap<Span, String> =
+        known.filter_map(|(span, file)| Some((*span, named(Path::new(file))?))).collect();
+    let own = own_path(unit).map(|own| carry::resolve(&own, &values));
+    for call in calls {
+        if started.contains_key(&call.span) {
+            continue;
+        }
+        if is_own(&call.path) && unit.coordinator.is_none() {
+            started.insert(call.span, unit.name.clone());
+            continue;
+        }
+        let uri = of_application(&call.path, own.as_deref());
+        if let Some(rest) = uri.strip_prefix(OWN_FOLDER) {
+            let folder = loaded.found.path.parent().unwrap_or(Path::new(""));
+            let place = folder.join(rest.trim_matches('/'));
+            if let Some(name) = named(&place.join("workflow.xml")).or_else(|| named(&place)) {
+                started.insert(call.span, name);
+            }
+            continue;
+        }
+        let Some(uri) = told(&uri, &call.path, (&values, own.as_deref())) else { continue };
+        let uri = without_file_system(&uri);
+        let looks = Looks::into_tree(&loaded.found.tree, None);
+        let found = loaded.application_around(looks, None, uri, "workflow.xml");
+        let name = found.and_then(|file| named(&file));
+        let beside = || {
+            let own = own.as_deref()?;
+            let place = beside(without_file_system(own), uri, &absolute(&loaded.found.path))?;
+            named(&place.join("workflow.xml")).or_else(|| named(&place))
+        };
+        let ending = || names.ending(uri, &loaded.found.path);
+        if let Some(name) = name.or_else(beside).or_else(ending) {
+            started.insert(call.span, name);
+        }
+    }
+    started
+}
+
+/// A path with the properties in it, as far as these tell it; `written` has the expressions as they stand in the text.
+fn told(uri: &str, written: &str, (values, own): (&Values, Option<&str>)) -> Option<String> {
+    let uri = carry::resolve(uri, values);
+    if !uri.contains("${") {
+        return Some(uri);
+    }
+    carry::text::evaluated(written, values, own)
+}
+
+/// Tells those that are started what all that start them do; which units know more than before.
+fn hand_down(units: &mut [Unit], calls: &[Vec<Call>], wanted: &BTreeSet<String>) -> Vec<usize> {
+    let mut paths: BTreeMap<String, Known> = BTreeMap::new();
+    let mut handed: BTreeMap<String, Values> = BTreeMap::new();
+    let mut again: Vec<(String, &Call)> = Vec::new();
+    for (unit, calls) in units.iter().zip(calls).filter(|(unit, _)| !unit.started.is_empty()) {
+        let values = unit.known();
+        let own = own_path(unit).map(|own| carry::resolve(&own, &values));
+        for call in calls {
+            let Some(name) = unit.started.get(&call.span) else { continue };
+            if *name == unit.name {
+                again.push((name.clone(), call));
                 continue;
-            };
-            let Some(name) = started.get(&path.span()) else { continue };
-            let uri = of_application(path.as_str().trim(), own.as_deref());
-            let uri = carry::resolve(&uri, &unit.properties);
-            let known = match uri.contains("${") {
-                true => Known::Open(own.clone()),
-                false => Known::Path(uri),
-            };
-            let before = found.entry(name.clone()).or_insert_with(|| known.clone());
+            }
+            let uri = of_application(&call.path, own.as_deref());
+            let known = told(&uri, &call.path, (&values, own.as_deref()));
+            let known = known.map_or_else(|| Known::Open(own.clone()), Known::Path);
+            let before = paths.entry(name.clone()).or_insert_with(|| known.clone());
             if *before != known {
                 *before = Known::Open(own.clone());
             }
+            let given = given(&values, call, wanted);
+            match handed.get_mut(name) {
+                Some(before) => before.retain(|name, value| given.get(name) == Some(value)),
+                None => drop(handed.insert(name.clone(), given)),
+            }
         }
     }
-    for unit in units.iter_mut().filter(|unit| unit.coordinator.is_none()) {
-        match found.remove(&unit.name) {
+    // Each round has the properties of the one before, but for those that it is given.
+    for (name, call) in again {
+        let Some(before) = handed.get_mut(&name) else { continue };
+        match call.hands_on {
+            true => before.retain(|name, _| call.given.iter().all(|(given, _)| given != name)),
+            false => before.clear(),
+        }
+    }
+    let mut changed = Vec::new();
+    for (at, unit) in units.iter_mut().enumerate().filter(|(_, unit)| unit.coordinator.is_none()) {
+        let before = own_path(unit);
+        match paths.remove(&unit.name) {
             Some(Known::Path(path)) => {
                 unit.properties.insert(PATHS[0].to_owned(), path);
             }
@@ -59,5 +213,24 @@ pub(super) fn of_started(units: &mut [Unit], by_path: &BTreeMap<PathBuf, String>
             }
             _ => {}
         }
+        let handed = handed.remove(&unit.name).unwrap_or_default();
+        if before != own_path(unit) || handed != unit.handed {
+            unit.handed = handed;
+            changed.push(at);
+        }
     }
+    changed
+}
+
+/// What a sub-workflow has from the one that starts it, as far as that is known.
+fn given(values: &Values, call: &Call, wanted: &BTreeSet<String>) -> Values {
+    let resolved =
+        |(name, value): (&String, &String)| (name.clone(), carry::resolve(value, values));
+    let all = wanted.iter().filter(|_| call.hands_on);
+    let mut given: Values =
+        all.filter_map(|name| values.get_key_value(name)).map(resolved).collect();
+    let own = call.given.iter().filter(|(name, _)| wanted.contains(name));
+    given.extend(own.map(|(name, value)| resolved((name, value))));
+    given.retain(|_, value| !value.contains("${"));
+    given
 }
