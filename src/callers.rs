@@ -11,6 +11,7 @@ use crate::syntax::properties::{self, Caller, Lost, Near};
 use crate::syntax::xml::{Element, Tree};
 use foldhash::{HashMap, HashMapExt, HashSet};
 use memchr::memmem;
+use std::borrow::Cow;
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,6 +59,8 @@ struct Starter {
 /// Who starts what.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
+    /// The folder that the paths which are asked for and answered begin in, where they are gathered as whole ones.
+    here: String,
     callers: HashMap<String, Vec<Caller>>,
     lost: HashMap<String, Vec<Lost>>,
     /// By what starts them: definitions, with the place of the start among their callers.
@@ -374,14 +377,46 @@ impl Gathering {
 }
 
 impl Index {
+    /// The same for whoever stands in a folder: what was gathered by whole paths is asked for, and answered, by those from
+    /// there on. What lies elsewhere keeps its whole path.
+    pub fn seen_from(mut self, here: String) -> Index {
+        let seen = |path: &mut String| {
+            if let Some(rest) = below(path, &here) {
+                *path = rest.to_owned();
+            }
+        };
+        for caller in self.callers.values_mut().flatten() {
+            seen(&mut caller.path);
+            let by = caller.by.split(", ").map(|by| below(by, &here).unwrap_or(by));
+            caller.by = by.collect::<Vec<_>>().join(", ");
+        }
+        for paths in self.scripts.values_mut().flat_map(BTreeMap::values_mut) {
+            let whole = std::mem::take(paths);
+            paths.extend(whole.into_iter().map(|mut path| {
+                seen(&mut path);
+                path
+            }));
+        }
+        self.here = here;
+        self
+    }
+
+    /// A path as it was gathered.
+    fn whole<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        match self.here.is_empty() || path.starts_with('/') {
+            true => Cow::Borrowed(path),
+            false => Cow::Owned(format!("{}/{path}", self.here)),
+        }
+    }
+
     /// Everything that starts a definition, by path.
     pub fn of(&self, path: &str) -> &[Caller] {
-        self.callers.get(path).map(Vec::as_slice).unwrap_or_default()
+        self.callers.get(&*self.whole(path)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Paths in a definition that lead nowhere.
     pub fn lost(&self, path: &str) -> &[Lost] {
-        self.lost.get(path).map(Vec::as_slice).unwrap_or_default()
+        self.lost.get(&*self.whole(path)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether a workflow starts others that nobody can follow: any may be one of them.
@@ -391,24 +426,32 @@ impl Index {
 
     /// The scripts and jars that lie anywhere near a definition.
     pub fn scripts_near(&self, path: &str) -> Option<&Scripts> {
-        self.scripts.get(top(path, self.common).unwrap_or_default())
+        self.scripts.get(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
     /// Whether the scripts of definitions near this one are kept beside them, and none is brought there by a build.
     pub fn keeps_scripts(&self, path: &str) -> bool {
-        self.keeping.contains(top(path, self.common).unwrap_or_default())
+        self.keeping.contains(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
     /// Whether of all scripts of definitions near this one a single one is not beside its definition.
     pub fn misses_one_script(&self, path: &str) -> bool {
-        self.missing_one.contains(top(path, self.common).unwrap_or_default())
+        self.missing_one.contains(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
     /// The definitions that one starts, with what they are started by.
     pub fn started_by<'i>(&'i self, path: &str) -> impl Iterator<Item = (&'i str, &'i Caller)> {
-        let started = self.started.get(path).map(Vec::as_slice).unwrap_or_default();
-        started.iter().map(|(target, at)| (target.as_str(), &self.callers[target][*at]))
+        let started = self.started.get(&*self.whole(path)).map(Vec::as_slice).unwrap_or_default();
+        started.iter().map(|(target, at)| {
+            let seen = below(target, &self.here).unwrap_or(target);
+            (seen, &self.callers[target][*at])
+        })
     }
+}
+
+/// A path from a folder on, where it lies in it; nothing of what is gathered in no folder.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    path.strip_prefix(folder).filter(|_| !folder.is_empty())?.strip_prefix('/')
 }
 
 /// What somebody starts a definition with.

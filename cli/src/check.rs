@@ -279,7 +279,7 @@ fn of_stdin(
     shell: &mut Shell,
 ) -> miette::Result<Looked> {
     let name = arguments.stdin_filename.as_deref();
-    let loaded = project.load_stdin(name, given)?;
+    let loaded = project.load_stdin_with_callers(name, given)?;
     let mut loaded = laid_out(project, adjusted(loaded, arguments), None);
     if arguments.timing {
         timing::print(&[loaded], shell)?;

@@ -1,14 +1,14 @@
 //! Who starts what in the trees of a command.
 
 use super::before::plain;
-use super::search::{LARGEST, Search, TreeFile};
+use super::search::{Found, LARGEST, Search, TreeFile};
 use super::settings::Project;
 use super::submission::text_of;
 use super::tree::{Kind, Tree, shown};
 use super::{Loaded, Looks};
 use ankus::analysis::Analysis;
 use ankus::callers::{Gathering, Index};
-use ankus::check::recognize;
+use ankus::check::{FileKind, recognize};
 use ankus::files::{Entry, folder_of};
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin};
@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// How many files of a tree are looked at.
 const MOST_FILES: usize = 50_000;
+/// How many files a repository has at most that is looked through for what starts a part of it.
+const MOST_AROUND: usize = 10_000;
 
 /// What the files of a tree start, each by itself, so that one of them can change.
 #[derive(Debug, Default)]
@@ -140,18 +142,31 @@ impl Project {
         Ok((starts, sources))
     }
 
-    /// Looks through folders, and the folders of files, for whatever starts the definitions in them; what is loaded from
-    /// then on knows its callers. What cannot be read starts nothing.
+    /// Looks for whatever starts the definitions at these paths: through their repositories, or where one is too large
+    /// for that, through the folders that are named and the folders of files. What is loaded from then on knows its
+    /// callers. What cannot be read starts nothing.
     fn look_for_callers(&self, paths: &[PathBuf]) {
         let mut gathering = Gathering::default();
         let (mut seen, mut walked) = (HashSet::new(), HashSet::new());
-        for path in paths {
-            // A file that a walk of its folder has come upon.
-            let is_walked = |folder: &Path| walked.contains(folder.as_os_str());
-            if seen.contains(path) && path.parent().is_some_and(is_walked) {
+        let trees: Vec<(&PathBuf, Arc<Tree>)> =
+            paths.iter().filter_map(|path| Some((path, self.tree(path).ok()?))).collect();
+        let around = |tree: &Tree| tree.is_repository().then(|| tree.seen_root());
+        // Where some of it lies above the working directory, all of it is known by whole paths.
+        let here = trees.iter().find_map(|(_, tree)| around(tree)?.1);
+        let name = |path: &Path| match here {
+            Some(here) => here.join(shown(path)).to_string_lossy().into_owned(),
+            None => shown(path),
+        };
+        let mut known: HashSet<PathBuf> = HashSet::new();
+        for (path, tree) in &trees {
+            if known.contains(tree.root()) {
                 continue;
             }
-            let Ok(tree) = self.tree(path) else { continue };
+            // A file that a walk of its folder has come upon.
+            let is_walked = |folder: &Path| walked.contains(folder.as_os_str());
+            if seen.contains(*path) && path.parent().is_some_and(is_walked) {
+                continue;
+            }
             let folder = match tree.kind(path) {
                 Some(Kind::Folder) => path.as_path(),
                 _ => match path.parent() {
@@ -159,21 +174,43 @@ impl Project {
                     _ => Path::new("."),
                 },
             };
-            for file in self.files_beyond(folder, &tree, false, MOST_FILES, &mut walked) {
-                if !seen.insert(file.path.clone()) {
-                    continue;
+            let files = self.repository_around(folder, tree);
+            let files = match files {
+                Some(files) => {
+                    known.insert(tree.root().to_owned());
+                    files
                 }
-                self.gather_file(&mut gathering, &file.path, &tree);
+                None => self.files_beyond(folder, tree, false, MOST_FILES, &mut walked),
+            };
+            for file in files {
+                if seen.insert(file.path.clone()) {
+                    self.gather_file(&mut gathering, &name(&file.path), &file.path, tree);
+                }
             }
         }
-        self.set_callers(Arc::new(gathering.index()));
+        let index = gathering.index();
+        self.set_callers(Arc::new(match here {
+            Some(here) => index.seen_from(here.to_string_lossy().into_owned()),
+            None => index,
+        }));
     }
 
-    /// Takes one file of a tree, and keeps what it takes to check it.
-    fn gather_file(&self, gathering: &mut Gathering, at: &Path, tree: &Arc<Tree>) {
+    /// All files of the repository around a folder, where it is more than that and not too large.
+    fn repository_around(&self, folder: &Path, tree: &Arc<Tree>) -> Option<Vec<TreeFile>> {
+        let is_inner = tree.relative(folder).is_ok_and(|inner| !inner.as_os_str().is_empty());
+        if !is_inner || !tree.is_repository() {
+            return None;
+        }
+        let (root, _) = tree.seen_root();
+        let files = self.files_beyond(&root, tree, false, MOST_AROUND, &mut HashSet::new());
+        (files.len() < MOST_AROUND).then_some(files)
+    }
+
+    /// Takes one file of a tree by its name, and keeps what it takes to check it.
+    fn gather_file(&self, gathering: &mut Gathering, name: &str, at: &Path, tree: &Arc<Tree>) {
         let path = shown(at);
         if !path.ends_with(".xml") {
-            return gather(gathering, &path, |_| match self.text_or_bytes(at, &path, tree)? {
+            return gather(gathering, name, |_| match self.text_or_bytes(at, &path, tree)? {
                 Ok(source) => Some(String::clone(&source.text)),
                 Err(bytes) => Some(text_of(&bytes)),
             });
@@ -187,8 +224,8 @@ impl Project {
             None => return,
         };
         let analysis = Analysis::new(source);
-        let Source { path, text, .. } = &**analysis.source();
-        if gathering.definition(path, text, || analysis.tree()) {
+        let text = &analysis.source().text;
+        if gathering.definition(name, text, || analysis.tree()) {
             self.before.keep_definition(Arc::new(analysis));
         }
     }
@@ -200,6 +237,9 @@ impl Project {
         shown: &str,
         tree: &Arc<Tree>,
     ) -> Option<Result<Arc<Source>, Vec<u8>>> {
+        if let Some(unsaved) = self.overlay().get(at) {
+            return Some(Ok(Arc::clone(&unsaved.source)));
+        }
         if let Some(known) = self.before.text(shown, tree) {
             return Some(Ok(known));
         }
@@ -223,6 +263,12 @@ impl Project {
         let search = self.definitions(paths)?;
         self.look_for_callers(paths);
         Ok(search)
+    }
+
+    /// The definition that an unsaved text is, with what starts it.
+    pub(crate) fn with_callers(&self, path: PathBuf, kind: FileKind) -> miette::Result<Found> {
+        self.look_for_callers(std::slice::from_ref(&path));
+        self.found(path, kind)
     }
 
     /// Forgets the texts that were read meanwhile: for whoever changes files before they are checked.

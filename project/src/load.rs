@@ -4,6 +4,7 @@
 //! snapshot of the files around it. Everything is read through [`Looks`], so that it can be recorded.
 
 use super::look::{self, State};
+use super::overlay::{Overlay, Unsaved};
 use super::search::{Found, kind_of};
 use super::settings::{LoadedSettings, Project};
 use super::submission::{Given, text_of};
@@ -226,9 +227,41 @@ impl Project {
     /// # Errors
     /// Where the input, the settings or the properties cannot be read.
     pub fn load_stdin(&self, name: Option<&Path>, given: &Given) -> miette::Result<Loaded> {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().take(source::SIZE_LIMIT + 1).read_to_end(&mut bytes);
-        read.map_err(|error| Failure::new("cannot read the standard input").because(error))?;
+        self.load_bytes(name, given, stdin()?)
+    }
+
+    /// The same with whatever starts the definition, as for the file of that name: the text stands for it.
+    ///
+    /// # Errors
+    /// As [`Project::load_stdin`].
+    pub fn load_stdin_with_callers(
+        &self,
+        name: Option<&Path>,
+        given: &Given,
+    ) -> miette::Result<Loaded> {
+        let bytes = stdin()?;
+        let is_small = bytes.len() as u64 <= source::SIZE_LIMIT;
+        let decoded = is_small.then(|| source::decode(&bytes).ok()).flatten();
+        if let (Some(path), Some((text, encoding))) = (name, decoded) {
+            let kind = kind_of(&*self.tree(path)?, path, &bytes).unwrap_or(FileKind::Workflow);
+            if kind != FileKind::Properties {
+                let source = Arc::new(Source::new(shown(path), text));
+                let mut overlay = Overlay::default();
+                let whole = absolute(path).map_err(|error| unreadable(path, error))?;
+                overlay.insert(whole, Unsaved { source, encoding });
+                self.set_overlay(Arc::new(overlay));
+                return self.load(&self.with_callers(path.to_path_buf(), kind)?, given, None);
+            }
+        }
+        self.load_bytes(name, given, bytes)
+    }
+
+    fn load_bytes(
+        &self,
+        name: Option<&Path>,
+        given: &Given,
+        bytes: Vec<u8>,
+    ) -> miette::Result<Loaded> {
         let path = name.unwrap_or(Path::new("<stdin>"));
         let tree = self.tree(path)?;
         let kind = kind_of(&tree, path, &bytes).unwrap_or(FileKind::Workflow);
@@ -535,6 +568,14 @@ fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
             break;
         }
     }
+}
+
+/// All of the standard input, or a byte more than a definition may have.
+fn stdin() -> miette::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(source::SIZE_LIMIT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new("cannot read the standard input").because(error))?;
+    Ok(bytes)
 }
 
 fn set_text(loaded: &mut Loaded, bytes: Vec<u8>) {

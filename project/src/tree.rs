@@ -314,6 +314,25 @@ impl Tree {
         here().is_some_and(|here| here.starts_with(&self.root))
     }
 
+    /// Whether it is all of a repository.
+    pub(crate) fn is_repository(&self) -> bool {
+        is_repository(&self.root)
+    }
+
+    /// The root as people see it, from the working directory on where that lies above it; and the working directory where
+    /// it lies below.
+    pub(crate) fn seen_root(&self) -> (PathBuf, Option<&'static Path>) {
+        match here() {
+            Some(here) if *here == self.root => (PathBuf::from("."), None),
+            Some(here) if here.starts_with(&self.root) => (self.root.clone(), Some(here)),
+            Some(here) => {
+                let below = self.root.strip_prefix(here).map(Path::to_path_buf);
+                (below.unwrap_or_else(|_| self.root.clone()), None)
+            }
+            None => (self.root.clone(), None),
+        }
+    }
+
     /// The folders that paths into it begin with.
     pub(crate) fn beginnings(&self) -> impl Iterator<Item = &Path> {
         let entered = self.entered.as_ref().map(|(spelled, _)| spelled);

@@ -48,7 +48,8 @@ impl Gathering {
 impl Index {
     /// The names that scripts anywhere near a file give the jobs they start.
     pub fn launched_near(&self, path: &str) -> BTreeSet<String> {
-        let top = top(path, self.common).filter(|top| !top.is_empty());
+        let path = self.whole(path);
+        let top = top(&path, self.common).filter(|top| !top.is_empty());
         let tops = [Some(""), top].into_iter().flatten();
         tops.filter_map(|top| self.launched.get(top)).flatten().cloned().collect()
     }

@@ -1,6 +1,6 @@
 //! What lies near a definition that nobody is known to start: it tells how names are written there.
 
-use super::{Gathering, Index, Kind, top};
+use super::{Gathering, Index, Kind, below, top};
 use crate::files::{folder_of, name_of};
 use crate::syntax::properties::Near;
 use memchr::memmem;
@@ -89,6 +89,7 @@ impl Index {
         if self.of(path).iter().any(|caller| caller.is_whole) {
             return Near::default();
         }
+        let path = &*self.whole(path);
         let own = top(path, self.common).filter(|top| !top.is_empty());
         let of_own = self.near.get(own.unwrap_or_default());
         // What lies above all folders belongs to each of them.
@@ -112,6 +113,11 @@ impl Index {
         };
         properties.sort_by_key(|other| (usize::MAX - parts_shared(other), other.clone()));
         properties.truncate(MOST_FILES);
+        for path in &mut properties {
+            if let Some(seen) = below(path, &self.here) {
+                *path = seen.to_owned();
+            }
+        }
         let shared = of_own.map(|near| (near.read.clone(), near.often.clone(), near.number));
         let (read, often, number) = shared.unwrap_or_default();
         Near { properties, read, often, number }

@@ -189,3 +189,76 @@ fn settings_that_are_not_understood_are_told_of_line_by_line() {
     let (_, out, _) = ankus(folder.path(), &["check", "--format", "junit"]);
     assert!(out.contains("is not understood; b/ankus.toml:2:1: unknown rule"), "{out}");
 }
+
+/// A part of a repository is judged with all that starts it, however it is named: as pre-commit hooks and editors do.
+#[test]
+fn a_definition_is_judged_with_its_callers_however_it_is_named() {
+    let parent = "<workflow-app name='etl' xmlns='uri:oozie:workflow:1.0'>
+  <global><resource-manager>${rm}</resource-manager><name-node>${nameNode}</name-node></global>
+  <start to='publish'/>
+  <action name='publish'>
+    <sub-workflow><app-path>${nameNode}/apps/publish</app-path><propagate-configuration/></sub-workflow>
+    <ok to='end'/><error to='bad'/>
+  </action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let child = "<workflow-app name='publish' xmlns='uri:oozie:workflow:1.0'><start to='copy'/>
+  <action name='copy'>
+    <distcp xmlns='uri:oozie:distcp-action:1.0'><arg>${nameNode}/a</arg><arg>${nameNode}/b</arg></distcp>
+    <ok to='end'/><error to='bad'/>
+  </action>
+  <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let alone = folder(&[("apps/publish/workflow.xml", child.as_bytes())]);
+    let (code, out, _) = ankus(alone.path(), &["check", "--level", "error"]);
+    assert!(code == 1 && out.contains("name-node-missing"), "{out}");
+    let all = folder(&[
+        ("apps/etl/workflow.xml", parent.as_bytes()),
+        ("apps/publish/workflow.xml", child.as_bytes()),
+    ]);
+    let publish = all.path().join("apps/publish");
+    let whole = publish.join("workflow.xml").to_string_lossy().into_owned();
+    let root: &Path = all.path();
+    for (from, named) in [
+        (root, "."),
+        (root, "apps/publish"),
+        (root, "apps/publish/workflow.xml"),
+        (&publish, "."),
+        (&publish, "workflow.xml"),
+        (&publish, "../publish"),
+        (&publish, whole.as_str()),
+        (&root.join("apps/etl"), "../publish/workflow.xml"),
+    ] {
+        let (code, out, said) = ankus(from, &["check", "--format", "concise", named]);
+        assert_eq!((code, out.as_str()), (0, ""), "{named}: {said}");
+    }
+    // A text that is not saved yet, and a file that is not there yet.
+    let unsaved = child.replace("distcp-action:1.0", "distcp-action:1.1");
+    for (from, name) in [
+        (root, "apps/publish/workflow.xml"),
+        (&publish, "workflow.xml"),
+        (&publish, "./workflow.xml"),
+    ] {
+        let arguments = ["check", "--format", "concise", "--stdin-filename", name, "-"];
+        let (code, out, said) = fed(from, &arguments, child);
+        assert_eq!((code, out.as_str()), (0, ""), "{name}: {said}");
+        let (code, out, _) = fed(from, &arguments, &unsaved);
+        assert!(code == 1 && out.contains("[unknown-schema-version]"), "{name}: {out}");
+        assert_eq!(out.lines().count(), 1, "{name}: {out}");
+    }
+}
+
+fn fed(folder: &Path, arguments: &[&str], text: &str) -> (i32, String, String) {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut run = Command::new(env!("CARGO_BIN_EXE_ankus"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ankus starts");
+    run.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it is read");
+    let out = run.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("ankus prints UTF-8");
+    (out.status.code().expect("an exit code"), text(out.stdout), text(out.stderr))
+}

@@ -239,7 +239,11 @@ impl<'f, 'a> Application<'f, 'a> {
         let scripts = self.facts.submission.scripts.iter().flatten().map(String::as_str);
         let same = scripts.filter(|path| files::name_of(path) == wanted).take(MOST_COMPARED);
         let same: Vec<&str> = same.collect();
-        let inside = |path: &str| own.is_empty() || path.starts_with(&format!("{own}/"));
+        // What lies above the working directory has a whole path.
+        let inside = |path: &str| match own.is_empty() {
+            true => !path.starts_with('/'),
+            false => path.starts_with(&format!("{own}/")),
+        };
         let moved = same.iter().filter(|path| inside(path));
         let moved = moved.filter_map(|path| path.strip_prefix(own));
         let moved: Vec<&str> = moved.map(|path| path.trim_start_matches('/')).collect();
