@@ -171,6 +171,20 @@ fn findings_are_those_of_the_command() {
     }
 }
 
+/// The values of properties are masked in a baseline, and compared so.
+#[test]
+fn a_baseline_hides_the_same_as_for_the_command() {
+    let (_room, folder) = folder_with(&[
+        ("workflow.xml", LOST),
+        ("job.properties", "nameNode=hdfs://nn:8020\nnameNode=hdfs://other:8020\n"),
+        ("ankus.toml", "[check]\nbaseline = 'known.json'\n"),
+    ]);
+    ankus(&["check", "--no-cache", "--write-baseline", "known.json"]).folder(&folder).run();
+    assert!(by_command(&folder, &["."]).is_empty());
+    std::fs::write(folder.join("other.xml"), LOST.replace("nowhere", "now")).expect("room");
+    same_as_the_command(&folder);
+}
+
 #[test]
 fn findings_are_those_of_the_command_in_the_corpus() {
     let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };

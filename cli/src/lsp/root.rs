@@ -12,7 +12,7 @@ use ankus::check::{FileKind, Finding, Glance, Input, Known, Outcome, Part, Repor
 use ankus::diag::Level;
 use ankus::files::{Files, folder_of, name_of};
 use ankus::ide::{self, Snapshot};
-use ankus::source::{Moved, Source};
+use ankus::source::{Moved, Source, Span};
 use ankus_project::limits::{self, Stop};
 use ankus_project::look::hashed;
 use ankus_project::{
@@ -632,6 +632,7 @@ impl Root {
     /// The same before it is made fit for the client.
     pub(super) fn report(&self, shown: &str, document: Option<&Document>) -> Option<Report> {
         let mut report = Report::default();
+        let bounds = self.bounds();
         {
             let state = self.state();
             let own = document.and_then(|document| document.path.as_ref());
@@ -647,6 +648,11 @@ impl Root {
                 let mut findings: Vec<Finding> =
                     part.findings.iter().filter(|f| f.path == shown).cloned().collect();
                 let mut sources = part.sources.clone();
+                // A baseline knows lines by what is not masked in them.
+                let is_asked =
+                    |(path, _): &&(String, Span)| bounds.baseline.is_some() && path == shown;
+                let mut secrets: Vec<(String, Span)> =
+                    part.secrets.iter().filter(is_asked).cloned().collect();
                 if let Some((_, source, _)) = sources.iter_mut().find(|(path, ..)| path == shown)
                     && is_old(&source.text)
                     && let Some(document) = document
@@ -654,6 +660,7 @@ impl Root {
                     // What another file says of this one stands until it is checked again, as far as the place is there.
                     let edit = Moved::between(&source.text, &document.source.text);
                     findings.retain_mut(|finding| moved(&edit, finding, shown));
+                    secrets.retain_mut(|(_, span)| edit.span(*span).map(|to| *span = to).is_some());
                     *source = Arc::clone(&document.source);
                 }
                 report.take(Part {
@@ -662,12 +669,11 @@ impl Root {
                     suppressed: 0,
                     overridden: 0,
                     held_back: 0,
-                    secrets: Vec::new(),
+                    secrets,
                     sources,
                 });
             }
         }
-        let bounds = self.bounds();
         report.pages.clone_from(&bounds.pages);
         report.finish();
         if let Some((file, baseline)) = &bounds.baseline {
