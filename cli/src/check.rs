@@ -547,7 +547,14 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
     let mut settings = Settings::clone(&loaded.settings);
     settings.now = arguments.now.or(settings.now);
     settings.target = arguments.target.unwrap_or(settings.target);
-    settings.profile = arguments.profile.unwrap_or(settings.profile);
+    // Whoever asks for rules by their names wants all that they find: infos, and what depends on something unseen.
+    let is_name = |name: &String| check::kinds().iter().any(|kind| kind.name == name);
+    let is_by_name = !arguments.select.is_empty() && arguments.select.iter().all(is_name);
+    settings.profile = match arguments.profile {
+        Some(profile) => profile,
+        None if is_by_name => Profile::Strict,
+        None => settings.profile,
+    };
     if !is_rated {
         return Some(settings);
     }

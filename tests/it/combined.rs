@@ -190,6 +190,34 @@ fn settings_that_are_not_understood_are_told_of_line_by_line() {
     assert!(out.contains("is not understood; b/ankus.toml:2:1: unknown rule"), "{out}");
 }
 
+/// Whoever asks for a rule by its name wants all that it finds, at the level that it has.
+#[test]
+fn a_rule_that_is_named_tells_all_that_it_finds() {
+    let property = "<property><name>mapreduce.job.queuename</name><value>day</value></property>";
+    let java = format!(
+        "<java><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn:8020</name-node>
+<configuration>{property}
+{property}</configuration><main-class>org.sample.Load</main-class></java>"
+    );
+    let text = "<workflow-app name='w' xmlns='uri:oozie:workflow:1.0'><start to='a'/><action name='a'>JAVA
+<ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let folder = folder(&[("workflow.xml", text.replace("JAVA", &java).as_bytes())]);
+    let path = folder.path();
+    let tell = |arguments: &[&str]| {
+        let all: Vec<&str> =
+            ["check", "--format", "concise"].into_iter().chain(arguments.iter().copied()).collect();
+        ankus(path, &all).1
+    };
+    let rule = "duplicate-configuration-property";
+    let found = "workflow.xml:3:17: info: `mapreduce.job.queuename` is already set to the same value above [duplicate-configuration-property]\n";
+    assert_eq!(tell(&[]), "");
+    assert_eq!(tell(&["--select", rule]), found);
+    assert_eq!(tell(&["--select", rule, "--profile", "default"]), "");
+    assert_eq!(tell(&["--fix", "--select", rule]), "");
+    let after = String::from_utf8(bytes(path, "workflow.xml")).expect("a text");
+    assert_eq!(after.matches("mapreduce.job.queuename").count(), 1, "{after}");
+}
+
 /// A part of a repository is judged with all that starts it, however it is named: as pre-commit hooks and editors do.
 #[test]
 fn a_definition_is_judged_with_its_callers_however_it_is_named() {
