@@ -89,6 +89,7 @@ mod sample;
 mod scenarios;
 mod scenarios_real;
 mod schema;
+mod schemas;
 mod searching;
 mod serve;
 mod simulation;

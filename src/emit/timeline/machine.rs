@@ -192,6 +192,8 @@ fn action(track: &Track, entry: &Entry, text: &mut String) {
             text.push_str(", \"properties\": ");
             pairs(properties, text);
         }
+        // One reason is enough; a second key of this name would be lost.
+        Err(_) if entry.action.is_err() => {}
         Err(failure) => {
             text.push_str(", \"error\": ");
             quote(&failure.to_string(), text);
