@@ -296,16 +296,15 @@ impl Act<'_> {
         };
         let (kind, scope) = scope_of(request).map_err(expected)?;
         let (numbers, _) = scoped(*reader, id.job, kind, &scope, ran)?;
-        let refresh = request.flag("refresh");
         let options = RerunOptions {
-            refresh,
+            refresh: request.flag("refresh"),
             no_cleanup: request.flag("nocleanup"),
             failed: request.flag("failed"),
             configuration: Vec::new(),
         };
         let before = coordinator::actions(*reader, id.job)?;
-        self.tell(Event::Rerun(kind, scope, options))?;
-        Ok(Answer::json(&rerun(shared, *reader, id.job, &numbers, &before, refresh)?))
+        self.tell(Event::Rerun(kind, scope, options.clone()))?;
+        Ok(Answer::json(&rerun(shared, *reader, id.job, &numbers, &before, &options)?))
     }
 }
 
@@ -371,7 +370,7 @@ fn rerun(
     id: &str,
     numbers: &[i64],
     before: &BTreeMap<i64, Kept>,
-    is_refreshed: bool,
+    options: &RerunOptions,
 ) -> Result<Value, Fault> {
     let definition = coordinator::definition(reader, id)?;
     let mask = shared.backend.mask(&definition.properties, None);
@@ -382,8 +381,11 @@ fn rerun(
         for (name, value) in [("status", status), ("errorCode", ""), ("errorMessage", "")] {
             object[name] = value.into();
         }
-        object["externalId"] = Value::Null;
-        if is_refreshed {
+        // The failed nodes run again in the same workflow.
+        if !options.failed {
+            object["externalId"] = Value::Null;
+        }
+        if options.refresh {
             object["runConf"] = object["createdConf"].clone();
         }
         object["lastModifiedTime"] = object::date(Some(shared.now()));
