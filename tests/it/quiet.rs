@@ -79,6 +79,25 @@ fn properties_that_wait_to_be_filled_in_are_right() {
     assert!(app(body, &[("app/job.properties", hole)]).contains("`team` is empty"));
 }
 
+/// Marks of a build say that the file is filled in; what else is given then is not known, and a slip is one all the same.
+#[test]
+fn properties_with_marks_of_a_build_are_filled_in() {
+    let given = |node: &str, folder: &str| {
+        let properties = format!(
+            "nameNode={node}\nlevel=${{LOG_LEVEL}}\nbaseFolder=/srv\nout=${{{folder}}}/out\n\
+            oozie.wf.application.path=${{nameNode}}/app\n"
+        );
+        app(
+            "<fs><mkdir path='${nameNode}${out}/${level}'/></fs>",
+            &[("app/job.properties", &properties)],
+        )
+    };
+    assert!(given("hdfs://nn:8020", "baseFolder").contains("nothing defines `LOG_LEVEL`"));
+    assert_eq!(given("@NAME_NODE@", "baseFolder"), "");
+    let found = given("@NAME_NODE@", "baseFoldr");
+    assert!(found.contains("nothing defines `baseFoldr`") && found.lines().count() == 1, "{found}");
+}
+
 #[test]
 fn one_slip_of_the_hand_is_one_finding() {
     let shell = |arguments: &str| {

@@ -280,3 +280,58 @@ fn slips_are_told_beside_what_is_missing() {
     assert_eq!(lines(&found), 1, "{found}");
     assert!(found.contains("`conuts` looks like a misspelling of `counts`, where"), "{found}");
 }
+
+/// Where the end of an action and the begin of the next one are missing, that is one fault.
+#[test]
+fn two_actions_that_run_together_are_one_finding() {
+    let action = |name: &str, ok: &str| {
+        format!(
+            "<action name='{name}'>\n<fs><mkdir path='${{nameNode}}/{name}'/></fs>\n<ok to='{ok}'/><error to='bad'/></action>\n"
+        )
+    };
+    let both = format!("{}{}", action("one", "two"), action("two", "end"));
+    let tell = |actions: &str| {
+        let flow = format!(
+            "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>\n<start to='one'/>\n{actions}
+<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        );
+        told(&[("workflow.xml", &flow)])
+    };
+    assert_eq!(tell(&both), "");
+    let found = tell(&both.replace("</action>\n<action name='two'>", ""));
+    assert_eq!(
+        found,
+        "workflow.xml:6:2: error: `action` may contain only one `fs` [duplicate-single-element]\n"
+    );
+    let email = "<email xmlns='uri:oozie:email-action:0.1'><to>a@b.org</to><subject>s</subject><body>b</body></email>";
+    let other = both.replace("<fs><mkdir path='${nameNode}/two'/></fs>", email);
+    let found = tell(&other.replace("</action>\n<action name='two'>", ""));
+    assert!(found.contains("an action has one type") && lines(&found) == 1, "{found}");
+    // Another name that nothing has is another fault.
+    let astray = both.replace("to='end'", "to='edn'").replace("</action>\n<action name='two'>", "");
+    assert!(tell(&astray).contains("`edn`"));
+}
+
+/// A second sign behind the name of a property is a part of its value.
+#[test]
+fn one_sign_parts_a_property_from_its_value() {
+    let tell = |line: &str| {
+        let given =
+            format!("{JOB}{line}\noozie.wf.application.path=${{nameNode}}/user/${{user.name}}/a\n");
+        told(&[
+            ("job.properties", given.as_str()),
+            ("workflow.xml", &flow(&format!("{BODY}<arg>${{folder}}</arg></java>\n{WAYS}"))),
+        ])
+    };
+    assert_eq!(tell("folder=/srv/in"), "");
+    assert_eq!(tell("folder=="), "");
+    for line in ["folder==/srv/in", "folder:=/srv/in", "folder= =${nameNode}/in"] {
+        let found = tell(line);
+        assert!(
+            found.contains("this `=` is part of the value") && lines(&found) == 1,
+            "{line}: {found}"
+        );
+    }
+    let found = tell("folder=${nameNode}/user/{user.name}/in");
+    assert!(found.contains("`{user.name}` is text, not a reference to `user.name`"), "{found}");
+}

@@ -69,6 +69,7 @@ const STEPS: &[Step] = &[
     places::attributes_for_elements,
     places::ways_behind_actions,
     places::parts_behind_bodies,
+    places::actions_run_together,
     without_an_end,
     text_for_an_attribute,
     attributes_under_other_names,

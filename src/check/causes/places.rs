@@ -210,3 +210,51 @@ pub(super) fn tags_without_their_end(here: &Here<'_>, found: &mut Vec<Diagnostic
         !(of_end && is_broken(finding) && finding.is(Fault::ClosesNothing))
     });
 }
+
+/// Two actions of which the end of the first and the begin of the second are missing: all that the one has twice, and what
+/// leads to the other, is one fault.
+pub(super) fn actions_run_together(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
+    const WAYS: [&str; 2] = ["ok", "error"];
+    let is_second = |finding: &Diagnostic| {
+        finding.file.is_none()
+            && (here.is_on)(finding)
+            && (is(finding, "action-with-two-bodies")
+                || is(finding, "duplicate-single-element")
+                    && finding.names.first().is_some_and(|outer| outer == "action"))
+    };
+    let is_way = |finding: &Diagnostic| {
+        finding.names.get(1).is_some_and(|name| WAYS.contains(&name.as_str()))
+    };
+    if !found.iter().any(|finding| is_second(finding) && is_way(finding)) {
+        return;
+    }
+    let mut joined: Vec<(Span, Span)> = Vec::new();
+    for action in here.root.elements().filter(|child| child.is("action")) {
+        let twice = |name: &str| action.elements().filter(|child| child.is(name)).nth(1).is_some();
+        let inside = |finding: &&Diagnostic| {
+            is_second(finding) && !is_way(finding) && super::inside(action.span(), finding.span)
+        };
+        let body = found.iter().find(inside).filter(|_| WAYS.iter().all(|way| twice(way)));
+        joined.extend(body.map(|body| (action.span(), body.span)));
+    }
+    let lost: HashSet<&str> = found
+        .iter()
+        .filter(|finding| is(finding, "unresolved-transition") && finding.file.is_none())
+        .filter_map(|finding| here.text.get(finding.span.range()))
+        .collect();
+    let is_lost = !joined.is_empty() && lost.len() == joined.len();
+    found.retain_mut(|finding| {
+        let within = joined.iter().find(|(action, _)| super::inside(*action, finding.span));
+        if let Some((_, body)) = within.filter(|_| is_second(finding)) {
+            if finding.span == *body {
+                finding.help = Some(
+                    "end the first action before it, and begin the second one there".to_owned(),
+                );
+            }
+            return finding.span == *body;
+        }
+        let follows = ["el-action-not-yet-run", "element-out-of-order"];
+        let follows = follows.contains(&finding.kind.name) && within.is_some();
+        !(follows || is_lost && is(finding, "unresolved-transition"))
+    });
+}

@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(found.about(name).likely().in_file(source.path.clone()));
                 continue;
             }
-            let found = [behind(raw), brace(raw), blank(raw), unread(raw, &known)];
+            let found = [second(raw), behind(raw), brace(raw), blank(raw), unread(raw, &known)];
             let Some((range, message)) = found.into_iter().flatten().next() else { continue };
             let start = entry.value_span.start as usize;
             let span = Span::new(start + range.start, start + range.end);
@@ -105,6 +105,14 @@ fn goes_on(raw: &str) -> Option<(usize, &str)> {
 }
 
 type Found = Option<(Range<usize>, String)>;
+
+/// A second sign between a name and its value: `name==value`, `name:=value`.
+fn second(raw: &str) -> Found {
+    let value = raw.strip_prefix('=')?.trim_start();
+    let message = "this `=` is part of the value: one sign parts it from its name";
+    let telling = value.starts_with(|c: char| c.is_ascii_alphanumeric() || "/$".contains(c));
+    telling.then(|| (0..1, message.to_owned()))
+}
 
 /// A semicolon behind a path, an address, a number or a word; statements and the addresses of databases may end
 /// with one.
@@ -168,7 +176,8 @@ fn unread(raw: &str, known: &HashSet<&str>) -> Found {
         let closed = rest[name.len()..].starts_with(close);
         // In a text with braces of its own they are nothing special.
         let is_part = raw[..at].is_empty() || raw[..at].ends_with(['/', '}']);
-        if closed && name.len() > 3 && known.contains(name) && (sign == '$' || is_part) {
+        let is_known = known.contains(name) || name == "user.name";
+        if closed && name.len() > 3 && is_known && (sign == '$' || is_part) {
             let range = at..at + 1 + open.len() + name.len() + close.len();
             let message = format!("`{}` is text, not a reference to `{name}`", &raw[range.clone()]);
             return Some((range, message));

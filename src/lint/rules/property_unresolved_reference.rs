@@ -47,6 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let commented: HashSet<&str> = entries.iter().filter_map(commented).collect();
         let is_template = entries.iter().any(|entry| is_filled_in(&entry.name, &entry.value));
+        let is_marked = entries.iter().any(|entry| is_mark(&entry.value));
         for entry in entries {
             let raw = source.slice(entry.value_span);
             for (at, _) in raw.match_indices("${") {
@@ -124,6 +125,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 };
                 match near {
                     Some(near) => out.push(finding.did_you_mean(near)),
+                    // Whoever fills in the file may give more than that.
+                    None if submitted && is_marked => {
+                        out.push(finding.depends_on("what is filled in before it is submitted"));
+                    }
                     None if submitted => out.push(finding),
                     // One name of several of a path: a build would fill in all of them.
                     None if PATH_KEYS.contains(&entry.name.as_str()) && !is_template => {
@@ -139,6 +144,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Whether a value is a mark that a build or an installation replaces: `@NAME_NODE@`.
+fn is_mark(value: &str) -> bool {
+    let inner = value.trim().strip_prefix('@').and_then(|rest| rest.strip_suffix('@'));
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    inner.is_some_and(|inner| !inner.is_empty() && inner.chars().all(is_letter))
 }
 
 /// How many letters of a name a text begins with.
