@@ -22,7 +22,7 @@ pub enum Entry {
 
 /// Whether something is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub enum Presence {
     /// It is there.
     Present,
     /// The folder was listed, and it is not in it.
@@ -106,7 +106,7 @@ impl Files {
     }
 
     /// Whether something is at a path. A folder that is absent has nothing in it.
-    pub(crate) fn presence(&self, path: &str) -> Presence {
+    pub fn presence(&self, path: &str) -> Presence {
         if self.entries.contains_key(path) || self.listed.contains(path) {
             return Presence::Present;
         }

@@ -4,6 +4,7 @@ use super::run::Arguments;
 use super::runner::Runner;
 use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, fetched, needs, operate, properties, timeline};
+use crate::examined::{Examined, Whole};
 use ankus::check::FileKind;
 use ankus::emit::timeline::Track;
 use ankus::reference::coordinator::{self as reference, Paths};
@@ -81,6 +82,16 @@ pub(super) fn run(
             return Ok(Exit::Fault);
         }
         store::say_idle(&settings, shell);
+        let working = shell.working_project()?;
+        let given = &arguments.properties;
+        // What it starts may lie further away than what a run reads of this tree.
+        let found = working.find(&loaded.found.path, &given.given())?;
+        let near = working.load(&found, &given.given(), None)?;
+        let (whole, _) = Whole::started_by(&working, &near, &tracks, given, shell)?;
+        let of_workflows = whole.workflows.iter().flat_map(Examined::notes);
+        for note in whole.notes.iter().cloned().chain(of_workflows.map(|note| note.text)) {
+            shell.say(note);
+        }
         for track in &tracks.tracks {
             for (name, value) in &track.definition.properties {
                 shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;

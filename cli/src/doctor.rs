@@ -1,10 +1,9 @@
 //! `ankus doctor`: checks what a run may need.
 
 use super::store::{self, StoreArguments};
-use super::{Exit, Failure, Shell, coordinator, timeline, unheeded};
+use super::{Exit, Shell, unheeded};
+use crate::examined::{Examined, Whole};
 use crate::properties::PropertyArguments;
-use ankus::check::FileKind;
-use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::settings::site::Effect;
 use ankus::text::hanging;
@@ -13,11 +12,8 @@ use ankus_engine::host::process::sandbox::Sandbox;
 use ankus_lang::action_types::ACTION_TYPES;
 
 use crate::needs::sandbox_kind;
-use ankus_lang::plan::Plan;
-use ankus_project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
@@ -35,67 +31,19 @@ pub(crate) struct Arguments {
 /// How long a cluster may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A workflow whose needs are looked at.
-struct Examined {
-    path: String,
-    plan: Plan,
-    properties: BTreeMap<String, String>,
-    settings: Arc<Settings>,
-    /// What lies in the application.
-    files: Files,
-}
-
-impl Examined {
-    /// The workflow of a path; of a coordinator or a bundle, the workflows that it starts and that lie around it.
-    fn read(
-        path: &Path,
-        given: &PropertyArguments,
-        shell: &mut Shell,
-    ) -> miette::Result<Vec<Examined>> {
-        let project = shell.working_project()?;
-        let found = project.find(path, &given.given())?;
-        if !matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
-            return Ok(vec![Examined::of(&project, path, given)?]);
-        }
-        let loaded = project.load(&found, &given.given(), None)?;
-        let tracks = timeline::tracks(&loaded, &project, None, shell)?;
-        let all = tracks.tracks.into_iter();
-        let definitions: Vec<_> = all.map(|track| track.definition).collect();
-        let started = coordinator::workflows(&loaded, tracks.bundle.as_ref(), &definitions);
-        for absent in started.iter().filter(|(_, file)| file.is_none()) {
-            shell.say(format!(
-                "not checked, because it was not found near the definition: {}",
-                absent.0
-            ));
-        }
-        let files: BTreeSet<PathBuf> = started.into_iter().filter_map(|(_, file)| file).collect();
-        files.iter().map(|file| Examined::of(&project, file, given)).collect()
+/// Lists what has no effect in a workflow; answers whether nothing is refused.
+fn tell(workflow: &Examined, shell: &mut Shell) -> miette::Result<bool> {
+    let notes = workflow.notes();
+    let path = &workflow.path;
+    if notes.is_empty() {
+        shell.line(format!("workflow  {path}: everything in it has an effect here"))?;
+        return Ok(true);
     }
-
-    fn of(project: &Project, path: &Path, given: &PropertyArguments) -> miette::Result<Examined> {
-        let found = project.application(path, &given.given())?;
-        let plan = found.plan().map_err(Failure::new)?;
-        let path = found.loaded.source.path.clone();
-        let (properties, settings) = (found.properties(), found.settings().clone());
-        let files = found.loaded.files;
-        Ok(Examined { path, plan, properties, settings, files })
+    shell.line(format!("workflow  {path}: without effect here, or refused"))?;
+    for note in &notes {
+        shell.out(hanging("  ", &note.text) + "\n")?;
     }
-
-    /// Lists what has no effect; answers whether nothing is refused.
-    fn tell(&self, shell: &mut Shell) -> miette::Result<bool> {
-        let given = self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let notes = unheeded::notes(&self.plan, &self.files, &self.settings, given);
-        let path = &self.path;
-        if notes.is_empty() {
-            shell.line(format!("workflow  {path}: everything in it has an effect here"))?;
-            return Ok(true);
-        }
-        shell.line(format!("workflow  {path}: without effect here, or refused"))?;
-        for note in &notes {
-            shell.out(hanging("  ", &note.text) + "\n")?;
-        }
-        Ok(notes.iter().all(|note| !note.is_refused))
-    }
+    Ok(notes.iter().all(|note| !note.is_refused))
 }
 
 /// Tools that actions run, each with what needs it; of all types, or of some.
@@ -121,8 +69,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut well = true;
     shell.line(format!("ankus     {}", env!("CARGO_PKG_VERSION")))?;
 
-    let applications = match &arguments.application {
-        Some(path) => Some(Examined::read(path, &arguments.properties, shell)?),
+    let whole = match &arguments.application {
+        Some(path) => {
+            let project = shell.working_project()?;
+            Some(Whole::read(&project, path, &arguments.properties, shell)?)
+        }
         None => None,
     };
     let settings = shell.working_project().and_then(|project| project.settings(Path::new("x")));
@@ -183,9 +134,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         well &= functions(&loaded.settings, shell)?;
     }
 
-    let used: Option<BTreeSet<&str>> = applications
-        .as_ref()
-        .map(|all| all.iter().flat_map(|application| unheeded::kinds(&application.plan)).collect());
+    let used: Option<BTreeSet<&str>> = whole.as_ref().map(|whole| {
+        whole.workflows.iter().flat_map(|workflow| unheeded::kinds(&workflow.plan)).collect()
+    });
     let needed = needed_tools(used.as_ref());
     let needs_none = needed.is_empty();
     shell.line(if needs_none { "tools     no action needs one" } else { "tools" })?;
@@ -207,8 +158,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         };
         shell.line(format!("  {tool:<12}  {place}  ({what})"))?;
     }
-    for application in applications.iter().flatten() {
-        well &= application.tell(shell)?;
+    if let Some(whole) = &whole {
+        for note in &whole.notes {
+            shell.out(hanging("data      ", note) + "\n")?;
+        }
+        for workflow in &whole.workflows {
+            well &= tell(workflow, shell)?;
+        }
     }
     shell.flush()?;
     if settings.is_ok() && tools.is_empty() && !needs_none {

@@ -16,6 +16,7 @@ mod diff;
 mod doctor;
 mod eval;
 mod evaluated;
+mod examined;
 mod explain;
 mod fetched;
 mod fmt;

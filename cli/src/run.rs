@@ -6,6 +6,7 @@ use super::{
     Exit, Failure, Shell, coordinator, evaluated, fetched, needs, plan, properties, simulate,
     timeline, unheeded,
 };
+use crate::examined::{Examined, Whole};
 use crate::properties::PropertyArguments;
 use ankus::files::Files;
 use ankus::settings::Settings;
@@ -175,6 +176,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let working = working.map_or_else(|_| settings.clone(), |loaded| loaded.settings);
         for note in unheeded(&plan, &submit, &files, &working) {
             shell.say(note.text);
+        }
+        if !is_plan(path) {
+            let whole = Whole::read(&shell.working_project()?, path, &arguments.properties, shell)?;
+            // The first is the workflow itself, of which a part may be asked for.
+            for note in whole.workflows.iter().skip(1).flat_map(Examined::notes) {
+                shell.say(note.text);
+            }
         }
         for (name, value) in &submit.properties {
             shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
@@ -460,7 +468,9 @@ fn refusal(code: &str, subject: &[&str], properties: &BTreeMap<String, String>) 
             format!(", no value for {parameters} {}{GIVE}", named(names))
         }
         ("E0803", ["EL_ERROR", names @ ..]) if !names.is_empty() => {
-            let absent = names.iter().all(|name| !properties.contains_key(*name));
+            // A function is nothing that a property could give.
+            let is_absent = |name: &&str| !name.contains(':') && !properties.contains_key(*name);
+            let absent = names.iter().all(is_absent);
             let help = if absent { GIVE } else { "" };
             format!(", an expression cannot be evaluated: {}{help}", named(names))
         }

@@ -1,14 +1,16 @@
 //! What an application says and a run here does without: for `ankus doctor APP` and `ankus run --dry-run`.
 
-use ankus::files::{Files, folder_of, join};
+use ankus::files::{Files, Presence, folder_of, join};
 use ankus::settings::Settings;
 use ankus::settings::site::names;
-use ankus_engine::actions::carried::{self, OF_JOBS, Where};
-use ankus_engine::actions::credentials::NO_TOKEN;
+use ankus_engine::actions::carried::{self, OF_JOBS, UNREACHED, Where};
+use ankus_engine::actions::credentials::{self, Asked};
 use ankus_engine::actions::workplace::{NO_LIBRARY, SHARE_LIBRARY_SWITCH};
-use ankus_lang::action_types::action_type;
+use ankus_lang::action_types::{action_type, is_cluster};
 use ankus_lang::configuration;
 use ankus_lang::plan::{Action, Plan, Work};
+use ankus_lang::uri::FileUri;
+use ankus_project::application::APPLICATION_PATH;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that has no effect, or for which an action is refused.
@@ -44,36 +46,69 @@ pub(crate) fn notes<'a>(
         .chain(of_library)
         .map(|(name, why)| Note { text: format!("{name} has no effect: {why}"), is_refused: false })
         .collect();
+    let mut told = BTreeSet::new();
     for node in &plan.nodes {
         let Work::Action(action) = &node.work else { continue };
         let line = plan.lines.partition_point(|start| *start <= node.span.0).max(1);
-        let named = action.cred.as_deref().unwrap_or_default().split(',').map(str::trim);
-        for name in named.filter(|name| !name.is_empty()) {
-            let (path, node) = (&plan.path, &node.name);
-            notes.push(Note {
-                text: format!("{path}:{line}: action `{node}`: the credential {name}: {NO_TOKEN}"),
-                is_refused: false,
-            });
+        let mut note = |text: String, is_refused: bool| {
+            let text = format!("{}:{line}: action `{}`: {text}", plan.path, node.name);
+            notes.push(Note { text, is_refused });
+        };
+        match of_credentials(action, plan, settings, &given) {
+            Ok(all) => all.into_iter().for_each(|text| note(text, false)),
+            Err(text) => note(text, true),
         }
         let own = action.configuration.iter().flatten().find(|(name, _)| name == library.0);
         let own = own.filter(|(_, value)| is_asked(Some(value.source())));
         if own.is_some() && !has_library && has_part(action, &given) {
-            let (path, node, (name, why)) = (&plan.path, &node.name, library);
-            notes.push(Note {
-                text: format!("{path}:{line}: action `{node}`: {name} has no effect: {why}"),
-                is_refused: false,
-            });
+            note(format!("{} has no effect: {}", library.0, library.1), false);
         }
-        for unheeded in of_action(action, plan, files, settings) {
+        let element = format!("{}{}", action.head.source(), action.tail.source());
+        let known = Known { plan, files, given: &given };
+        let (named, broken) = known.job_xml(&element);
+        for unheeded in of_action(action, &element, plan, settings, &named) {
             let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
-            let (path, name, what, why) = (&plan.path, &node.name, unheeded.what, unheeded.why);
-            notes.push(Note {
-                text: format!("{path}:{line}: action `{name}`: {what} {effect}: {why}"),
-                is_refused: unheeded.is_refused,
-            });
+            note(format!("{} {effect}: {}", unheeded.what, unheeded.why), unheeded.is_refused);
+        }
+        for text in broken {
+            note(text, true);
+        }
+        for origin in known.clusters(&element, settings) {
+            if told.insert(origin.clone()) {
+                note(format!("{origin} is not reached: {UNREACHED}"), false);
+            }
         }
     }
     notes
+}
+
+/// What becomes of the credentials of an action, in the words of its log; or why it is refused.
+fn of_credentials(
+    action: &Action,
+    plan: &Plan,
+    settings: &Settings,
+    given: &BTreeMap<&str, &str>,
+) -> Result<Vec<String>, String> {
+    let asked = Asked { names: action.cred.as_deref(), section: &plan.credentials };
+    if !is_cluster(&action.kind) {
+        let without = |names: &str| {
+            let kind = &action.kind;
+            format!(
+                "cred=\"{names}\" has no effect: a server has no credentials for {kind} actions either"
+            )
+        };
+        let names = asked.names.filter(|names| !names.is_empty());
+        return Ok(names.map(without).into_iter().collect());
+    }
+    let own = action.configuration.iter().flatten();
+    let own = own.map(|(name, value)| (name.clone(), value.source().to_owned())).collect();
+    let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    // What an expression becomes a run will know.
+    let unevaluated = |text: &str| Ok(text.to_owned());
+    let site = &settings.server.site.properties;
+    credentials::find(asked, &[&own, &given.collect(), site], &unevaluated)
+        .map(|found| found.notes)
+        .map_err(|refusal| format!("is refused with {}: {}", refusal.code, refusal.message))
 }
 
 /// Whether the share library has a part for an action: one that it or its job names, or that of its type.
@@ -95,31 +130,89 @@ fn has_part(action: &Action, given: &BTreeMap<&str, &str>) -> bool {
 
 fn of_action(
     action: &Action,
+    element: &str,
     plan: &Plan,
-    files: &Files,
     settings: &Settings,
+    named: &[String],
 ) -> Vec<carried::Unheeded> {
     let launchers = &settings.launchers;
     let place = launchers.chosen.get(&action.kind).and_then(|name| launchers.places.get(name));
     let at = place.and_then(|place| Where::named(place.kind.name)).unwrap_or_default();
-    let text = format!("{}{}", action.head.source(), action.tail.source());
     let own = action.configuration.iter().flatten().map(|(name, _)| name.as_str());
     let defaults = plan.defaults.iter().filter(|_| action.takes_defaults);
     let defaults = defaults.map(|(name, _)| name.as_str());
-    let named = of_files(&text, &plan.path, files);
-    carried::unheeded_of(&text, at, own.chain(defaults).chain(named.iter().map(String::as_str)))
+    carried::unheeded_of(element, at, own.chain(defaults).chain(named.iter().map(String::as_str)))
 }
 
-/// The names of the properties in the job-xml files of an action, where they lie in the application. What only a run can find
-/// is listed in the log of the action.
-fn of_files(element: &str, definition: &str, files: &Files) -> Vec<String> {
-    let texts = carried::configuration_files(element).into_iter().filter_map(|path| {
-        let is_own = !path.starts_with('/') && !path.contains(':') && !path.contains("${");
-        let path = is_own.then(|| join(folder_of(definition), &path))??;
-        files.text(&path)
-    });
-    let read = texts.filter_map(|source| configuration::read_xml(&source.text).ok());
-    read.flatten().map(|(name, _)| name).collect()
+/// What is known of a job before it runs.
+pub(crate) struct Known<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) files: &'a Files,
+    pub(crate) given: &'a BTreeMap<&'a str, &'a str>,
+}
+
+impl Known<'_> {
+    /// A text with the properties in it that are given, up to the first expression that only a run can evaluate.
+    pub(crate) fn resolved(&self, text: &str) -> String {
+        let lookup = |name: &str| {
+            let name = if name == "wf:appPath()" { APPLICATION_PATH } else { name };
+            let default = || self.plan.defaults.iter().find(|(known, _)| known == name);
+            let value = self.given.get(name).copied();
+            value.or_else(|| default().map(|(_, value)| value.as_str())).map(Into::into)
+        };
+        configuration::substitute(text, lookup).map_or_else(|_| text.to_owned(), Into::into)
+    }
+
+    /// The names of the properties in the job-xml files of an action, where they lie in the application; and which of those
+    /// files cannot be read. What only a run can find is listed in the log of the action.
+    fn job_xml(&self, element: &str) -> (Vec<String>, Vec<String>) {
+        let (mut names, mut broken) = (Vec::new(), Vec::new());
+        for written in carried::texts(element, "job-xml") {
+            let path = self.resolved(&written);
+            if path.is_empty() || path.starts_with('/') || path.contains(':') || path.contains("${")
+            {
+                continue;
+            }
+            let Some(file) = join(folder_of(&self.plan.path), &path) else { continue };
+            let read = match self.files.text(&file) {
+                Some(source) => configuration::read_xml(&source.text),
+                None if self.files.presence(&file) == Presence::Absent => {
+                    Err("there is no such file in the application".to_owned())
+                }
+                None => continue,
+            };
+            match read {
+                Ok(read) => names.extend(read.into_iter().map(|(name, _)| name)),
+                Err(why) => broken.push(format!("its job-xml `{path}` cannot be read: {why}")),
+            }
+        }
+        (names, broken)
+    }
+
+    /// The paths of the sub-workflows, but for those that a run alone can know.
+    pub(crate) fn sub_workflows(&self) -> BTreeSet<String> {
+        let actions = self.plan.nodes.iter().filter_map(|node| match &node.work {
+            Work::Action(action) if action.kind == "sub-workflow" => Some(action),
+            _ => None,
+        });
+        let texts =
+            actions.map(|action| format!("{}{}", action.head.source(), action.tail.source()));
+        let paths = texts.flat_map(|text| carried::texts(&text, "app-path"));
+        paths.map(|path| self.resolved(&path)).filter(|path| !path.contains("${")).collect()
+    }
+
+    /// The clusters of the paths on which an action works, but for that of the application, that nothing stands for.
+    fn clusters(&self, element: &str, settings: &Settings) -> BTreeSet<String> {
+        let application = self.given.get(APPLICATION_PATH).copied().unwrap_or_default();
+        let own = FileUri::parse(&self.resolved(application)).origin();
+        let paths = carried::paths(element).into_iter();
+        let origins = paths.filter_map(|path| {
+            let uri = FileUri::parse(&self.resolved(&path));
+            (!uri.authority.is_empty() && !uri.authority.contains('$')).then(|| uri.origin())
+        });
+        let is_named = |origin: &str| settings.hosts.contains_key(origin);
+        origins.filter(|origin| *origin != own && !is_named(origin)).collect()
+    }
 }
 
 /// The types of the actions of a workflow.

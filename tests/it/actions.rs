@@ -5,6 +5,7 @@ use ankus::schema::{Schema, Type, TypeRef, family};
 use ankus_engine::actions::carried;
 use ankus_lang::action_types::ACTION_TYPES;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// Everything that an element of the schemas may hold, two levels deep.
@@ -349,4 +350,185 @@ fn git_clones_into_the_file_system_of_the_run() {
     let run = ankus(folder.path(), &["run", "app", "--root", "root"]).output().expect("it runs");
     assert_eq!(run.status.code(), Some(0), "{}", text(&run));
     assert!(folder.path().join("root").join("clones/one/.git").is_dir());
+}
+
+/// Clusters that nothing stands for, settings that are not there, credentials that nobody has: before the run, and in its log.
+#[test]
+fn what_an_action_names_in_vain_is_listed_before_it_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = |name: &str, attributes: &str, inside: &str, next: &str| {
+        format!(
+            "\n<action name='{name}'{attributes}><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager>\
+             <name-node>${{nameNode}}</name-node>{inside}</shell><ok to='{next}'/><error to='{next}'/></action>"
+        )
+    };
+    let workflow = [
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><credentials><credential name='meta' type='hcatalog'>\
+         <property><name>a</name><value>b</value></property></credential></credentials><start to='far'/>"
+            .to_owned(),
+        shell(
+            "far",
+            "",
+            "<prepare><delete path='${nameNode}/a'/><mkdir path='${archive}/a'/><mkdir path=\"${wf:conf('archive')}/b\"/></prepare>\
+             <exec>true</exec>",
+            "again",
+        ),
+        shell("again", "", "<prepare><mkdir path='hdfs://archive/c'/></prepare><exec>true</exec>", "gone"),
+        shell("gone", "", "<job-xml>${site}.xml</job-xml><exec>true</exec>", "open"),
+        shell("open", "", "<job-xml>conf/open.xml</job-xml><exec>true</exec>", "unknown"),
+        shell("unknown", "", "<job-xml>${wf:conf('site')}.xml</job-xml><exec>true</exec>", "typed"),
+        shell("typed", " cred='meta'", "<exec>true</exec>", "named"),
+        shell("named", " cred='store'", "<exec>true</exec>", "post"),
+        "\n<action name='post' cred='meta'><email xmlns='uri:oozie:email-action:0.2'><to>a@b.example</to><subject>s</subject>\
+         <body>b</body></email><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>"
+            .to_owned(),
+    ]
+    .concat();
+    let properties = "nameNode=hdfs://main\narchive=hdfs://archive\nsite=conf/site\n";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", &workflow),
+            ("app/conf/open.xml", "<configuration>"),
+            ("app/job.properties", properties),
+        ],
+    );
+    let said = |arguments: &[&str]| {
+        let output = ankus(folder.path(), arguments).output().expect("it runs");
+        text(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for said in [said(&["run", "app", "--dry-run"]), said(&["doctor", "app"])] {
+        for line in [
+            ":2: action `far`: hdfs://archive is not reached: [hosts] does not name it",
+            ":4: action `gone`: its job-xml `conf/site.xml` cannot be read: there is no such file in the application",
+            ":5: action `open`: its job-xml `conf/open.xml` cannot be read: the root node",
+            ":7: action `typed`: is refused with JA020: Could not load credentials of type [hcatalog]",
+            ":8: action `named`: is refused with JA021",
+            ":9: action `post`: cred=\"meta\" has no effect: a server has no credentials for email actions either",
+        ] {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+        assert_eq!(said.matches("is not reached").count(), 1, "{said}");
+        assert!(!said.contains("action `unknown`"), "{said}");
+    }
+    said(&["run", "app", "--only", "far", "--id", "x"]);
+    let log = fs::read_to_string(folder.path().join(".ankus/jobs/x/far-0-1/stderr"));
+    let log = log.expect("a log");
+    assert!(log.contains("[hdfs://archive is not reached: [hosts]"), "{log}");
+    assert!(!log.contains("hdfs://main is not"), "{log}");
+    // Once it is named, it is reached.
+    fs::write(folder.path().join("ankus.toml"), "[hosts]\n\"hdfs://archive\" = \"data\"\n")
+        .expect("settings");
+    assert!(!said(&["doctor", "app"]).contains("is not reached"));
+    said(&["run", "app", "--only", "far", "--id", "y"]);
+    let log = fs::read_to_string(folder.path().join(".ankus/jobs/y/far-0-1/stderr"));
+    assert!(!log.unwrap_or_default().contains("is not reached"));
+    assert!(folder.path().join("data/a").is_dir());
+}
+
+/// What a `spark-defaults.conf` of the application says, its action and its own file of properties can say otherwise.
+#[test]
+fn spark_takes_the_defaults_that_the_application_brings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>\
+        <spark xmlns='uri:oozie:spark-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+        <configuration><property><name>spark.c</name><value>action</value></property></configuration>\
+        <master>yarn</master><name>n</name><jar>sum.py</jar><spark-opts>--properties-file own.conf --conf spark.d=options</spark-opts>\
+        <file>conf/spark-defaults.conf</file><file>own.conf</file></spark>\
+        <ok to='e'/><error to='k'/></action><kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", workflow),
+            ("app/sum.py", ""),
+            (
+                "app/conf/spark-defaults.conf",
+                "spark.a   defaults\nspark.b=defaults\nspark.c defaults\nspark.d defaults\nother x\n",
+            ),
+            ("app/own.conf", "spark.b own\n"),
+        ],
+    );
+    let tool = folder.path().join("tool.sh");
+    fs::write(&tool, "#!/bin/sh\nfor word; do echo \"$word\"; done\n").expect("a tool");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a tool");
+    let settings = format!("[tools]\nspark-submit = \"{}\"\n", tool.display());
+    fs::write(folder.path().join("ankus.toml"), settings).expect("settings");
+    let run = ankus(folder.path(), &["run", "app", "--id", "x"]).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run));
+    let out = fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1/stdout")).expect("output");
+    let own = ["a", "b", "c", "d", "other"].map(|name| {
+        let name = format!("spark.{name}=");
+        out.lines().filter_map(|line| line.strip_prefix(&name)).collect::<Vec<_>>()
+    });
+    assert_eq!(own, [vec!["defaults"], vec![], vec!["action"], vec!["options"], vec![]], "{out}");
+    assert!(out.contains("--properties-file\nown.conf\n"), "{out}");
+}
+
+/// The older name of the property names the job as well.
+#[test]
+fn a_job_has_the_name_that_its_action_gives_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (id, own) in [("own", Some("nightly")), ("none", None)] {
+        let own = own.map(|name| property("mapred.job.name", name)).unwrap_or_default();
+        let workflow = format!(
+            "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>\
+             <shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
+             <configuration>{own}<property><name>b</name><value>c</value></property></configuration><exec>cat</exec>\
+             <argument>../action.xml</argument></shell><ok to='e'/><error to='k'/></action>\
+             <kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>"
+        );
+        application(folder.path(), &[("app/workflow.xml", &workflow)]);
+        let run = ankus(folder.path(), &["run", "app", "--id", id]).output().expect("it runs");
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run));
+        let out = folder.path().join(format!(".ankus/jobs/{id}/a-0-1/stdout"));
+        let out = fs::read_to_string(out).expect("output");
+        assert_eq!(out.contains("<name>mapreduce.job.name</name>"), own.is_empty(), "{out}");
+        assert_eq!(out.contains("<value>nightly</value>"), !own.is_empty(), "{out}");
+    }
+}
+
+/// What an application starts belongs to it: its sub-workflows, and the workflows and the data of a coordinator.
+#[test]
+fn what_has_no_effect_in_what_an_application_starts_is_listed_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = |path: &str| {
+        format!(
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='p'><start to='c'/>\
+             <action name='c'><sub-workflow><app-path>{path}</app-path></sub-workflow><ok to='e'/><error to='e'/></action>\
+             <end name='e'/></workflow-app>"
+        )
+    };
+    let child = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/>
+      <action name='a'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>
+      <launcher><vcores>2</vcores></launcher><exec>true</exec></shell><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>";
+    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='c' frequency='${coord:days(1)}' \
+        start='2024-01-01T00:00Z' end='2024-01-02T00:00Z' timezone='UTC'><datasets><dataset name='d' frequency='${coord:days(1)}' \
+        initial-instance='2024-01-01T00:00Z' timezone='UTC'><uri-template>hdfs://lake/d/${DAY}</uri-template></dataset></datasets>\
+        <input-events><data-in name='i' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events>\
+        <action><workflow><app-path>${nameNode}/apps/app</app-path></workflow></action></coordinator-app>";
+    let (parent, child_of) = (of("${wf:appPath()}/child"), of("${nameNode}/apps/app/child/below"));
+    application(
+        folder.path(),
+        &[
+            ("apps/app/workflow.xml", parent.as_str()),
+            ("apps/app/child/workflow.xml", child_of.as_str()),
+            ("apps/app/child/below/workflow.xml", child),
+            ("apps/daily/coordinator.xml", coordinator),
+        ],
+    );
+    let below = "apps/app/child/below/workflow.xml:2: action `a`: <launcher>: vcores has no effect";
+    let data = "apps/daily/coordinator.xml: hdfs://lake is not reached: [hosts] does not name it";
+    for (path, lines) in [("apps/app", vec![below]), ("apps/daily", vec![below, data])] {
+        for command in [vec!["doctor", path], vec!["run", path, "--dry-run"]] {
+            let command = [command, vec!["-D", "nameNode=hdfs://nn"]].concat();
+            let said = text(&ankus(folder.path(), &command).output().expect("it runs"));
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            for line in &lines {
+                assert!(said.contains(line), "{command:?}: {line}: {said}");
+            }
+            if command[0] == "doctor" {
+                assert!(said.contains("(shell scripts)"), "{said}");
+            }
+        }
+    }
 }

@@ -738,6 +738,13 @@ fn a_parameter_that_nobody_gives_is_named_with_what_to_do() {
     let output = ankus(folder.path(), &["run", "app"]).output().expect("it runs");
     let told = "Oozie 5.2.1 would refuse this submission: E0738, no value for the parameter `day`\n  help: give them with -D";
     assert!(text(&output).contains(told), "{}", text(&output));
+    // A function that is not there has no value that somebody could give.
+    let workflow = workflow.replace("name='a'", "name='a-${wf:user()}'");
+    application(&folder.path().join("called"), &[("workflow.xml", &workflow)]);
+    let output = ankus(folder.path(), &["run", "called", "-D", "day=1"]).output().expect("it runs");
+    let told = "E0803, an expression cannot be evaluated: `wf:user`";
+    let said = text(&output);
+    assert!(said.contains(told) && !said.contains("give them"), "{said}");
 }
 
 #[test]

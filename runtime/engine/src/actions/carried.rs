@@ -118,6 +118,19 @@ const CONTAINER_QUEUE: &str =
 const CONTAINER_PRIORITY: &str = "the priority of the application";
 const POD_MEMORY: &str = "the limit of the pod's memory";
 const POD_CORES: &str = "the limit of the pod's processors";
+/// Why a cluster is not reached whose paths an action names.
+pub const UNREACHED: &str = "[hosts] does not name it, and the file root stands for it, as for the cluster of the application";
+/// The elements that name what ankus reads, or copies from or to a file system.
+const PATHS: [&str; 8] = [
+    "file",
+    "archive",
+    "script",
+    "job-xml",
+    "app-path",
+    "attachment",
+    "key-path",
+    "destination-uri",
+];
 /// The row for a `<config-class>` beside one of these.
 const CLASS_OF_CLIENTS: &str = "config-class, with streaming or pipes";
 const OVERRIDE: &str = "`false` leaves the older names of map-reduce out";
@@ -481,6 +494,13 @@ pub const PROPERTIES: &[Row] = &[
         Without("no tokens are fetched: the program authenticates as this machine does"),
     ),
     of(
+        &["spark"],
+        "oozie.action.spark.setup.hadoop.conf.dir",
+        Carried(
+            "the configuration goes along as `--conf`, whether files of it are asked for or not",
+        ),
+    ),
+    of(
         &["hive"],
         "oozie.hive.defaults",
         Without("no server reads it any more: name the file in a `<job-xml>`"),
@@ -551,12 +571,28 @@ pub fn unheeded_of<'a>(
     }
 }
 
-/// The paths of the `<job-xml>` files of an element, with their expressions.
-pub fn configuration_files(text: &str) -> Vec<String> {
-    let Ok(document) = roxmltree::Document::parse(text) else { return Vec::new() };
+/// The texts of the children of an element that have a name, `job-xml` or `app-path`, with their expressions.
+pub fn texts(element: &str, name: &str) -> Vec<String> {
+    let Ok(document) = roxmltree::Document::parse(element) else { return Vec::new() };
     let children = document.root_element().children();
-    let named = children.filter(|child| child.tag_name().name() == "job-xml");
+    let named = children.filter(|child| child.tag_name().name() == name);
     named.filter_map(|child| Some(child.text()?.trim().to_owned())).collect()
+}
+
+/// The paths on which ankus itself works for an action, with their expressions: those that it makes, deletes, moves, reads
+/// and copies. What a tool is told, the tool reaches.
+pub fn paths(text: &str) -> Vec<String> {
+    let Ok(document) = roxmltree::Document::parse(text) else { return Vec::new() };
+    let action = document.root_element();
+    let mut found = Vec::new();
+    for element in action.descendants().filter(Node::is_element) {
+        let attributes = ["path", "source", "target"];
+        found.extend(attributes.iter().filter_map(|name| element.attribute(*name)));
+        if element.parent() == Some(action) && PATHS.contains(&element.tag_name().name()) {
+            found.extend(element.text().unwrap_or_default().split(','));
+        }
+    }
+    found.into_iter().map(|path| path.trim().to_owned()).collect()
 }
 
 /// What an action says and that has no effect. The names of its properties are given beside its element, for they come

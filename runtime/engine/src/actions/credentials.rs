@@ -25,8 +25,7 @@ const TYPES: [(&str, &[&[&str]]); 4] = [
 ];
 
 /// What becomes of a credential that is looked up.
-pub const NO_TOKEN: &str =
-    "no token is fetched, and the program authenticates as this machine does";
+const NO_TOKEN: &str = "no token is fetched, and the program authenticates as this machine does";
 /// Switches them all off.
 const SKIP: &str = "oozie.credentials.skip";
 

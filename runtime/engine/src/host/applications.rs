@@ -39,6 +39,11 @@ impl Applications {
         self.root.path(uri)
     }
 
+    /// Whether a URI is of a file system that nothing stands for but the file root.
+    pub fn is_of_root(&self, uri: &FileUri) -> bool {
+        self.root.system(uri).is_empty()
+    }
+
     /// Whether something is there, and in a cluster: what lies in an application of this machine is not, whatever its path says.
     pub fn is_in_cluster(&self, uri: &FileUri) -> io::Result<bool> {
         Ok(self.root.remote(uri).is_some() && self.in_root(uri)?)

@@ -4,7 +4,7 @@
 //! cluster; `action.xml`, its merged configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)
 #![expect(clippy::disallowed_methods, reason = "files are put where programs find them")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::Node;
 
-use super::carried::{self, Unheeded, Where};
+use super::carried::{self, UNREACHED, Unheeded, Where};
 use super::cluster::{self, Shipped};
 use super::command::{
     Capture, CommandLine, INPUTS, JAR_LISTS, Refusal, Request, SECRET, command_line,
@@ -241,6 +241,11 @@ impl Workplace<'_, '_> {
         if kind == "map-reduce" {
             self.uber_jar(&mut configuration, &work, &mut shipped)?;
         }
+        if kind == "spark" {
+            for (name, value) in settings::spark_defaults(&work, self.element) {
+                configuration.entry(name).or_insert(value);
+            }
+        }
         if is_cluster(kind) {
             self.hand_on(&mut configuration, &shipped)?;
         }
@@ -333,10 +338,11 @@ impl Workplace<'_, '_> {
         // As a server names jobs.
         let Run { job, .. } = self.run;
         let (kind, node) = (self.element.tag_name().name(), self.node);
-        let name = configuration.entry("mapreduce.job.name".to_owned());
-        name.or_insert_with(|| {
-            format!("oozie:action:T={kind}:W={}:A={node}:ID={}", job.name, job.id)
-        });
+        let is_set = |name| configuration.get(name).is_some_and(|text| !text.trim().is_empty());
+        if !["mapred.job.name", "mapreduce.job.name"].into_iter().any(is_set) {
+            let name = format!("oozie:action:T={kind}:W={}:A={node}:ID={}", job.name, job.id);
+            configuration.insert("mapreduce.job.name".to_owned(), name);
+        }
         // The older of two names counts where both are there.
         if let Some(options) = child_text(self.element, "java-opts").filter(|it| !it.is_empty()) {
             let own = configuration.entry("mapred.child.java.opts".to_owned());
@@ -572,7 +578,18 @@ impl Workplace<'_, '_> {
         for Unheeded { what, why, .. } in carried::unheeded(self.element, at, names) {
             notes.push(format!("{what} has no effect: {why}"));
         }
+        notes.extend(self.unreached());
         notes
+    }
+
+    /// The clusters of paths of the element, but for that of the application, for which the file root stands.
+    fn unreached(&self) -> BTreeSet<String> {
+        let own = application_folder(self.files, self.run).origin();
+        let text = &self.element.document().input_text()[self.element.range()];
+        let uris = carried::paths(text).into_iter().map(|path| FileUri::parse(&path));
+        let uris = uris.filter(|uri| !uri.authority.is_empty() && uri.origin() != own);
+        let rootless = uris.filter(|uri| self.files.is_of_root(uri));
+        rootless.map(|uri| format!("{} is not reached: {UNREACHED}", uri.origin())).collect()
     }
 
     /// The words of the sandbox. Where there is no program for it nothing runs.

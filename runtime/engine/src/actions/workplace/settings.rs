@@ -2,15 +2,17 @@
 
 use super::{
     ActionDefaults, LARGEST_CONFIGURATION, application_folder, child, child_text, children,
-    refusal, resolve, text_of, xml,
+    read_up_to, refusal, resolve, text_of, xml,
 };
 use crate::actions::command::Refusal;
+use crate::actions::words::spark_options;
 use crate::host::files::{FileUri, Files};
 use ankus_lang::configuration;
 use ankus_lang::machine::{Class, Run};
 use roxmltree::Node;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 /// The merged configuration of an action: files of properties in their order, then what its element has.
 pub fn merged(
@@ -167,6 +169,26 @@ fn number(text: &str) -> Option<i32> {
         Some(digits) => i32::from_str_radix(&format!("{sign}{digits}"), 16).ok(),
         None => text.parse().ok(),
     }
+}
+
+/// What the `spark-defaults.conf` that a spark action brings says, and a file that its options name does not say otherwise.
+/// A server merges the two for `spark-submit`, which reads but one.
+pub(super) fn spark_defaults(work: &Path, element: Node<'_, '_>) -> Vec<(String, String)> {
+    let options = spark_options(&child_text(element, "spark-opts").unwrap_or_default());
+    let mut words = options.iter().skip_while(|word| *word != "--properties-file").skip(1);
+    let of_user = words.next().map_or_else(Vec::new, |file| spark_properties(&work.join(file)));
+    let mut defaults = spark_properties(&work.join("spark-defaults.conf"));
+    defaults.retain(|(name, _)| !of_user.iter().any(|(known, _)| known == name));
+    defaults
+}
+
+/// The properties of a file as Spark reads it, which passes over all names but its own. Of what cannot be read there are none.
+fn spark_properties(file: &Path) -> Vec<(String, String)> {
+    let read = file.is_file().then(|| read_up_to(file, LARGEST_CONFIGURATION).ok()).flatten();
+    let text = String::from_utf8(read.unwrap_or_default()).unwrap_or_default();
+    let mut properties = configuration::read_properties(&text).unwrap_or_default();
+    properties.retain(|(name, _)| name.starts_with("spark."));
+    properties
 }
 
 /// What an action may not set, for the launcher neither.
