@@ -40,6 +40,7 @@ const COMMANDS: &[&str] = &[
     "run --dry-run @",
     "run --simulate @",
     "config show @",
+    "convert --report out.html @",
     "test @",
 ];
 
@@ -67,6 +68,11 @@ const FORMS: &[&str] = &[
     "timeline --format ics @",
     "timeline --format csv @",
     "test --format junit @",
+    "convert --to airflow==2.10 --report out.json @",
+    "convert --to prefect --report out.json @",
+    "convert --to argo --report out.json @",
+    "convert --to step-functions --report out.json @",
+    "convert --to databricks --report out.json @",
 ];
 const ONE_IN: usize = 5;
 

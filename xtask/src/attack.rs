@@ -57,6 +57,7 @@ const ON_WORKFLOWS: &[&str] = &[
     "config show @",
     "test .",
     "check .",
+    "convert --report @.json .",
 ];
 
 /// What is run on coordinators and bundles.
@@ -87,6 +88,7 @@ const ON_OTHERS: &[&str] = &[
     "run --simulate @",
     "test .",
     "check .",
+    "convert --report @.json .",
 ];
 
 /// How a command ended.
