@@ -3,6 +3,7 @@
 use super::Unscheduled;
 use super::airflow::python::identifier;
 use super::ledger::{Ledger, Outcome};
+use super::places::Known;
 use super::shared::Around;
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
@@ -289,9 +290,7 @@ pub(super) fn folder_of(
     path: &Scalar,
     (properties, secrets): (&BTreeMap<String, String>, &Secrets),
 ) -> String {
-    let shown = properties.iter().filter(|(name, _)| !secrets.covers(name));
-    let shown = shown.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let path = super::resolve(known.unwrap_or(path.as_str()), &shown);
+    let path = Known { properties, secrets }.value(known.unwrap_or(path.as_str()));
     let path = path.trim().trim_end_matches('/').trim_end_matches("/workflow.xml");
     path.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']).to_owned()
 }
@@ -365,6 +364,27 @@ pub(super) fn flow(
         }
     }
     self::global(ledger, workflow, around);
+    starters(ledger, analysis, around);
+}
+
+/// What the actions of this workflow have from elsewhere with a server: from workflows that are not converted with it, and from more
+/// defaults than can be written out.
+pub(super) fn starters(ledger: &mut Ledger, analysis: &Analysis, around: &Around) {
+    let Some(root) = analysis.tree().root() else { return };
+    if around.left_out > 0 {
+        let reason = format!(
+            "`config-default.xml` gives each action {} properties, more than a command line holds",
+            around.left_out
+        );
+        let remedy = "put those that the tools read into `<global>`";
+        ledger.claim(root.name_span(), Outcome::Approximate, &reason, remedy);
+    }
+    for path in &around.starters {
+        let reason = format!(
+            "`{path}` starts it, and its actions inherit the `<global>` of that from a server"
+        );
+        ledger.claim(root.name_span(), Outcome::Approximate, &reason, "convert both together");
+    }
 }
 
 /// What actions share: it says nothing where each that has a use for it has its own. Sub-workflows inherit it from a server.

@@ -248,11 +248,16 @@ fn is_open(name: &str, properties: &BTreeMap<String, String>) -> bool {
 
 /// A value with references to other properties resolved, as a submission does.
 pub fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
+    resolve_by(value, &|name| properties.get(name))
+}
+
+/// The same, with the properties that somebody knows.
+fn resolve_by<'p>(value: &str, known: &dyn Fn(&str) -> Option<&'p String>) -> String {
     let mut value = value.to_owned();
     for _ in 0..20 {
         let Some(from) = value.find("${") else { break };
         let Some(length) = value[from..].find('}') else { break };
-        let Some(known) = properties.get(&value[from + 2..from + length]) else { break };
+        let Some(known) = known(&value[from + 2..from + length]) else { break };
         value.replace_range(from..=from + length, known);
     }
     value

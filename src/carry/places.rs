@@ -3,7 +3,7 @@
 //! The path of an application names its folder, or its file: what lies beside the file is found either way.
 
 use super::airflow::Coordinated;
-use super::resolve;
+use super::resolve_by;
 use crate::settings::secrets::Secrets;
 use std::collections::BTreeMap;
 
@@ -23,9 +23,8 @@ impl Known<'_> {
         if !text.contains("${") {
             return text.trim().to_owned();
         }
-        let shown = self.properties.iter().filter(|(name, _)| !self.secrets.covers(name));
-        let shown = shown.map(|(name, value)| (name.clone(), value.clone())).collect();
-        resolve(text, &shown).trim().to_owned()
+        let shown = |name: &str| self.properties.get(name).filter(|_| !self.secrets.covers(name));
+        resolve_by(text, &shown).trim().to_owned()
     }
 
     /// The path of a workflow: where its coordinator has it, or what it is submitted with.

@@ -18,8 +18,14 @@ use std::collections::BTreeMap;
 pub struct Around {
     /// The properties of files that `<job-xml>` names, by their paths as written.
     pub job_xml: BTreeMap<String, Vec<(String, String)>>,
+    /// What `config-default.xml` beside it gives its actions, whatever a job is submitted with.
+    pub defaults: Vec<(String, String)>,
+    /// How many of these there are, where that is too many to write them out.
+    pub left_out: usize,
     /// What the workflows that start it hand down.
     pub inherited: Option<Global>,
+    /// Workflows that hand something down to it, and are not among the converted files.
+    pub starters: Vec<String>,
     /// What the workflows that it starts miss of what it hands down, by the places that name them.
     pub missed: BTreeMap<Span, Missed>,
 }
@@ -63,7 +69,7 @@ pub struct Starter<'a> {
 const DEPTH: usize = 8;
 
 /// A file with more settings than this stays a file: no command line holds them all and can be read.
-const MOST_MERGED: usize = 50;
+pub const MOST_MERGED: usize = 50;
 
 /// What workflows hand down to those that they start: by name, what it has from others and what those that it starts miss.
 pub fn handed_down(starters: &[Starter<'_>]) -> BTreeMap<String, Around> {
@@ -197,12 +203,34 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
             above.configuration.iter().map(|property| elsewhere(property, place)).collect();
         merge(&mut body, &properties);
     }
+    // The defaults beside the workflow count for more than its files of properties.
+    let defaults: Vec<Property> = around
+        .defaults
+        .iter()
+        .filter(|(name, _)| takes_defaults(&body, name))
+        .map(|property| elsewhere(property, place))
+        .collect();
+    merge(&mut body, &defaults);
     // Those of the action come behind, and so count for more.
     let is_own = |file: &Scalar| body.job_xml.iter().any(|own| own.as_str() == file.as_str());
     files.retain(|file| !is_own(file));
     body.job_xml.splice(0..0, files);
     read_files(&mut body, around);
     body
+}
+
+/// Whether a default of a workflow says something to an action.
+fn takes_defaults(body: &Body, name: &str) -> bool {
+    match body.details {
+        Details::SubWorkflow { .. } | Details::Email { .. } | Details::Ssh { .. } => false,
+        Details::Fs { .. } => is_of_files(name),
+        _ => true,
+    }
+}
+
+/// Whether a client of file systems has a use for a property.
+pub(super) fn is_of_files(name: &str) -> bool {
+    ["fs.", "dfs.", "hadoop.", "ipc."].iter().any(|start| name.starts_with(start))
 }
 
 fn merge(body: &mut Body, shared: &[Property]) {

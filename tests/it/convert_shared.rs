@@ -180,3 +180,122 @@ fn a_sub_workflow_that_is_not_at_hand_is_said_to_inherit() {
     let said = "a sub-workflow that inherits it from a server is not among the converted files";
     assert!(report.contains(said), "{report}");
 }
+
+#[test]
+fn defaults_beside_a_workflow_reach_its_actions_as_a_server_puts_them_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = "<configuration><property><name>of.action</name><value>own</value></property></configuration>";
+    let files = "<job-xml>conf/own.xml</job-xml>".to_owned() + own;
+    let shared = global("", &[("of.all", "global")]);
+    let text = workflow("load", &shared, &action("ask", &query(&files), "end"));
+    written(folder.path(), "load/workflow.xml", &text);
+    let names = ["of.action", "of.all", "of.file", "of.defaults"];
+    written(folder.path(), "load/conf/own.xml", &file(&names.map(|name| (name, "file"))));
+    let mut defaults = names.map(|name| (name, "default")).to_vec();
+    defaults.extend([
+        ("of.job", "${named}"),
+        ("of.both", "${named}"),
+        ("named", "x"),
+        ("oozie.libpath", "/lib"),
+        ("db.password", "hunter22"),
+    ]);
+    written(folder.path(), "load/config-default.xml", &file(&defaults));
+    let properties = format!("{PATH}of.defaults=job\nof.both=job\nnamed=y\n");
+    written(folder.path(), "load/job.properties", &properties);
+    let (dag, _) = carried(folder.path(), "airflow");
+    for option in [
+        "--hiveconf of.action=own",
+        "--hiveconf of.all=global",
+        // It counts for more than files of properties, and than what is submitted.
+        "--hiveconf of.file=default",
+        "--hiveconf of.defaults=default",
+        "--hiveconf of.job={{ params.named | q }}",
+        // One that names others is that of the job.
+        "--hiveconf of.both=job",
+    ] {
+        assert!(dag.contains(option), "{option} in {dag}");
+    }
+    for part in ["of.file=file", "--hiveconf named", "libpath", "hunter22"] {
+        assert!(!dag.contains(part), "{part} in {dag}");
+    }
+    for target in TARGETS {
+        let (texts, _) = carried(folder.path(), target);
+        assert!(
+            texts.contains("of.file=default") && !texts.contains("hunter22"),
+            "{target}: {texts}"
+        );
+    }
+}
+
+#[test]
+fn settings_that_several_tasks_have_stand_in_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shell = |more: &str| {
+        format!(
+            "<shell xmlns='uri:oozie:shell-action:1.0'><name-node>${{nn}}</name-node>{more}<exec>go</exec></shell>"
+        )
+    };
+    let odd = "<configuration><property><name>odd</name><value>a\nEND\n\\ \"\"\" {{x}}</value></property></configuration>";
+    let actions = action("one", &shell(""), "two")
+        + &action("two", &shell(""), "three")
+        + &action("three", &shell(odd), "four")
+        + &action("four", &shell(odd), "end");
+    written(folder.path(), "load/workflow.xml", &workflow("load", "", &actions));
+    written(folder.path(), "load/job.properties", PATH);
+    let (all, _) = carried(folder.path(), "airflow");
+    let dag =
+        std::fs::read_to_string(folder.path().join("out/airflow/dags/load.py")).expect("a DAG");
+    let include = "cat > action.xml <<'END'\n{% include 'load_settings.xml' %}\nEND\n";
+    assert_eq!(dag.matches(include).count(), 2, "{dag}");
+    assert_eq!(dag.matches("{% include 'load_settings_2.xml' %}").count(), 2, "{dag}");
+    assert_eq!(all.matches("<name>odd</name>").count(), 1, "{all}");
+    // A line of the settings does not end them early.
+    assert!(dag.contains("<<'END_'\n{% include 'load_settings_2.xml' %}\nEND_\n"), "{dag}");
+}
+
+#[test]
+fn a_workflow_that_is_converted_alone_says_what_is_handed_down_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shared = global("<name-node>${nn}</name-node>", &[("of.all", "global")]);
+    let start = started("child.xml");
+    let above = workflow("above", &shared, &action("go", &start, "end"));
+    written(folder.path(), "load/workflow.xml", &above);
+    written(folder.path(), "load/job.properties", PATH);
+    let child = workflow("child", "", &action("ask", &query(""), "end"));
+    written(folder.path(), "load/child.xml", &child);
+    let reported = |path: &str, target: &str| {
+        let report = folder.path().join("report.md");
+        let path = shown(&folder.path().join(path));
+        let (_, _, said) = convert(&[&path, "--to", target, "--report", &shown(&report)]);
+        std::fs::read_to_string(&report).unwrap_or_else(|_| panic!("{said}"))
+    };
+    let said = "load/workflow.xml` starts it, and its actions inherit the `<global>` of that";
+    for target in TARGETS {
+        let report = reported("load/child.xml", target);
+        assert!(report.contains(said), "{target}: {report}");
+        assert!(report.contains("convert both together"), "{target}: {report}");
+    }
+    // There is nothing to say where both are converted, and where nothing is handed down.
+    let report = reported("load", "airflow");
+    assert!(!report.contains("starts it, and its actions inherit"), "{report}");
+    written(folder.path(), "load/workflow.xml", &above.replace("<propagate-configuration/>", ""));
+    let report = reported("load/child.xml", "airflow");
+    assert!(!report.contains("starts it, and its actions inherit"), "{report}");
+}
+
+#[test]
+fn a_secret_is_not_among_the_parameters_of_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = "<sub-workflow><app-path>hdfs://nn/apps/load/child.xml</app-path><configuration><property><name>dbPassword</name><value>${dbPassword}</value></property><property><name>plain</name><value>x</value></property></configuration></sub-workflow>";
+    written(folder.path(), "load/workflow.xml", &workflow("load", "", &action("go", start, "end")));
+    let shell = "<shell xmlns='uri:oozie:shell-action:1.0'><exec>go</exec><argument>${dbPassword}</argument><argument>${plain}</argument></shell>";
+    written(folder.path(), "load/child.xml", &workflow("child", "", &action("use", shell, "end")));
+    written(folder.path(), "load/job.properties", &format!("{PATH}dbPassword=hunter22\n"));
+    let (dags, report) = carried(folder.path(), "airflow");
+    assert!(dags.contains("\"plain\": \"x\"") && !dags.contains("\"dbPassword\""), "{dags}");
+    assert!(dags.contains("{{ var.value.child__dbPassword | q }}"), "{dags}");
+    assert!(
+        report.contains("set the variable `child__dbPassword`, which the DAG reads"),
+        "{report}"
+    );
+}

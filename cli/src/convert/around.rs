@@ -5,10 +5,12 @@ use super::{OWN_FOLDER, Unit, absolute, own_path, without_file_system};
 use ankus::analysis::Analysis;
 use ankus::carry::resolve;
 use ankus::carry::shared::{Around, Starter, handed_down, is_secret};
+use ankus::ir::workflow::Details;
 use ankus::settings::secrets::Secrets;
 use ankus::syntax::properties::parse_configuration;
 use ankus_project::{Loaded, Looks};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file of properties with more bytes is not read.
@@ -38,6 +40,61 @@ pub(super) fn of_units(units: &[Unit]) -> BTreeMap<String, Around> {
         })
         .collect();
     handed_down(&starters)
+}
+
+/// What `config-default.xml` beside a workflow gives its actions. A server puts it into each of them as it stands there, whatever
+/// the job is submitted with; names without a dot are those of parameters, and say nothing to a tool. Secrets are left out.
+pub(super) fn defaults(unit: &Unit, secrets: &Secrets) -> Vec<(String, String)> {
+    /// What an action has an element for.
+    const CLUSTER: [&str; 4] =
+        ["fs.defaultFS", "fs.default.name", "yarn.resourcemanager.address", "mapred.job.tracker"];
+    let Some(loaded) = &unit.workflow else { return Vec::new() };
+    let is_setting = |name: &str| {
+        name.contains('.')
+            && !name.starts_with("oozie.")
+            && !name.contains(".launcher.")
+            && !CLUSTER.contains(&name)
+    };
+    let as_run = |(name, value): &(String, String)| {
+        let mut value = value.trim().to_owned();
+        // One that names others is that of the job.
+        if value.contains("${")
+            && let Some(own) = unit.properties.get(name)
+            && resolve(own, &unit.properties) != resolve(&value, &unit.properties)
+        {
+            value.clone_from(own);
+        }
+        (name.clone(), value)
+    };
+    let all = loaded.submission.defaults.iter().filter(|(name, _)| is_setting(name));
+    all.map(as_run).filter(|property| !is_secret(property, secrets)).collect()
+}
+
+/// Workflows that start one, hand something down to its actions, and are not converted with it.
+pub(super) fn starters(unit: &Unit, converted: &BTreeSet<PathBuf>) -> Vec<String> {
+    let Some(loaded) = &unit.workflow else { return Vec::new() };
+    let mut found = BTreeSet::new();
+    for caller in &loaded.submission.callers {
+        let Some(text) = loaded.files.text(&caller.path) else { continue };
+        if converted.contains(&absolute(Path::new(&caller.path))) || !text.text.contains("<global")
+        {
+            continue;
+        }
+        let analysis = Analysis::new(Arc::clone(text));
+        let hands_on = |details: &Details| match details {
+            Details::SubWorkflow { app_path: Some(path), propagate_configuration: Some(_) } => {
+                path.span() == caller.span
+            }
+            _ => false,
+        };
+        let bodies =
+            analysis.workflow().actions().filter_map(|(_, _, action)| action.body.as_ref());
+        let hands_on = bodies.map(|body| &body.details).any(hands_on);
+        if hands_on && analysis.workflow().global.is_some() {
+            found.insert(caller.path.clone());
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// The properties of the files that `<job-xml>` names in a workflow, by their paths as written. Those with a secret are left out: it

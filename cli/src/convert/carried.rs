@@ -1,9 +1,10 @@
 //! Units as an engine has them: one by one, or several coordinators in one graph.
 
-use super::{Unit, around};
+use super::{Unit, absolute, around};
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated};
 use ankus::carry::joined::Joined;
+use ankus::carry::shared::MOST_MERGED;
 use ankus::carry::{
     self, Around, Conversion, Target, Version, argo, databricks, prefect, step_functions,
 };
@@ -12,7 +13,8 @@ use ankus::settings::secrets::Secrets;
 use ankus_lang::el::Dialect;
 use ankus_lang::time::Instant;
 use ankus_project::Loaded;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All units carried over; those that share a graph together.
@@ -21,7 +23,15 @@ pub(super) fn all(
     joined: &[Joined],
     (target, cut_over): (Target, Option<Instant>),
 ) -> Vec<Conversion> {
-    let around = around::of_units(units);
+    let mut around = around::of_units(units);
+    let files = units.iter().filter_map(|unit| unit.workflow.as_ref());
+    let files: BTreeSet<PathBuf> = files.map(|loaded| absolute(&loaded.found.path)).collect();
+    for unit in units {
+        let starters = around::starters(unit, &files);
+        if !starters.is_empty() {
+            around.entry(unit.name.clone()).or_default().starters = starters;
+        }
+    }
     let alone: fn(carry::Given<'_>) -> Conversion = match target {
         Target::Airflow(version) => {
             return in_graphs(units, joined, (version, cut_over), &around);
@@ -94,6 +104,10 @@ impl<'a> Read<'a> {
         if let Some(workflow) = &workflow {
             let inherited = around.inherited.as_ref().map_or(&[][..], |above| &above.job_xml);
             around.job_xml = around::job_xml(unit, workflow, inherited, &secrets);
+            around.defaults = around::defaults(unit, &secrets);
+            if around.defaults.len() > MOST_MERGED {
+                around.left_out = std::mem::take(&mut around.defaults).len();
+            }
         }
         Read { unit, workflow, coordinator, settings, secrets, around }
     }

@@ -6,10 +6,11 @@
 use super::Printer;
 use super::expression::{Part, Text};
 use super::python::Value;
-use crate::carry::claims::{self, is_passed_on};
+use crate::carry::claims::{self, is_passed_on, secret_name};
 use crate::carry::commands;
 use crate::carry::ledger::Outcome;
 use crate::carry::places::{self, Known};
+use crate::carry::shared::is_of_files;
 use crate::carry::text;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
@@ -480,6 +481,7 @@ impl Printer<'_> {
             return false;
         }
         configuration("action.xml", &properties, lines);
+        self.settings.push(markup(&properties));
         true
     }
 
@@ -491,9 +493,7 @@ impl Printer<'_> {
         let mut options = String::new();
         for property in &body.configuration {
             let Some((name, value)) = self.property(property) else { continue };
-            let is_heard = name.known().is_none_or(|known| {
-                ["fs.", "dfs.", "hadoop.", "ipc."].iter().any(|start| known.starts_with(start))
-            });
+            let is_heard = name.known().is_none_or(is_of_files);
             if is_heard {
                 options.push_str(&self.option("-D ", name, value));
             }
@@ -624,9 +624,10 @@ impl Printer<'_> {
         let Details::SubWorkflow { app_path, propagate_configuration } = &body.details else {
             return self.nothing("the action is not a sub-workflow");
         };
-        let mut dag = String::new();
+        let (mut dag, mut is_started) = (String::new(), false);
         if let Some(path) = app_path {
             let known = self.given.started.get(&path.span()).cloned();
+            is_started = known.is_some();
             let text = self.say(path);
             dag = match known {
                 Some(name) => {
@@ -652,6 +653,18 @@ impl Printer<'_> {
         }
         for property in &body.configuration {
             if let Some((name, value)) = self.property(property) {
+                let is_hidden = name.known().is_some_and(|name| self.given.secrets.covers(name));
+                if is_started && is_hidden {
+                    let reason = "a secret is not passed on: the parameters of a run are shown";
+                    let own = secret_name(&dag, name.known().unwrap_or_default());
+                    let remedy = format!("set the variable `{own}`, which the DAG reads");
+                    // What all actions share has no use here but where it is read.
+                    if body.span.start <= property.span.start && property.span.end <= body.span.end
+                    {
+                        self.ledger.whole(property.span, Outcome::Approximate, reason, &remedy);
+                    }
+                    continue;
+                }
                 let name = name.jinja();
                 // Of several values of a name the last counts.
                 conf.retain(|(other, _)| *other != name);
@@ -734,16 +747,27 @@ fn is_of_launcher(name: &str) -> bool {
 
 /// Writes properties as a file of Hadoop.
 pub(super) fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
-    lines.push(format!("cat > {file} <<'END'"));
-    lines.push("<configuration>".to_owned());
-    for (name, value) in properties {
-        lines.push("  <property>".to_owned());
-        lines.push(format!("    <name>{}</name>", name.markup()));
-        lines.push(format!("    <value>{}</value>", value.markup()));
-        lines.push("  </property>".to_owned());
+    let inner = markup(properties);
+    // No line of it ends it early.
+    let mut end = "END".to_owned();
+    while inner.lines().any(|line| line == end) {
+        end.push('_');
     }
-    lines.push("</configuration>".to_owned());
-    lines.push("END".to_owned());
+    lines.push(format!("cat > {file} <<'{end}'"));
+    lines.extend(inner.lines().map(str::to_owned));
+    lines.push(end);
+}
+
+/// Properties as Hadoop writes them into a file.
+fn markup(properties: &[(Text, Text)]) -> String {
+    let mut out = "<configuration>\n".to_owned();
+    for (name, value) in properties {
+        out.push_str("  <property>\n");
+        out.push_str(&format!("    <name>{}</name>\n", name.markup()));
+        out.push_str(&format!("    <value>{}</value>\n", value.markup()));
+        out.push_str("  </property>\n");
+    }
+    out + "</configuration>\n"
 }
 
 /// Path and name of a file: `path#name`, or the last part of the path.

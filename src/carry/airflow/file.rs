@@ -3,7 +3,7 @@
 //! In: what the printers of its coordinators made, in their order; nearly always there is one. Out: Python in the layout of
 //! `ruff format`. Of several, each has a group of tasks in the DAG, which has the schedule and the limits of the first.
 
-use super::python::{Value, quoted};
+use super::python::{Value, lines_of, quoted};
 use super::{Dag, Printer};
 use crate::carry::{Output, resolve};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,7 @@ fn print(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> String {
     let mut arguments = Vec::new();
     for (at, (printer, dag)) in printers.iter_mut().zip(dags).enumerate() {
         let body = printer.body(&dag);
+        let body = printer.with_settings_once(body);
         let before: String = dag.before.iter().map(|text| format!("{text}\n")).collect();
         let scripts: String = printer.scripts.iter().map(|one| one.text.as_str()).collect();
         for (name, value) in printer.params(&format!("{before}{body}{scripts}")) {
@@ -101,6 +102,29 @@ impl Printer<'_> {
         }
         if self.group.is_some() && dag.tasks.is_empty() {
             body.push_str("        pass\n");
+        }
+        body
+    }
+
+    /// Settings that several tasks write out alike stand in a file beside the DAG, which their commands include.
+    fn with_settings_once(&mut self, mut body: String) -> String {
+        let all = std::mem::take(&mut self.settings);
+        let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+        all.iter().for_each(|settings| *uses.entry(settings).or_default() += 1);
+        let mut count = 0;
+        for settings in &all {
+            if uses.remove(settings.as_str()).is_none_or(|uses| uses < 2) {
+                continue;
+            }
+            let written = lines_of(settings);
+            if body.matches(&written).count() < 2 {
+                continue;
+            }
+            count += 1;
+            let number = if count == 1 { String::new() } else { format!("_{count}") };
+            let file = format!("{}_settings{number}.xml", self.given.name);
+            body = body.replace(&written, &format!("{{% include '{file}' %}}\n"));
+            self.scripts.push(Output { path: format!("dags/{file}"), text: settings.clone() });
         }
         body
     }

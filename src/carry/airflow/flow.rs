@@ -39,6 +39,7 @@ impl Printer<'_> {
             let remedy = "make the tasks of the paths short, or mark them failed by hand";
             self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
         }
+        claims::starters(&mut self.ledger, analysis, self.given.around);
     }
 
     /// What belongs to no node.

@@ -155,6 +155,8 @@ struct Printer<'a> {
     written: WrittenSecrets,
     /// Commands that are too long to stand in the DAG, as files beside it.
     scripts: Vec<Output>,
+    /// What programs find in `action.xml`, task by task.
+    settings: Vec<String>,
     /// About how long the URIs of data events are, by the names that templates have for them.
     lengths: BTreeMap<String, usize>,
     tree: &'a Tree,
@@ -338,6 +340,7 @@ impl<'a> Printer<'a> {
             ledger: Ledger::new(tree),
             written: WrittenSecrets::beside(given.properties, given.secrets),
             scripts: Vec::new(),
+            settings: Vec::new(),
             lengths: BTreeMap::new(),
             tree,
             phase: Phase::Workflow,

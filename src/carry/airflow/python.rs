@@ -119,8 +119,7 @@ impl Value {
         match self {
             Value::Text(text) => quoted(text, '"'),
             Value::Lines(text) => {
-                let text = text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
-                format!("\"\"\"\\\n{text}\"\"\"")
+                format!("\"\"\"\\\n{}\"\"\"", lines_of(text))
             }
             Value::Code(code) => code.clone(),
             Value::List(values) => spread("[", all(values), "]"),
@@ -141,6 +140,11 @@ impl Value {
             }
         }
     }
+}
+
+/// A text of several lines as it stands between three quotes.
+pub(super) fn lines_of(text: &str) -> String {
+    text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
 }
 
 /// `[a, b] >> c`, one statement, with an indent.
