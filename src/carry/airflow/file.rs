@@ -258,10 +258,24 @@ impl Printer<'_> {
     fn params(&mut self, code: &str) -> Vec<(String, Value)> {
         let secrets = self.given.secrets;
         let resolved = |value: &str| resolve(value, self.given.properties);
+        // There may be thousands of properties: the code is gone through once.
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let first_part =
+            |text: &'_ str| -> usize { text.find(|c| !is_part(c)).unwrap_or(text.len()) };
+        let behind = code.split("params.").skip(1);
+        let read: BTreeSet<&str> = behind.map(|rest| &rest[..first_part(rest)]).collect();
+        let texts: BTreeSet<&str> = code.split('\'').collect();
         let mut params: Vec<(String, Value)> = Vec::new();
         for (name, value) in self.given.properties {
-            let asked = contains_word(code, &format!("params.{name}"));
-            let named = asked || code.contains(&quoted(name, '\'')) || self.uses_params;
+            let first = &name[..first_part(name)];
+            let asked = read.contains(first)
+                && (first == name || contains_word(code, &format!("params.{name}")));
+            let is_escaped = name.contains(|c: char| c.is_control() || "'\\".contains(c));
+            let is_quoted = match is_escaped {
+                true => code.contains(&quoted(name, '\'')),
+                false => texts.contains(name.as_str()),
+            };
+            let named = asked || is_quoted || self.uses_params;
             // A name that a coordinator gives its workflow may come from the property of that name.
             if !named || secrets.covers(name) || (!asked && self.texts.contains_key(name)) {
                 continue;
