@@ -70,8 +70,13 @@ pub(super) fn defaults(unit: &Unit, secrets: &Secrets) -> Vec<(String, String)> 
     all.map(as_run).filter(|property| !is_secret(property, secrets)).collect()
 }
 
-/// Workflows that start one, hand something down to its actions, and are not converted with it.
-pub(super) fn starters(unit: &Unit, converted: &BTreeSet<PathBuf>) -> Vec<String> {
+/// Workflows that start one, hand something down to its actions, and are not converted with it. `read` keeps the analyses
+/// of those that start many.
+pub(super) fn starters<'u>(
+    unit: &'u Unit,
+    converted: &BTreeSet<PathBuf>,
+    read: &mut BTreeMap<&'u str, Analysis>,
+) -> Vec<String> {
     let Some(loaded) = &unit.workflow else { return Vec::new() };
     let mut found = BTreeSet::new();
     for caller in &loaded.submission.callers {
@@ -80,7 +85,7 @@ pub(super) fn starters(unit: &Unit, converted: &BTreeSet<PathBuf>) -> Vec<String
         {
             continue;
         }
-        let analysis = Analysis::new(Arc::clone(text));
+        let analysis = read.entry(&caller.path).or_insert_with(|| Analysis::new(Arc::clone(text)));
         let hands_on = |details: &Details| match details {
             Details::SubWorkflow { app_path: Some(path), propagate_configuration: Some(_) } => {
                 path.span() == caller.span

@@ -26,8 +26,9 @@ pub(super) fn all(
     let mut around = around::of_units(units);
     let files = units.iter().filter_map(|unit| unit.workflow.as_ref());
     let files: BTreeSet<PathBuf> = files.map(|loaded| absolute(&loaded.found.path)).collect();
+    let mut read = BTreeMap::new();
     for unit in units {
-        let starters = around::starters(unit, &files);
+        let starters = around::starters(unit, &files, &mut read);
         if !starters.is_empty() {
             around.entry(unit.name.clone()).or_default().starters = starters;
         }

@@ -121,19 +121,30 @@ fn grouped(code: &str, indent: usize) -> Option<String> {
     Some(format!("(\n{pad}    {laid}\n{pad})"))
 }
 
-/// What is before and behind the first of these words that stands in no brackets and no text.
-fn apart<'c>(code: &'c str, word: &str) -> Option<(&'c str, &'c str)> {
-    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
-    for (at, c) in code.char_indices() {
-        match (quote, c) {
+/// The characters of code that stand in no text of it, with their places.
+fn outside_texts(code: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    let (mut quote, mut is_escaped) = (None, false);
+    code.char_indices().filter(move |(_, c)| {
+        match (quote, *c) {
             (Some(_), _) if is_escaped => is_escaped = false,
             (Some(_), '\\') => is_escaped = true,
             (Some(own), c) if c == own => quote = None,
             (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth = depth.checked_sub(1)?,
-            (None, ' ') if depth == 0 && code[at..].starts_with(word) => {
+            (None, '"' | '\'') => quote = Some(*c),
+            (None, _) => return true,
+        }
+        false
+    })
+}
+
+/// What is before and behind the first of these words that stands in no brackets and no text.
+fn apart<'c>(code: &'c str, word: &str) -> Option<(&'c str, &'c str)> {
+    let mut depth = 0_usize;
+    for (at, c) in outside_texts(code) {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ' ' if depth == 0 && code[at..].starts_with(word) => {
                 return Some((&code[..at], &code[at + word.len()..]));
             }
             _ => {}
@@ -192,18 +203,12 @@ fn call(code: &str) -> Option<Value> {
     }
     let inner = &inner[open + 1..];
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_usize);
-    let (mut quote, mut is_escaped) = (None, false);
-    for (at, c) in inner.char_indices() {
-        match (quote, c) {
-            (Some(_), _) if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(own), c) if c == own => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(c),
-            (None, '(' | '[') => depth += 1,
+    for (at, c) in outside_texts(inner) {
+        match c {
+            '(' | '[' | '{' => depth += 1,
             // What closes more than it opened is more than one call.
-            (None, ')' | ']') => depth = depth.checked_sub(1)?,
-            (None, ',') if depth == 0 => {
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
                 parts.push(&inner[from..at]);
                 from = at + 1;
             }
