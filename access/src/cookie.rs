@@ -21,12 +21,14 @@ pub struct Told<'a> {
     pub principal: &'a str,
     /// The kind of authentication: `simple`, `basic`, `kerberos`.
     pub kind: &'a str,
+    /// What proved it, such as the hash of a password: signed with the rest, but not written. A token ends when this changes.
+    pub proof: &'a str,
 }
 
 impl<'a> Told<'a> {
     /// A user without a realm.
     pub fn of(user: &'a str, kind: &'a str) -> Told<'a> {
-        Told { user, principal: user, kind }
+        Told { user, principal: user, kind, proof: "" }
     }
 }
 
@@ -67,28 +69,35 @@ impl Secret {
 
     /// The value of a cookie until then.
     pub fn token(&self, told: &Told<'_>, until_ms: i64) -> String {
-        let Told { user, principal, kind } = told;
+        let Told { user, principal, kind, proof } = told;
         let told = format!("u={user}&p={principal}&t={kind}&e={until_ms}");
-        let sum = STANDARD.encode(self.sum(told.as_bytes()));
+        let sum = STANDARD.encode(self.sum(&signed(&told, proof)));
         format!("{told}&s={sum}")
     }
 
-    /// Whose token it is, and what kind of authentication told it, if it was signed with this secret and holds.
-    pub fn user_of(&self, token: &str, now_ms: i64) -> Option<(String, String)> {
+    /// Whose token it is, if it was signed with this secret and holds. `proof` answers for a user and a kind of authentication
+    /// what proves it now, and `None` where that is no way in.
+    pub fn user_of(
+        &self,
+        token: &str,
+        now_ms: i64,
+        proof: impl Fn(&str, &str) -> Option<String>,
+    ) -> Option<String> {
         let token = token.trim_matches('"');
         if token.len() > LONGEST {
             return None;
         }
         let (told, sum) = token.rsplit_once("&s=")?;
         let sum = STANDARD.decode(sum).ok()?;
-        // In a time that does not depend on where they differ.
-        hmac::verify(&self.0, told.as_bytes(), &sum).ok()?;
         let field = |name: &str| {
             told.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
         };
+        let user = field("u")?;
+        let proof = proof(user, field("t")?)?;
+        // In a time that does not depend on where they differ.
+        hmac::verify(&self.0, &signed(told, &proof), &sum).ok()?;
         let until: i64 = field("e")?.parse().ok()?;
-        let user = || Some((field("u")?.to_owned(), field("t")?.to_owned()));
-        (now_ms < until).then(user).flatten()
+        (now_ms < until).then(|| user.to_owned())
     }
 
     /// The header `Set-Cookie` with a token.
@@ -100,6 +109,14 @@ impl Secret {
         });
         let secure = if is_https { "; Secure" } else { "" };
         format!("{NAME}=\"{token}\"; Path=/{until}{secure}; HttpOnly")
+    }
+}
+
+/// What is signed of a token. Without a proof it is what Hadoop signs; no token has a line break.
+fn signed(told: &str, proof: &str) -> Vec<u8> {
+    match proof {
+        "" => told.as_bytes().to_vec(),
+        proof => format!("{told}\n{proof}").into_bytes(),
     }
 }
 
@@ -126,24 +143,33 @@ mod tests {
     fn a_forged_changed_or_old_token_is_nobodys() {
         let secret = Secret::random().expect("randomness");
         let token = secret.token(&Told::of("ann", "simple"), 1_000);
-        let ann = Some(("ann".to_owned(), "simple".to_owned()));
-        assert_eq!(secret.user_of(&token, 999), ann);
-        assert_eq!(secret.user_of(&format!("\"{token}\""), 999), ann);
+        let user_of = |secret: &Secret, token: &str, now_ms| {
+            secret.user_of(token, now_ms, |_, kind| (kind == "simple").then(String::new))
+        };
+        let ann = Some("ann".to_owned());
+        assert_eq!(user_of(&secret, &token, 999), ann);
+        assert_eq!(user_of(&secret, &format!("\"{token}\""), 999), ann);
         // It has ended, and is sent once more.
-        assert_eq!(secret.user_of(&token, 1_000), None);
+        assert_eq!(user_of(&secret, &token, 1_000), None);
         let other = Secret::random().expect("randomness");
-        assert_eq!(other.user_of(&token, 0), None, "another secret");
+        assert_eq!(user_of(&other, &token, 0), None, "another secret");
         for at in 0..token.len() {
             let mut bytes = token.clone().into_bytes();
             bytes[at] ^= 1;
             let Ok(changed) = String::from_utf8(bytes) else { continue };
-            assert_eq!(secret.user_of(&changed, 0), None, "{changed}");
+            assert_eq!(user_of(&secret, &changed, 0), None, "{changed}");
         }
         let (told, _) = token.rsplit_once("&s=").expect("a sum");
         let long = "u".repeat(LONGEST + 1);
         for forged in ["", "u=root", told, &format!("{told}&s="), &format!("{token}&u=root"), &long]
         {
-            assert_eq!(secret.user_of(forged, 0), None, "{forged}");
+            assert_eq!(user_of(&secret, forged, 0), None, "{forged}");
+        }
+        let told = Told { proof: "hash", ..Told::of("ann", "basic") };
+        let proved = secret.token(&told, 1_000);
+        for (proof, user) in [(Some("hash"), Some("ann")), (Some("other"), None), (None, None)] {
+            let known = secret.user_of(&proved, 0, |_, _| proof.map(str::to_owned));
+            assert_eq!(known.as_deref(), user, "{proof:?}");
         }
         let two = "a=b; hadoop.auth=\"x\"; hadoop.auths=z;hadoop.auth=y";
         assert_eq!(tokens(two).collect::<Vec<_>>(), ["\"x\"", "y"]);

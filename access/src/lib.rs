@@ -280,14 +280,17 @@ impl Keeper {
         if let Some(header) = (asked.header)("authorization") {
             if let Some(accepted) = self.negotiated(&header, now_ms)? {
                 let kerberos::Accepted { user, principal, token } = &accepted;
-                let who = fresh(&Told { user, principal, kind: "kerberos" });
+                let who = fresh(&Told { user, principal, kind: "kerberos", proof: "" });
                 let proof =
                     (!token.is_empty()).then(|| format!("{NEGOTIATE} {}", STANDARD.encode(token)));
                 return Ok(Who { proof, ..who });
             }
             if let Some(user) = self.authorized(&header, now_ms) {
                 return Ok(match user {
-                    (user, Method::Basic) => fresh(&Told::of(&user, "basic")),
+                    (user, Method::Basic) => {
+                        let hash = self.accounts().hash_of(&user).unwrap_or_default().to_owned();
+                        fresh(&Told { proof: &hash, ..Told::of(&user, "basic") })
+                    }
                     (user, _) => known(user),
                 });
             }
@@ -296,17 +299,16 @@ impl Keeper {
             }
         }
         let cookies = (asked.header)("cookie").unwrap_or_default();
-        let signed = cookie::tokens(&cookies).find_map(|token| rules.secret.user_of(token, now_ms));
-        // Only what is a way in now counts, and where users prove who they are by the file, one who was taken out of it is
-        // nobody any more.
-        let is_there = |user: &str, kind: &str| match kind {
-            "simple" => has(Method::Simple),
-            "kerberos" => has(Method::Kerberos),
-            _ => has(Method::Basic) && self.accounts().knows(user),
+        // Only what is a way in now counts, and where a password proves who it is, only as long as the file has that password.
+        let proof = |user: &str, kind: &str| match kind {
+            _ if rules.methods.is_empty() && kind != "basic" => Some(String::new()),
+            "simple" => has(Method::Simple).then(String::new),
+            "kerberos" => has(Method::Kerberos).then(String::new),
+            _ if has(Method::Basic) => self.accounts().hash_of(user).map(str::to_owned),
+            _ => None,
         };
-        if let Some((user, _)) =
-            signed.filter(|(user, kind)| rules.methods.is_empty() || is_there(user, kind))
-        {
+        let user_of = |token| rules.secret.user_of(token, now_ms, proof);
+        if let Some(user) = cookie::tokens(&cookies).find_map(user_of) {
             return Ok(known(user));
         }
         match named {

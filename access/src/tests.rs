@@ -139,10 +139,9 @@ fn passwords_and_tokens_prove_who_asks() {
     }
     // What is said by a name alone counts nowhere, and a cookie does not outdo a wrong password.
     assert!(ask(&keeper, ("GET", &[], &[("user.name", "root")]), "127.0.0.1").is_err());
-    let cookie = format!(
-        "hadoop.auth=\"{}\"",
-        keeper.rules.secret.token(&Told::of("ann", "basic"), NOW + 9)
-    );
+    let answer = ask(&keeper, ("GET", &[("authorization", &right)], &[]), "10.0.0.1");
+    let cookie = answer.expect("the password is right").cookie.expect("a cookie");
+    let cookie = cookie.split(';').next().expect("a value").to_owned();
     let said = [("authorization", "Bearer x"), ("cookie", cookie.as_str())];
     assert!(ask(&keeper, ("GET", &said, &[]), "127.0.0.1").is_err());
     assert_eq!(user(&keeper, ("GET", &said[1..], &[])).as_deref(), Some("ann"));
@@ -283,6 +282,11 @@ fn who_is_taken_out_of_the_file_is_nobody_at_once() {
     let cookie = first.cookie.expect("a cookie");
     let cookie = [("cookie", cookie.split(';').next().expect("a value"))];
     assert_eq!(user(&keeper, ("GET", &cookie, &[])).as_deref(), Some("ann"));
+    // So is whoever has the cookie of an old password.
+    let hash = accounts::hash_of_password("another").expect("a hash");
+    let text = format!("[users]\nann = '{hash}'");
+    keeper.renew(Accounts::read(&text).expect("as it should be"));
+    assert!(ask(&keeper, ("GET", &cookie, &[]), "127.0.0.1").is_err());
     keeper.renew(Accounts::read("admins = ['root']").expect("as it should be"));
     let bearer = [("authorization", bearer.as_str())];
     for headers in [&headers, &cookie, &bearer] {

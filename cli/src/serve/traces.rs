@@ -115,7 +115,13 @@ impl TraceArguments {
         told: Option<Receiver<String>>,
         say: Sender<String>,
     ) -> miette::Result<Option<Exporter>> {
-        let Some(collector) = self.collector()? else { return Ok(None) };
+        let Some(collector) = self.collector()? else {
+            if self.traces_headers.is_some() {
+                // Whoever does not listen any more has nothing to hear.
+                let _ = say.send("--traces-headers has no effect without --traces".to_owned());
+            }
+            return Ok(None);
+        };
         let (stop, stops) = channel();
         let mut sending = Sending {
             served,
