@@ -272,17 +272,36 @@ fn read(parts: &Parts, scheme: &str) -> Request {
     let segments = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
     let raw_query = parts.uri.query().unwrap_or_default().to_owned();
     let query = parameters(&raw_query);
-    let host = text(header::HOST).unwrap_or_else(|| "localhost".to_owned());
     Request {
         method: parts.method.as_str().to_owned(),
         path: segments,
         query,
         raw_query,
         content_type: text(header::CONTENT_TYPE),
-        base: format!("{scheme}://{host}/oozie"),
+        base: base_of(parts, scheme),
         version: 2,
         ..Request::default()
     }
+}
+
+/// The address under which the client reaches the services, as the proxies between say it. Nothing but links of the answer depends
+/// on it.
+fn base_of(parts: &Parts, scheme: &str) -> String {
+    // Of several proxies, the first is the one that the client knows.
+    let said = |name| {
+        let value = header_of(parts, name)?.split(',').next()?.trim().to_owned();
+        let is_plain =
+            |letter: char| letter.is_ascii_alphanumeric() || "-._~:/[]%".contains(letter);
+        (!value.is_empty() && value.chars().all(is_plain)).then_some(value)
+    };
+    let forwarded = said("x-forwarded-proto").filter(|it| matches!(it.as_str(), "http" | "https"));
+    let scheme = forwarded.as_deref().unwrap_or(scheme);
+    let host = said("x-forwarded-host").filter(|host| !host.contains('/')).or_else(|| said("host"));
+    let host = host.as_deref().unwrap_or("localhost");
+    // Knox calls it the context.
+    let prefix = said("x-forwarded-prefix").or_else(|| said("x-forwarded-context"));
+    let prefix = prefix.filter(|prefix| prefix.starts_with('/')).unwrap_or_default();
+    format!("{scheme}://{host}{}/oozie", prefix.trim_end_matches('/'))
 }
 
 /// A header; of several with commas between, and cookies with semicolons.
@@ -374,4 +393,48 @@ fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
             ..Answer::of(answer::TEXT, "not found; the web services are below /oozie\n")
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Parts, base_of};
+
+    fn parts(headers: &[(&str, &str)]) -> Parts {
+        let request = axum::http::Request::builder();
+        let request =
+            headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        request.body(()).expect("headers").into_parts().0
+    }
+
+    #[test]
+    fn links_go_to_the_address_that_proxies_say() {
+        let host = ("host", "etl:11000");
+        for (headers, base) in [
+            (&[][..], "http://localhost/oozie"),
+            (&[host], "http://etl:11000/oozie"),
+            (
+                &[host, ("x-forwarded-proto", "https"), ("x-forwarded-prefix", "/etl/")],
+                "https://etl:11000/etl/oozie",
+            ),
+            (
+                &[
+                    host,
+                    ("x-forwarded-host", "knox:8443, inner"),
+                    ("x-forwarded-context", "/gateway/one"),
+                ],
+                "http://knox:8443/gateway/one/oozie",
+            ),
+            (
+                &[
+                    host,
+                    ("x-forwarded-proto", "javascript"),
+                    ("x-forwarded-host", "a/b"),
+                    ("x-forwarded-prefix", "x\"<"),
+                ],
+                "http://etl:11000/oozie",
+            ),
+        ] {
+            assert_eq!(base_of(&parts(headers), "http"), base, "{headers:?}");
+        }
+    }
 }

@@ -50,11 +50,12 @@ impl Tally {
     }
 
     fn report(&self, what: &str) {
-        crate::agree(what, self.agree, self.total);
-        crate::agree(&format!("{what}, names included"), self.agree_with_names, self.total);
+        // First what differs: a figure below its floor ends the test.
         for line in &self.differing {
             println!("  {line}");
         }
+        crate::agree(what, self.agree, self.total);
+        crate::agree(&format!("{what}, names included"), self.agree_with_names, self.total);
     }
 }
 
@@ -185,8 +186,8 @@ fn older_releases() {
                     disagree.push(format!("  {file} {}", different.join("; ")));
                 }
             }
-            crate::agree(&list, rows.len() - disagree.len(), rows.len());
             disagree.iter().for_each(|line| println!("{line}"));
+            crate::agree(&list, rows.len() - disagree.len(), rows.len());
             differing += disagree.len();
         }
     }
@@ -395,8 +396,8 @@ fn schema_findings_of_changed_workflows() {
             &mut differing,
         ));
     }
-    crate::agree("schema findings of changed workflows", total - differing.len(), total);
     differing.iter().take(10).for_each(|line| println!("  {line}"));
+    crate::agree("schema findings of changed workflows", total - differing.len(), total);
     assert!(differing.is_empty());
 }
 
@@ -452,8 +453,8 @@ fn findings_of_forks_and_joins() {
             }
         }
     }
-    crate::agree("findings of forks and joins", total - differing.len(), total);
     differing.iter().for_each(|line| println!("  {line}"));
+    crate::agree("findings of forks and joins", total - differing.len(), total);
     assert!(differing.is_empty());
 }
 
