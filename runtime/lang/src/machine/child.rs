@@ -7,28 +7,27 @@ use roxmltree::Node;
 use super::Run;
 use super::submit::is_reserved;
 
-/// Sub-workflows are nested at most so deep, unless the server says otherwise
-/// (`oozie.action.subworkflow.max.depth`).
+/// Maximum nesting depth of sub-workflows, unless the server sets another (`oozie.action.subworkflow.max.depth`).
 pub const DEEPEST: u32 = 50;
 
-/// Code and message of an action that a server's exception ends: the message begins with the code.
+/// Returns code and message of an action that an exception of the server ends: the message begins with the code.
 pub fn exception(code: &str, message: impl std::fmt::Display) -> (String, String) {
     (code.to_owned(), format!("{code}: {message}"))
 }
 
-/// A child job, as its parent asks for it.
+/// A child job, as requested by its parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Child {
-    /// Where its application lies.
+    /// Path of its application.
     pub path: String,
-    /// What it is submitted with.
+    /// The properties that it is submitted with.
     pub properties: BTreeMap<String, String>,
-    /// Whether it gets the shared settings of its parent too.
+    /// Whether it inherits the shared settings of its parent.
     pub propagates: bool,
 }
 
-/// The child that the evaluated element of a sub-workflow action asks for; the code and the message of the action where it
-/// cannot be had.
+/// Returns the child that the evaluated element of a sub-workflow action requests, or code and message of the action's
+/// error.
 pub fn child(
     parent: &Run,
     node: &str,
@@ -63,7 +62,7 @@ pub fn child(
             Some(text(field))
         };
         let (Some(name), Some(value)) = (field("name"), field("value")) else { continue };
-        // A property without a value is none.
+        // A property without a value counts as absent.
         if value.is_empty() {
             continue;
         }
@@ -80,7 +79,7 @@ pub fn child(
         let message = format!("sub-workflows are nested more than {deepest} deep");
         return Err(exception("SUBWF001", message));
     }
-    // The engine puts a callback of its own here; a child tells its parent without one.
+    // The server sets a callback of its own here; a child notifies its parent without one.
     properties.remove("oozie.wf.workflow.notification.url");
     let top = parent.property("oozie.wf.superparent.id").unwrap_or(&parent.job.id).to_owned();
     let external = format!("{}@{node}@{}", parent.job.id, parent.job.run);

@@ -1,7 +1,7 @@
-//! What the SLA blocks of a workflow expect, and the outcome.
+//! The expectations of the SLA blocks of a workflow, and their outcome.
 //!
-//! In: the blocks of the plan at submission, then the run at a time. Out: events, each once. A job without such a block
-//! has no overhead.
+//! The blocks of the plan are evaluated at submission; then the run is examined at given times and yields events, each
+//! once. A job without SLA blocks has no overhead.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::el::Phase;
 use crate::plan::{NOWHERE, NodeIndex, Plan};
 use crate::time::{Instant, ProcessingZone};
 
-/// Reads every block with the properties of the job.
+/// Evaluates every block with the properties of the job.
 pub(super) fn register(
     plan: &Plan,
     run: &Run,
@@ -36,7 +36,7 @@ pub(super) fn register(
             }
         }
         let sla = Sla::register(&leaves, ProcessingZone::UTC).map_err(|failure| {
-            // That of the job is registered by the submission, those of actions by the start that follows.
+            // The block of the job is registered at submission, those of actions at the start that follows.
             let code = if block.node == NOWHERE { "E0803" } else { "E1007" };
             Refused::new(code, format!("the SLA of {of} cannot be kept: {failure}"))
         })?;
@@ -59,7 +59,8 @@ fn progress(run: &Run, node: NodeIndex) -> Progress {
 }
 
 impl Run {
-    /// What is decided by now and was not before: the node, [`NOWHERE`] for the job itself, and what came of it.
+    /// Returns the expectations that are decided now and were not before: the node, [`NOWHERE`] for the job itself, and
+    /// the event.
     pub fn look_at_expectations(&mut self, now_ms: i64) -> Vec<(NodeIndex, SlaEvent)> {
         let now = Instant(now_ms.div_euclid(1000));
         let mut expectations = std::mem::take(&mut self.expectations);
@@ -72,15 +73,15 @@ impl Run {
         events
     }
 
-    /// When something would be missed next, in milliseconds since 1970.
+    /// Returns the next time at which an expectation could be missed, in milliseconds since 1970.
     pub fn next_expectation(&self) -> Option<i64> {
         let open = self.expectations.iter().filter(|(_, sla)| !sla.is_over());
         let next = open.filter_map(|(node, sla)| sla.next_look(progress(self, *node))).min()?;
-        // A moment is missed when it is past.
+        // A deadline is missed only after its second has passed.
         Some(next.plus_seconds(1).millis())
     }
 
-    /// What is known of the start and the end of a node, or of the job itself.
+    /// Returns the known start and end of a node, or of the job itself.
     pub fn progress_of(&self, node: NodeIndex) -> Progress {
         progress(self, node)
     }

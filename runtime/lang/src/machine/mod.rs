@@ -1,11 +1,11 @@
 //! The whole semantics of a workflow job as a function: `apply(plan, run, event, world) -> effects`.
 //!
-//! In: a [`Plan`](crate::plan::Plan), a [`Run`], one [`Event`] and a [`World`] that answers the queries of expressions.
-//! Out: the changed run and the [`Effect`]s that someone else carries out: calls to executors of actions, timers,
-//! notifications. Nothing is awaited here: an executor's answer is an event of its own. A run is the state; the rows
-//! that changed are named ([`Run::take_changes`]), so that a store writes only those.
+//! The input is a [`Plan`](crate::plan::Plan), a [`Run`], one [`Event`] and a [`World`] that answers the queries of
+//! expressions. The result is the changed run and the [`Effect`]s that the caller carries out: calls to executors of
+//! actions, timers, notifications. Nothing is awaited here: an executor's answer is an event of its own. The run is the
+//! whole state; it records which rows changed ([`Run::take_changes`]), so that a store writes only those.
 //!
-//! It must not know XML workflows, clocks, files or processes.
+//! This module must not know XML workflows, clocks, files or processes.
 
 mod apply;
 mod child;
@@ -39,26 +39,26 @@ use crate::plan::NodeIndex;
 /// Placeholder for an absent value.
 pub const DASH: CompactString = CompactString::const_new("-");
 
-/// Where a job is.
+/// Status of a workflow job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum JobStatus {
-    /// Submitted.
+    /// Submitted, not started.
     #[default]
     Prep,
-    /// Runs.
+    /// Running.
     Running,
-    /// Ended well.
+    /// Ended successfully.
     Succeeded,
     /// Ended by a kill node or an operator.
     Killed,
-    /// Ended by a fault.
+    /// Ended by an error.
     Failed,
-    /// Waits for an operator.
+    /// Waits to be resumed by an operator.
     Suspended,
 }
 
 impl JobStatus {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [JobStatus; 6] = [
         JobStatus::Prep,
         JobStatus::Running,
@@ -68,7 +68,7 @@ impl JobStatus {
         JobStatus::Suspended,
     ];
 
-    /// The word of the web services.
+    /// Returns the name that the web services use.
     pub fn name(self) -> &'static str {
         match self {
             JobStatus::Prep => "PREP",
@@ -80,13 +80,13 @@ impl JobStatus {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the job has ended.
     pub fn is_end(self) -> bool {
         matches!(self, JobStatus::Succeeded | JobStatus::Killed | JobStatus::Failed)
     }
 }
 
-/// Where an action is.
+/// Status of an action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(
     missing_docs,
@@ -109,7 +109,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word of the web services.
+    /// Returns the name that the web services use.
     pub fn name(self) -> &'static str {
         match self {
             Status::Prep => "PREP",
@@ -127,17 +127,17 @@ impl Status {
         }
     }
 
-    /// Whether the node is through, but for its signal.
+    /// Whether the node has completed, apart from its signal.
     pub fn is_complete(self) -> bool {
         matches!(self, Status::Ok | Status::Killed | Status::Error)
     }
 }
 
-/// What is known of one visited node.
+/// The state of one visited node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the job object")]
 pub struct Row {
-    /// Rows are listed in this order.
+    /// Position of this row in lists of the job's rows.
     pub sequence: u32,
     pub status: Status,
     pub pending: bool,
@@ -145,7 +145,7 @@ pub struct Row {
     pub due: Option<i64>,
     pub path: CompactString,
     pub retries: u32,
-    /// Retries by the engine over the whole run.
+    /// Retries by the engine over all attempts of the run.
     pub all_retries: u32,
     pub user_retry_count: u32,
     pub user_retry_max: u32,
@@ -160,30 +160,30 @@ pub struct Row {
     pub signal: Option<CompactString>,
     pub transition: Option<CompactString>,
     pub error: Rare<ActionError>,
-    /// The evaluated text of the action.
+    /// The evaluated configuration of the action.
     pub conf: Option<Box<str>>,
-    /// What an executor is doing now.
+    /// The phase for which an executor is being called.
     pub calling: Option<Phase>,
-    /// Counts calls and timers, so that a late answer is known as such.
+    /// Counts calls and timers, so that a late answer can be recognized.
     pub serial: u32,
-    /// Calls of the start phase in this run, for ids that a repeated call must find again.
+    /// Calls of the start phase in this run, from which ids are derived that a repeated call must find again.
     pub starts: u32,
-    /// Whether expressions see what it left behind.
+    /// Whether expressions can access its output.
     pub left: bool,
-    /// Whether it is to be passed over in a rerun.
+    /// Whether a rerun skips it.
     pub skip: bool,
-    /// Whether a token came here in this run; actions, decisions and joins take no second one.
+    /// Whether a token entered this node in this run; actions, decisions and joins take no second one.
     pub entered: bool,
     /// Past attempts by user retry: start and end.
     pub attempts: Rare<Vec<(i64, Option<i64>)>>,
 }
 
-/// What an action left behind.
+/// The output of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Jobs that it started.
+    /// Ids of the jobs that it started.
     pub child_ids: Option<String>,
-    /// What it captured, as Java properties.
+    /// Captured output, as Java properties.
     pub data: Option<String>,
     /// Its counters.
     pub stats: Option<String>,
@@ -193,12 +193,12 @@ impl Seldom for Output {
     const NOTHING: &'static Output = &Output { child_ids: None, data: None, stats: None };
 }
 
-/// What went wrong with an action.
+/// The error of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionError {
-    /// The code of the server.
+    /// The server's error code.
     pub code: Option<String>,
-    /// One sentence.
+    /// A one-sentence message.
     pub message: Option<String>,
 }
 
@@ -210,7 +210,7 @@ impl Seldom for Vec<(i64, Option<i64>)> {
     const NOTHING: &'static Vec<(i64, Option<i64>)> = &Vec::new();
 }
 
-/// What is known of the job.
+/// The state of a workflow job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the job object")]
 pub struct Job {
@@ -227,47 +227,47 @@ pub struct Job {
     pub started: Option<i64>,
     pub ended: Option<i64>,
     pub modified: i64,
-    /// What each path is at, and whether its node has been entered.
+    /// The current node of each path.
     pub tokens: BTreeMap<String, NodeIndex>,
     /// How many branches each fork still waits for, by its path.
     pub forks: BTreeMap<String, i32>,
     /// The last action that ended with ERROR.
     pub last_error: Option<NodeIndex>,
-    /// Commands that wait for an executor's answer.
+    /// Commands that wait until an executor has answered.
     pub deferred: Vec<Command>,
-    /// Forks whose branches have not all begun, by path.
+    /// Forks that have branches whose start is not complete, by path.
     pub starting: BTreeMap<String, Starting>,
-    /// Actions that begin when the one that begins now has, on a server that begins branches one after the other.
+    /// Actions that start after the one that is starting now, on a server that starts branches one after the other.
     pub queued: Vec<NodeIndex>,
-    /// The next row's place.
+    /// The sequence number of the next row.
     pub sequence: u32,
 }
 
-/// The branches of a fork begin together: none goes on before each has begun.
+/// A fork whose branches are starting: none continues before all have started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Starting {
-    /// How many executors have not answered.
+    /// Number of executors that have not answered.
     pub left: u32,
-    /// First nodes of branches that could go on.
+    /// First nodes of branches that are ready to continue.
     pub held: Vec<NodeIndex>,
 }
 
-/// A job and its rows.
+/// A workflow job with its rows.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The job.
     pub job: Job,
-    /// Its properties, resolved, as of its submission.
+    /// The job's properties, resolved at its submission.
     pub conf: std::sync::Arc<BTreeMap<String, String>>,
-    /// Rows by node.
+    /// Its rows, by node.
     pub rows: Rows,
-    /// What SLA blocks expect of actions by node, and of the job at [`NOWHERE`](crate::plan::NOWHERE).
+    /// The SLA state of each action, by node, and of the job at [`NOWHERE`](crate::plan::NOWHERE).
     pub expectations: BTreeMap<NodeIndex, Sla>,
     changed: Changed,
     removed: BTreeSet<NodeIndex>,
 }
 
-/// Nodes whose rows were written, some of them several times.
+/// Nodes whose rows were written; may contain duplicates.
 #[derive(Clone, Debug, Default)]
 struct Changed(Vec<NodeIndex>);
 
@@ -281,19 +281,19 @@ impl Changed {
 }
 
 impl Run {
-    /// A run of a job whose rows are known.
+    /// Creates a run from a job and its stored rows.
     pub fn new(job: Job, conf: std::sync::Arc<BTreeMap<String, String>>, rows: Rows) -> Run {
         Run { job, conf, rows, ..Run::default() }
     }
 
-    /// Rows in the order of their creation.
+    /// Returns the rows in the order of their creation.
     pub fn in_order(&self) -> Vec<(NodeIndex, &Row)> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|(_, row)| row.sequence);
         rows
     }
 
-    /// The rows that were written, and those that were removed, since this was asked last.
+    /// Returns the nodes whose rows were written, and those whose rows were removed, since the last call.
     pub fn take_changes(&mut self) -> (Vec<NodeIndex>, BTreeSet<NodeIndex>) {
         let mut changed = std::mem::take(&mut self.changed.0);
         changed.sort_unstable();
@@ -301,45 +301,45 @@ impl Run {
         (changed, std::mem::take(&mut self.removed))
     }
 
-    /// Forgets them, where nothing is written.
+    /// Discards the recorded changes, for callers that store nothing.
     pub fn forget_changes(&mut self) {
         self.changed.0.clear();
         self.removed.clear();
     }
 
-    /// A property of the job.
+    /// Returns a property of the job.
     pub fn property(&self, name: &str) -> Option<&str> {
         self.conf.get(name).map(String::as_str)
     }
 }
 
-/// A part of an action's life that an executor is called for.
+/// A phase of an action's life, for which an executor is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
-    /// Begin it.
+    /// Start the action.
     Start,
-    /// Ask how it does.
+    /// Query its status.
     Check,
-    /// Take its result.
+    /// Collect its result.
     End,
     /// Stop it.
     Kill,
 }
 
-/// What an operator asks for.
+/// A command of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
-    /// Run it.
+    /// Start the job.
     Start,
-    /// Stop between nodes.
+    /// Suspend it between nodes.
     Suspend,
-    /// Go on.
+    /// Resume it.
     Resume,
-    /// End it.
+    /// Kill it.
     Kill,
 }
 
-/// Something that happened.
+/// An input of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// An operator's command.
@@ -348,74 +348,74 @@ pub enum Event {
     Answered {
         /// The node.
         node: NodeIndex,
-        /// The call's number.
+        /// The number of the call.
         serial: u32,
-        /// What it was called for.
+        /// The phase for which the executor was called.
         phase: Phase,
-        /// What it said.
+        /// The executor's answer.
         answer: Answer,
     },
-    /// A timer went off.
+    /// A timer fired.
     Due {
         /// The node.
         node: NodeIndex,
-        /// Its number.
+        /// The timer's number.
         serial: u32,
     },
-    /// The outside has news of a running action: its executor is asked.
+    /// Something outside reported news of a running action: its executor is to check it.
     Check {
         /// The node.
         node: NodeIndex,
     },
 }
 
-/// What an executor says.
+/// The answer of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// Start: it runs elsewhere.
+    /// Start: the action runs outside.
     Started(External),
-    /// Start or check: it is through.
+    /// Start or check: the action has completed.
     Finished(Finished),
-    /// Check: it still runs.
+    /// Check: it is still running.
     Running(Option<String>),
-    /// End: it ended with this status; by its external status if none is said.
+    /// End: it ended with this status; without one, the external status decides.
     Ended(Option<Status>),
-    /// Kill: it is stopped.
+    /// Kill: it has stopped.
     Stopped,
-    /// It forgot to say what it must say.
+    /// The executor did not set what it has to set.
     Missing,
-    /// It failed.
+    /// The call failed: class, code and message.
     Error(Class, String, String),
 }
 
-/// How the engine takes an error of an action.
+/// How the engine handles an error of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
-    /// Tried again by the engine.
+    /// The engine retries.
     Transient,
     /// The job is suspended.
     NonTransient,
-    /// The error transition.
+    /// The action takes its error transition.
     Error,
     /// The job fails.
     Failed,
 }
 
-/// What an executor says of an action that is through.
+/// The result of a completed action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
-    /// Its ids, where they are news.
+    /// Its ids, if they have changed.
     pub external: Option<External>,
-    /// How it ended.
+    /// Its external status.
     pub status: CompactString,
-    /// What it left behind.
+    /// Its output.
     pub output: Rare<Output>,
-    /// What went wrong with it.
+    /// Its error.
     pub error: Rare<ActionError>,
 }
 
 impl Finished {
-    /// It ended so, and left nothing behind.
+    /// Creates a result with this status and no output.
     pub fn new(status: impl Into<CompactString>) -> Finished {
         Finished {
             external: None,
@@ -426,7 +426,7 @@ impl Finished {
     }
 }
 
-/// How an action is known outside.
+/// The ids under which an action is known outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the job object")]
 pub struct External {
@@ -436,30 +436,30 @@ pub struct External {
 }
 
 impl External {
-    /// Whether something is missing that every action has that runs.
+    /// Whether an id is missing that every running action has.
     fn is_blank(&self) -> bool {
         [&self.id, &self.tracker, &self.console].into_iter().any(|text| text.is_empty())
     }
 
-    /// Of an action that has nothing outside.
+    /// The ids of an action that has no counterpart outside.
     pub fn none() -> External {
         External { id: DASH, tracker: DASH, console: DASH }
     }
 }
 
-/// What someone else does for the job.
+/// A side effect that the caller carries out for the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Call an executor; the answer is [`Event::Answered`].
     Call {
         /// The node.
         node: NodeIndex,
-        /// The call's number.
+        /// The number of the call.
         serial: u32,
-        /// What for.
+        /// The phase.
         phase: Phase,
     },
-    /// Tell when a moment has come, by [`Event::Due`].
+    /// Send [`Event::Due`] at this time.
     Timer {
         /// The node.
         node: NodeIndex,
@@ -468,11 +468,11 @@ pub enum Effect {
         /// Milliseconds since 1970.
         at: i64,
     },
-    /// Something changed that people and replays see.
+    /// A status changed; shown to users and compared in replays.
     Changed(Change),
-    /// Tell an URL.
+    /// Notify this URL.
     Notify(String),
-    /// The parent job is to be suspended too.
+    /// Suspend the parent job too.
     SuspendParent,
     /// The job has ended.
     Ended,
@@ -481,73 +481,75 @@ pub enum Effect {
 /// A change of a status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// Of the job.
+    /// The job's status.
     Job(JobStatus),
-    /// Of a node's row.
+    /// The status of a node's row.
     Row {
         /// The node.
         node: NodeIndex,
-        /// Its status.
+        /// Its new status.
         status: Status,
-        /// Whether someone still has to act on it.
+        /// Whether the row is still pending.
         pending: bool,
     },
-    /// The job is broken in itself, and no action tells why.
+    /// The job failed for a reason that is not an error of an action.
     Fault(Box<Fault>),
     /// An expectation of an SLA block was met or missed.
     Expectation {
         /// The action; [`NOWHERE`](crate::plan::NOWHERE) for the job itself.
         node: NodeIndex,
-        /// What came of it.
+        /// The event.
         event: SlaEvent,
     },
 }
 
-/// Why a job is broken in itself.
+/// An error of the job itself, not of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// The code of the server.
+    /// The server's error code.
     pub code: String,
-    /// One sentence.
+    /// A one-sentence message.
     pub message: String,
 }
 
-/// What the world around a job answers. Everything an expression or a retry depends on beside the run itself.
+/// The queries that a job can ask: everything that an expression or a retry depends on besides the run itself.
 pub trait World {
-    /// Milliseconds since 1970.
+    /// Returns the current time, in milliseconds since 1970.
     fn now(&self) -> i64;
 
-    /// The file systems.
+    /// Returns access to file systems.
     fn files(&self) -> Option<&dyn FileScope> {
         None
     }
 
-    /// A property of the server; its default where none is said.
+    /// Returns a property of the server; its default if it is not set.
     fn server(&self, _name: &str) -> Option<&str> {
         None
     }
 
-    /// Whether the executor of a type wants to be called when a result is taken.
+    /// Whether the executor of an action type is to be called in the end phase.
     fn asks_end(&self, _kind: &str) -> bool {
         false
     }
 
-    /// Whether there is an executor for a type.
+    /// Whether an executor exists for an action type.
     fn knows(&self, _kind: &str) -> bool {
         true
     }
 
-    /// What a program prints for a function of the site, given its arguments; nothing where there is no program for it.
+    /// Returns the output of the program that implements a function of the site for these arguments; none if there is
+    /// no such program.
     fn call(&self, _called: &Called<'_>) -> Option<Result<String, Box<Failure>>> {
         None
     }
 
-    /// Whether a call to begin this node has done nothing yet, and waits until there is a place for it. It is in nobody's way.
+    /// Whether the call to start this node has done nothing yet because it waits for a free slot. Such a node blocks no
+    /// other.
     fn is_waiting(&self, _node: NodeIndex) -> bool {
         false
     }
 
-    /// The address at which the outside reports on an action.
+    /// Returns the callback URL of an action.
     fn callback(&self, action_id: &str, status: &str) -> Option<String> {
         Some(format!("http://localhost:11000/oozie/callback?id={action_id}&status={status}"))
     }

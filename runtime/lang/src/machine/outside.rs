@@ -1,18 +1,18 @@
-//! How an action is known outside, stored compactly.
+//! The external ids of an action, stored compactly.
 //!
-//! A control node, a decision, `fs` and `email` have dashes where others have ids, and most rows are theirs.
+//! Control nodes, decisions, `fs` and `email` have dashes instead of ids, and most rows are theirs.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::External;
 
-/// The ids of an action at what runs it, and what that says of it. Stored as `externalId`, `externalStatus`,
-/// `trackerUri` and `consoleUrl`.
+/// The external ids and the external status of an action. Serialized as `externalId`, `externalStatus`, `trackerUri`
+/// and `consoleUrl`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
     ids: Ids,
-    /// What is said of it outside.
+    /// The external status.
     pub status: Option<CompactString>,
 }
 
@@ -26,27 +26,27 @@ enum Ids {
 }
 
 impl Outside {
-    /// The id; none before there is one, a dash where there will be none.
+    /// Returns the id: none while it is not known yet, a dash if there will be none.
     pub fn id(&self) -> Option<&str> {
         self.ids.part(0)
     }
 
-    /// Who tracks it.
+    /// Returns the tracker's URI.
     pub fn tracker(&self) -> Option<&str> {
         self.ids.part(1)
     }
 
-    /// Where people look at it.
+    /// Returns the URL of the console.
     pub fn console(&self) -> Option<&str> {
         self.ids.part(2)
     }
 
-    /// It is known so.
+    /// Sets the external ids.
     pub(super) fn learn(&mut self, external: &External) {
         self.ids = Ids::of([&external.id, &external.tracker, &external.console].map(Some));
     }
 
-    /// It has nothing outside.
+    /// Records that the action has no external ids.
     pub(super) fn has_no_ids(&mut self) {
         self.ids = Ids::Dashes;
     }

@@ -1,25 +1,25 @@
-//! Fields that most rows leave empty.
+//! A compact representation of fields that most rows leave empty.
 //!
-//! A run of a hundred thousand nodes has as many rows, and few of them failed, captured something or were retried: such
-//! fields lie together elsewhere, in memory that is taken when one of them is first set.
+//! A run of a hundred thousand nodes has as many rows, and few of them failed, captured output or were retried. Such
+//! fields are kept together in a separate allocation, which is made when one of them is first set.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Something of which there is mostly nothing.
+/// A type whose values are mostly its default.
 pub trait Seldom: Default + PartialEq + 'static {
-    /// What is read where nothing was set.
+    /// The value that is read while none is set.
     const NOTHING: &'static Self;
 }
 
-/// A value that takes a pointer until it is changed. It is stored as the value itself.
+/// A value that occupies one pointer until it is changed. Serialized as the value itself.
 #[derive(Clone)]
 pub struct Rare<T>(Option<Box<T>>);
 
 impl<T> Rare<T> {
-    /// Forgets it, memory and all.
+    /// Resets the value and frees its memory.
     #[inline]
     pub fn clear(&mut self) {
         self.0 = None;

@@ -1,4 +1,4 @@
-//! Running an ended job again.
+//! Reruns of workflow jobs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use super::submit::{Refused, configuration, name, parameters};
 use super::{JobStatus, Rows, Run, Status, World, expect};
 use crate::plan::{NodeIndex, Plan, Work};
 
-/// Who has a job run again.
+/// Origin of a rerun request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RerunBy {
-    /// A client, whom the server may forbid it for jobs that have a parent.
+    /// A client, which the server may forbid to rerun jobs that have a parent.
     Client,
-    /// Its parent.
+    /// The parent job.
     Parent,
 }
 
-/// Puts an ended job back to PREP under a plan that may have changed; `properties` go over those it has. The job is
-/// then started like any other.
+/// Resets an ended job to PREP under a plan that may have changed; `properties` override those it has. The job is then
+/// started like any other.
 pub fn rerun(
     old: &Plan,
     plan: &Plan,
@@ -95,7 +95,7 @@ pub fn rerun(
             row.skip = true;
             rows.insert(new, row);
         } else if keeps_children && is_child {
-            // It is started again with the child it had.
+            // It starts again with the child job it had.
             row.skip = false;
             row.left = false;
             row.status = Status::Prep;

@@ -1,14 +1,14 @@
-//! Rows by node.
+//! The rows of a run, by node.
 //!
-//! A node is found by its index without comparing anything, rows come in the order of nodes, and a run stores only what
-//! it has visited: a definition may have a hundred thousand nodes and a job may reach ten of them.
+//! A node is looked up by its index without comparisons, iteration is in the order of nodes, and a run stores only
+//! nodes that it has visited: a definition may have a hundred thousand nodes of which a job reaches ten.
 
 use std::ops::Index;
 
 use super::Row;
 use crate::plan::NodeIndex;
 
-/// Nodes of one page.
+/// Number of nodes per page.
 const PAGE: usize = 32;
 
 type Page = [Option<Box<Row>>; PAGE];
@@ -21,31 +21,31 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// How many there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The row of a node.
+    /// Returns the row of a node.
     #[inline]
     pub fn get(&self, node: &NodeIndex) -> Option<&Row> {
         let at = *node as usize;
         self.pages.get(at / PAGE)?.as_ref()?[at % PAGE].as_deref()
     }
 
-    /// The row of a node, to be changed.
+    /// Returns the row of a node for modification.
     #[inline]
     pub fn get_mut(&mut self, node: &NodeIndex) -> Option<&mut Row> {
         let at = *node as usize;
         self.pages.get_mut(at / PAGE)?.as_mut()?[at % PAGE].as_deref_mut()
     }
 
-    /// Keeps a row, and answers the one that was there.
+    /// Inserts a row and returns the one it replaces.
     pub fn insert(&mut self, node: NodeIndex, row: Row) -> Option<Row> {
         let at = node as usize;
         if self.pages.len() <= at / PAGE {
@@ -57,7 +57,7 @@ impl Rows {
         before.map(|row| *row)
     }
 
-    /// Rows with their nodes, in the order of nodes.
+    /// Iterates over rows with their nodes, in the order of nodes.
     pub fn iter(&self) -> impl Iterator<Item = (NodeIndex, &Row)> {
         let pages = self.pages.iter().enumerate();
         pages.filter_map(|(at, page)| Some((at, page.as_ref()?))).flat_map(|(at, page)| {
@@ -67,17 +67,17 @@ impl Rows {
         })
     }
 
-    /// The nodes, in order.
+    /// Iterates over the nodes, in order.
     pub fn keys(&self) -> impl Iterator<Item = NodeIndex> {
         self.iter().map(|(node, _)| node)
     }
 
-    /// The rows, in the order of nodes.
+    /// Iterates over the rows, in the order of nodes.
     pub fn values(&self) -> impl Iterator<Item = &Row> {
         self.iter().map(|(_, row)| row)
     }
 
-    /// Takes them all out, in the order of nodes.
+    /// Removes all rows and iterates over them, in the order of nodes.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (NodeIndex, Row)> + use<> {
         self.length = 0;
         let pages = std::mem::take(&mut self.pages).into_iter().enumerate();

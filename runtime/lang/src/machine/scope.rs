@@ -1,4 +1,4 @@
-//! What expressions of a workflow see.
+//! The scope of a workflow's expressions.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,17 @@ use crate::el::{self, Called, Failure, FileScope, NodeState, Phase, Scope, Value
 use crate::plan::{NodeIndex, Plan};
 use crate::time::ProcessingZone;
 
-/// A job as an expression sees it.
+/// A job as the scope of an expression.
 pub struct JobScope<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The run.
     pub run: &'a Run,
-    /// The node that is evaluated, if it is one.
+    /// The node whose expressions are evaluated, if any.
     pub node: Option<NodeIndex>,
     /// The world.
     pub world: &'a dyn World,
-    /// Where it is evaluated.
+    /// The phase of evaluation.
     pub phase: Phase,
 }
 

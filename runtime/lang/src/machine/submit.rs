@@ -1,4 +1,4 @@
-//! From submitted properties to a job in PREP.
+//! Creates a job in PREP from submitted properties.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,28 +8,28 @@ use crate::configuration::{CONSTANTS, substitute};
 use crate::el::Phase;
 use crate::plan::Plan;
 
-/// Whether nobody may submit a property of this name.
+/// Whether a property of this name cannot be submitted.
 pub(super) fn is_reserved(name: &str) -> bool {
     name.is_empty() || CONSTANTS.contains(&name)
 }
 
-/// What is submitted.
+/// A submission.
 #[derive(Clone, Debug, Default)]
 pub struct Submission {
-    /// The id the job gets.
+    /// The id of the new job.
     pub id: String,
-    /// Its properties; those of default files come in [`Submission::defaults`].
+    /// Its properties, without those of default files, which are in [`Submission::defaults`].
     pub properties: BTreeMap<String, String>,
-    /// Properties of files of defaults, the strongest first.
+    /// Properties of default files, ordered by precedence.
     pub defaults: Vec<Vec<(String, String)>>,
 }
 
-/// Why a submission is refused.
+/// A refused submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The code of the server.
+    /// The server's error code.
     pub code: &'static str,
-    /// One sentence.
+    /// A one-sentence message.
     pub message: String,
 }
 
@@ -45,7 +45,7 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// The properties of a job: submitted ones, then defaults for those not given; references between them resolved.
+/// Returns the properties of a job: submitted ones, completed by defaults; references between them are resolved.
 pub(crate) fn configuration(
     plan: &Plan,
     properties: &BTreeMap<String, String>,
@@ -86,7 +86,7 @@ fn resolve(conf: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, 
         .collect()
 }
 
-/// Declared parameters get their defaults; one without is refused.
+/// Sets declared parameters without a value to their defaults; refuses those that have none.
 pub(crate) fn parameters(plan: &Plan, conf: &mut BTreeMap<String, String>) -> Result<(), Refused> {
     let mut missing = Vec::new();
     for (name, default) in &plan.parameters {
@@ -111,7 +111,7 @@ pub(crate) fn parameters(plan: &Plan, conf: &mut BTreeMap<String, String>) -> Re
     Err(Refused::new("E0738", message))
 }
 
-/// A job in PREP, or why there is none.
+/// Creates a job in PREP, or refuses the submission.
 pub fn submit(plan: &Plan, submission: Submission, world: &dyn World) -> Result<Run, Refused> {
     let mut conf = configuration(plan, &submission.properties, &submission.defaults)?;
     parameters(plan, &mut conf)?;
@@ -134,7 +134,7 @@ pub fn submit(plan: &Plan, submission: Submission, world: &dyn World) -> Result<
     Ok(run)
 }
 
-/// The evaluated name of the application.
+/// Returns the evaluated name of the application.
 pub(crate) fn name(plan: &Plan, run: &Run, world: &dyn World) -> Result<String, Refused> {
     let scope = JobScope { plan, run, node: None, world, phase: Phase::JobSubmit };
     match plan.name.text(&scope) {

@@ -1,9 +1,10 @@
-//! Everything a run needs from a definition: nodes by index, compiled expressions, locations for messages.
+//! The compiled form of a definition, with everything a run needs: nodes by index, compiled expressions, locations for
+//! messages.
 //!
-//! In: a [`Plan`] made by a compiler. Out: its bytes ([`Plan::to_bytes`]), the same for the same plan, and back
-//! ([`Plan::from_bytes`]), refusing what is damaged, truncated or from a newer version. A plan contains what the engine
-//! would have after it parsed the definition: shared settings are merged into each action, and the text of an action is
-//! the text that its expressions are evaluated in.
+//! A compiler makes a [`Plan`]; [`Plan::to_bytes`] serializes it, deterministically, and [`Plan::from_bytes`] reads it
+//! back and refuses plans that are damaged, truncated or from a newer version. A plan contains what the engine would
+//! have after it parsed the definition: shared settings are merged into each action, and the text of an action is the
+//! text in which its expressions are evaluated.
 
 mod part;
 
@@ -17,19 +18,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::el::{Dialect, NameHash, SiteFunction, Template};
 
-/// The version of the form that this program writes. A larger one is refused.
+/// The version of the format that this program writes. A newer one is refused.
 pub const VERSION: u16 = 2;
-/// How every plan begins.
+/// The first bytes of every plan.
 const MAGIC: &[u8; 8] = b"ANKUSPLN";
-/// Magic, version, length and checksum stand before the content.
+/// Length of magic, version, length and checksum, which precede the content.
 const HEADER: usize = 8 + 2 + 8 + 4;
-/// A plan larger than this is refused before anything is read.
+/// Maximum size of a plan, in bytes; a larger one is refused unread.
 const LARGEST: usize = 1 << 30;
 
 /// The index of a node in [`Plan::nodes`].
 pub type NodeIndex = u32;
 
-/// A target that no node has: a transition that the server never looks at may lead nowhere.
+/// The target of a transition that leads to no node: the server does not check transitions that it never takes.
 pub const NOWHERE: NodeIndex = u32::MAX;
 
 /// A compiled workflow.
@@ -39,29 +40,29 @@ pub struct Plan {
     pub name: Template,
     /// The namespace of the definition.
     pub namespace: String,
-    /// The library that evaluates expressions.
+    /// The EL library that evaluates expressions.
     pub dialect: Dialect,
     /// Nodes in the order of the definition.
     pub nodes: Vec<Node>,
-    /// Where a run begins.
+    /// The start node.
     pub start: NodeIndex,
-    /// Declared parameters: name, and default where there is one.
+    /// Declared parameters: name, and default if any.
     pub parameters: Vec<(String, Option<String>)>,
     /// The properties of `config-default.xml`.
     pub defaults: Vec<(String, String)>,
-    /// Shared settings, as children inherit them where a sub-workflow asks for it.
+    /// Shared settings, which sub-workflows can inherit.
     pub global: Option<Global>,
-    /// Named credentials: name, type, properties.
+    /// The credentials.
     pub credentials: Vec<Credential>,
-    /// Functions that the site has added to its server, with what they answer here.
+    /// Functions that the site has added to its server, with their results in local runs.
     pub functions: Vec<SiteFunction>,
-    /// Where the definition was read, for messages.
+    /// Path of the definition, for messages.
     pub path: String,
     /// Offsets at which the lines of the definition begin, for messages.
     pub lines: Vec<u32>,
-    /// What SLA blocks expect. Plans of version 1 end before this.
+    /// The SLA blocks. Plans of version 1 end before this field.
     pub expectations: Vec<Expectation>,
-    /// Nodes by name, once somebody has asked.
+    /// Nodes by name, computed on first use.
     #[serde(skip)]
     pub names: Names,
 }
@@ -73,22 +74,22 @@ pub struct Names(OnceLock<HashMap<Box<str>, NodeIndex, NameHash>>);
 /// An SLA block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Expectation {
-    /// The action that it is about; [`NOWHERE`] for the whole job.
+    /// The action that it applies to; [`NOWHERE`] for the whole job.
     pub node: NodeIndex,
-    /// Names and texts of its elements.
+    /// Names and texts of its child elements.
     pub leaves: Vec<(String, Template)>,
 }
 
-/// Shared settings, and what children of a job that propagates them complete theirs with.
+/// Shared settings, which complete those of sub-workflows if the action propagates its configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Global {
     /// Name node.
     pub name_node: Option<String>,
-    /// Element name and text of the resource manager.
+    /// Element name and text of the job tracker or resource manager.
     pub resource_manager: Option<(String, String)>,
-    /// Files of properties.
+    /// Paths of `job-xml` files.
     pub job_xml: Vec<String>,
-    /// Properties, the launcher's included.
+    /// Properties, including those of the launcher.
     pub configuration: Vec<(String, String)>,
 }
 
@@ -99,7 +100,7 @@ pub struct Credential {
     pub name: String,
     /// Its type.
     pub kind: String,
-    /// Its properties, not evaluated.
+    /// Its properties, unevaluated.
     pub properties: Vec<(String, String)>,
 }
 
@@ -108,64 +109,64 @@ pub struct Credential {
 pub struct Node {
     /// Its name; `:start:` for the start.
     pub name: String,
-    /// Where its name stands in the definition.
+    /// Span of its name in the definition.
     pub span: (u32, u32),
     /// What it does.
     pub work: Work,
 }
 
-/// What a node does.
+/// The type of a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Work {
-    /// Goes on.
+    /// Starts the job.
     Start {
         /// The first node.
         to: NodeIndex,
     },
-    /// Ends the job well.
+    /// Ends the job successfully.
     End,
     /// Ends the job as killed.
     Kill {
         /// Its message.
         message: Template,
     },
-    /// Splits.
+    /// Starts parallel branches.
     Fork {
         /// The first node of each branch.
         to: Vec<NodeIndex>,
     },
     /// Waits for all branches.
     Join {
-        /// Where it goes then.
+        /// The node that follows.
         to: NodeIndex,
     },
-    /// Chooses.
+    /// Selects a transition.
     Decision {
         /// The whole text of `<switch>`.
         text: Template,
-        /// Where its cases and its default lead.
+        /// Targets of its cases and its default.
         to: Vec<NodeIndex>,
     },
-    /// Does something outside.
+    /// Runs an action.
     Action(Box<Action>),
 }
 
 /// An action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Action {
-    /// The name of its element.
+    /// The action type, which is the name of its element.
     pub kind: String,
-    /// The text of its element up to where a configuration stands, or would stand.
+    /// The text of its element up to the position of its configuration.
     pub head: Template,
-    /// Whether a configuration stands there, and its properties: shared ones, the launcher's, its own.
+    /// The properties of its configuration, if the type has one: shared ones, the launcher's, its own.
     pub configuration: Option<Vec<(String, Template)>>,
     /// The text from there to the end of its element.
     pub tail: Template,
     /// Whether properties of `config-default.xml` come before its own.
     pub takes_defaults: bool,
-    /// Where it goes when it succeeded.
+    /// The transition after success.
     pub ok: NodeIndex,
-    /// Where it goes when it failed.
+    /// The transition after an error.
     pub error: NodeIndex,
     /// `retry-max`.
     pub retry_max: Option<Template>,
@@ -173,12 +174,12 @@ pub struct Action {
     pub retry_interval: Option<Template>,
     /// `retry-policy`.
     pub retry_policy: Option<Template>,
-    /// Names of credentials.
+    /// The names of its credentials.
     pub cred: Option<String>,
 }
 
 impl Work {
-    /// The type of its row in the job object.
+    /// Returns the type of its row in the job object.
     pub fn row_type(&self) -> &str {
         match self {
             Work::Start { .. } => ":START:",
@@ -191,12 +192,12 @@ impl Work {
         }
     }
 
-    /// Whether it is neither a decision nor an action.
+    /// Whether it is a control node, not counting decisions.
     pub fn is_control(&self) -> bool {
         !matches!(self, Work::Decision { .. } | Work::Action(_))
     }
 
-    /// Every node it may lead to.
+    /// Returns all targets of its transitions.
     pub fn targets(&self) -> Vec<NodeIndex> {
         match self {
             Work::Start { to } | Work::Join { to } => vec![*to],
@@ -207,34 +208,35 @@ impl Work {
     }
 }
 
-/// Why bytes are no plan.
+/// Errors of [`Plan::from_bytes`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// They do not begin as a plan does.
+    /// The bytes do not begin as a plan does.
     NotAPlan,
-    /// A newer version wrote them.
+    /// The plan was written by a newer version.
     Newer(u16),
-    /// Some are missing.
+    /// The plan is truncated.
     Truncated,
-    /// They are not the bytes that were written.
+    /// The checksum does not match.
     Damaged,
-    /// They are whole, and no compiler made them: a run of it would not come to an end, or be lost on its way.
+    /// The bytes are intact, but no compiler made this plan: a run of it would not end, or reach a node without a
+    /// successor.
     Unsound(Flaw),
 }
 
-/// What no plan of a definition that a server accepts has.
+/// A defect that no plan of a definition that a server accepts has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It does not begin with the node that begins a run.
+    /// The first node is not a start node.
     Start,
-    /// A run comes to a node that leads nowhere.
+    /// A reachable transition leads to no node.
     Lost {
         /// The node.
         node: String,
     },
-    /// A run comes back to where it was.
+    /// The transitions contain a cycle.
     Circle {
-        /// The node to which it comes back.
+        /// The node at which the cycle closes.
         node: String,
     },
 }
@@ -271,7 +273,7 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Plan {
-    /// The same plan with the properties of files of defaults, the strongest first, before its own.
+    /// Returns the plan with the properties of files of defaults, which are ordered by precedence, before its own.
     #[must_use]
     pub fn with_defaults(mut self, files: &[Vec<(String, String)>]) -> Plan {
         let own = std::mem::take(&mut self.defaults);
@@ -283,7 +285,7 @@ impl Plan {
         self
     }
 
-    /// A plan of these nodes and nothing else, which begins with the first of them.
+    /// Creates a plan of these nodes alone; the first is the start node.
     pub fn of_nodes(name: Template, dialect: Dialect, nodes: Vec<Node>) -> Plan {
         Plan {
             name,
@@ -303,7 +305,7 @@ impl Plan {
         }
     }
 
-    /// The plan as bytes; the same plan gives the same bytes.
+    /// Serializes the plan; the same plan gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let content =
             postcard::to_stdvec(self).expect("every part of a plan has a serialized form");
@@ -345,7 +347,7 @@ impl Plan {
             return Err(Unreadable::Damaged);
         }
         let plan: Plan = match version {
-            // It ends before its expectations: there are none.
+            // Version 1 has no expectations; an empty list is appended.
             1 => postcard::from_bytes(&[content, &[0]].concat()),
             _ => postcard::from_bytes(content),
         }
@@ -359,7 +361,7 @@ impl Plan {
         }
     }
 
-    /// Whether every index leads to a node, or nowhere.
+    /// Whether every index refers to a node or is [`NOWHERE`].
     fn is_whole(&self) -> bool {
         let count = self.nodes.len() as u32;
         self.start < count
@@ -370,7 +372,7 @@ impl Plan {
             && self.expectations.iter().all(|sla| sla.node < count || sla.node == NOWHERE)
     }
 
-    /// What keeps a run from coming to an end: of what it can reach, every node leads on, and none back.
+    /// Returns the defect that keeps a run from ending: a reachable transition that leads to no node, or a cycle.
     pub fn flaw(&self) -> Option<Flaw> {
         if !matches!(self.node(self.start).work, Work::Start { .. }) {
             return Some(Flaw::Start);
@@ -378,7 +380,7 @@ impl Plan {
         let name = |index: NodeIndex| self.node(index).name.clone();
         let mut left = vec![false; self.nodes.len()];
         let mut entered = vec![false; self.nodes.len()];
-        // Nodes on the way, with those that they lead to and how many of them were visited.
+        // The nodes on the current path, with their targets and the number of targets already visited.
         let mut way: Vec<(NodeIndex, Vec<NodeIndex>, usize)> = Vec::new();
         let mut next = Some(self.start);
         loop {
@@ -404,28 +406,28 @@ impl Plan {
         }
     }
 
-    /// A node.
+    /// Returns the node with this index.
     pub fn node(&self, index: NodeIndex) -> &Node {
         &self.nodes[index as usize]
     }
 
-    /// The node of this name.
+    /// Returns the node of this name.
     pub fn find(&self, name: &str) -> Option<NodeIndex> {
         let names = self.names.0.get_or_init(|| {
-            // The first of a name counts.
+            // The first node of a name counts.
             let nodes = self.nodes.iter().enumerate().rev();
             nodes.map(|(index, node)| (node.name.as_str().into(), index as u32)).collect()
         });
         names.get(name).copied()
     }
 
-    /// Every name with its node.
+    /// Returns all names with their nodes.
     pub fn by_name(&self) -> HashMap<&str, NodeIndex> {
         let names = self.nodes.iter().enumerate();
         names.map(|(index, node)| (node.name.as_str(), index as u32)).collect()
     }
 
-    /// Line and column of an offset in the definition, from 1; columns count bytes.
+    /// Returns line and column of an offset in the definition, from 1; columns count bytes.
     pub fn position(&self, offset: u32) -> (u32, u32) {
         let line = self.lines.partition_point(|begin| *begin <= offset).max(1);
         let begin = self.lines.get(line - 1).copied().unwrap_or(0);
@@ -433,7 +435,7 @@ impl Plan {
     }
 }
 
-/// The plan for programs to read, with names in place of indices.
+/// Returns the plan as JSON for other programs, with names in place of indices.
 pub fn to_json(plan: &Plan) -> serde_json::Value {
     use serde_json::{Value, json};
     let name = |index: &NodeIndex| match plan.nodes.get(*index as usize) {
@@ -531,7 +533,7 @@ mod tests {
         check(&[start.clone(), ("j", join(1))], Some("a run would come back to `j` without end"));
         check(&[start.clone(), ("j", join(NOWHERE))], Some("`j` leads to no node"));
         check(&[("e", Work::End), start.clone()], Some("it does not begin with a start node"));
-        // What no run comes to may be as it will, as on a server.
+        // Nodes that no run reaches are not checked, as on a server.
         let apart = [start, ("e", Work::End), ("f", fork(&[2])), ("g", fork(&[NOWHERE]))];
         check(&apart, None);
         assert_eq!(plan(&apart).beginning_at("f").err(), Some(NoPart::Endless));

@@ -1,4 +1,4 @@
-//! What executors answer for actions: starts, checks, ends, kills, and the retries of what failed.
+//! Handles the answers of executors: starts, checks, ends, kills, and the retries of failed calls.
 
 use super::{RETRIED_CODES, Step, Todo};
 use crate::machine::{Answer, Class, Finished, JobStatus, Phase, Status};
@@ -39,7 +39,7 @@ impl Step<'_> {
                 }
                 Class::Error => {
                     if matches!(self.kind(node), "fs" | "email") {
-                        // They have no ids outside, and say so before they do anything.
+                        // These actions have no external ids, and record that before anything else.
                         self.row(node).external.has_no_ids();
                     }
                     if !self.user_retry(node, code, message) {
@@ -63,7 +63,7 @@ impl Step<'_> {
 
     pub(super) fn checked(&mut self, node: NodeIndex, answer: &Answer) {
         match answer {
-            // It had to begin once more, and is known by another name.
+            // The action had to start again and has a new id.
             Answer::Started(external) if !external.is_blank() => {
                 self.row(node).external.learn(external);
                 self.changed(node);
@@ -212,7 +212,7 @@ impl Step<'_> {
         seconds.saturating_mul(1000).saturating_mul(factor)
     }
 
-    /// By the engine itself, until it has no patience left.
+    /// Retries on behalf of the engine, until the maximum is reached.
     pub(super) fn retry(&mut self, node: NodeIndex, code: &str, message: &str, status: Status) {
         let own = self.run.property("oozie.wf.action.max.retries");
         let most = match own.and_then(|own| own.trim().parse().ok()) {
@@ -246,7 +246,7 @@ impl Step<'_> {
         }
     }
 
-    /// As the action's own attributes ask. Whether it is retried.
+    /// Retries according to the action's own attributes. Returns whether it is retried.
     pub(super) fn user_retry(&mut self, node: NodeIndex, code: &str, message: &str) -> bool {
         const PREFIX: &str = "oozie.service.LiteWorkflowStoreService.user.retry.error.code";
         let row = &self.run.rows[&node];

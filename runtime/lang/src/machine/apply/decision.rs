@@ -1,12 +1,12 @@
-//! The switch of a decision, as XML that its expressions have made.
+//! Evaluates the `<switch>` of a decision, which is XML after its expressions have been evaluated.
 
 use crate::el::xml::{is_blank, plain_until};
 use compact_str::CompactString;
 
-/// The type of action that is the body of a decision; as the body of an action it has the namespace of another version.
+/// The action type of a decision's body; as the body of an action it has the namespace of another version.
 pub(super) const SWITCH: &str = "switch";
 
-/// Where an evaluated `<switch>` leads.
+/// Returns the node to which an evaluated `<switch>` leads.
 pub(super) fn choice(text: &str) -> Result<CompactString, String> {
     if let Some(to) = plain_choice(text) {
         return Ok(to.into());
@@ -25,8 +25,8 @@ pub(super) fn choice(text: &str) -> Result<CompactString, String> {
         .ok_or_else(|| "no case is true, and there is no default".to_owned())
 }
 
-/// The same where the text is as plain as most are: `switch` with `case`s that hold text and at most a `default`, without
-/// references, comments, prefixes or anything else that would have to be read as XML.
+/// Does the same for the common form: `switch` with `case`s that hold text and at most one `default`, without
+/// references, comments, prefixes or anything else that requires an XML parser.
 fn plain_choice(text: &str) -> Option<&str> {
     let mut rest = text.strip_prefix("<switch")?;
     if let Some(namespace) = rest.strip_prefix(" xmlns=\"") {

@@ -1,4 +1,4 @@
-//! What happens to a job as a whole: its start, suspension, resumption, kill, failure and end.
+//! Transitions of a job as a whole: its start, suspension, resumption, kill, failure and end.
 
 use super::{Broken, Step, Todo};
 use crate::machine::{Change, Effect, Fault, JobStatus, Phase, Row, Status};
@@ -35,7 +35,7 @@ impl Step<'_> {
         self.effects.push(Effect::SuspendParent);
     }
 
-    /// Without telling anyone, as the engine does it when an action leaves it no choice.
+    /// Suspends the job without notifications, as the engine does when an action's error requires it.
     pub(super) fn suspend_by_error(&mut self) {
         if self.run.job.status == JobStatus::Running {
             self.set_job(JobStatus::Suspended);
@@ -55,7 +55,7 @@ impl Step<'_> {
             let row = &self.run.rows[&node];
             let (status, pending) = (row.status, row.pending);
             let due = row.due.unwrap_or(self.now);
-            // One that waits for a place to begin goes on waiting.
+            // An action that waits for its turn to start keeps waiting.
             if row.calling.is_some() {
                 if status == Status::StartRetry {
                     self.row(node).pending = true;
@@ -96,7 +96,7 @@ impl Step<'_> {
         self.end_job();
     }
 
-    /// Ends what is not through.
+    /// Kills all rows that are not complete.
     fn kill_rows(&mut self) {
         let open = self.nodes_where(|row| {
             !matches!(row.status, Status::Ok | Status::Error | Status::Killed | Status::Failed)
@@ -142,7 +142,7 @@ impl Step<'_> {
         rows.into_iter().map(|(_, node)| node).collect()
     }
 
-    /// An action ends the job as FAILED.
+    /// Ends the job as FAILED because of an action.
     pub(super) fn fail_job(&mut self, node: NodeIndex, code: &str, message: &str) {
         self.fault(node, code, message);
         self.set(node, Status::Failed, false);
@@ -152,7 +152,7 @@ impl Step<'_> {
         self.end_job();
     }
 
-    /// The instance is broken: the job is FAILED.
+    /// Fails the job because its instance is inconsistent.
     pub(super) fn break_job(&mut self, Broken(code, message): Broken) {
         self.effects.push(Effect::Changed(Change::Fault(Box::new(Fault {
             code: code.to_owned(),

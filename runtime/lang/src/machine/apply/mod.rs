@@ -1,4 +1,4 @@
-//! One event after the other.
+//! Applies one event after the other.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,18 +18,18 @@ mod job;
 
 use decision::{SWITCH, choice};
 
-/// Messages of errors are cut to so many characters.
+/// Maximum length of error messages, in characters; longer ones are cut.
 const LONGEST_MESSAGE: usize = 500;
-/// What a node says that is through and well.
+/// The signal of a node that completed successfully.
 const OK: CompactString = CompactString::const_new("OK");
-/// Where the life of actions is told.
+/// The URL that is notified of status changes of actions.
 const ACTION_URL: &str = "oozie.wf.action.notification.url";
-/// Nodes before which a job is suspended.
+/// The nodes before which a job is suspended.
 const SUSPEND_NODES: &str = "oozie.suspend.on.nodes";
-/// Codes that user retries apply to, unless the server says otherwise.
+/// Error codes that user retries apply to, unless the server sets others.
 const RETRIED_CODES: &str = "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014";
 
-/// Takes one event and says what follows. An event that does not fit the state (a late answer, a command in a wrong
+/// Applies one event and returns its effects. An event that does not fit the state (a late answer, a command in a wrong
 /// state) changes nothing.
 pub fn apply(plan: &Plan, run: &mut Run, event: &Event, world: &dyn World) -> Vec<Effect> {
     let tells_actions = run.property(ACTION_URL).is_some();
@@ -38,7 +38,7 @@ pub fn apply(plan: &Plan, run: &mut Run, event: &Event, world: &dyn World) -> Ve
         plan,
         run,
         world,
-        // Room for what most events bring.
+        // Enough for most events.
         effects: Vec::with_capacity(8),
         todo: VecDeque::new(),
         now: world.now(),
@@ -60,7 +60,7 @@ enum Todo {
     Signal(NodeIndex),
 }
 
-/// A fault that ends the instance.
+/// An error that fails the job: code and message.
 struct Broken(&'static str, String);
 
 struct Step<'a> {
@@ -70,11 +70,11 @@ struct Step<'a> {
     effects: Vec<Effect>,
     todo: VecDeque<Todo>,
     now: i64,
-    /// The first node of a branch that goes on after its siblings have begun.
+    /// The first node of a branch that continues now that its siblings have started.
     released: Option<NodeIndex>,
-    /// Whether someone is told of the life of actions.
+    /// Whether status changes of actions are notified.
     tells_actions: bool,
-    /// Whether nodes are named that suspend the job.
+    /// Whether the job names nodes before which it is suspended.
     has_suspend_nodes: bool,
 }
 
@@ -162,7 +162,7 @@ impl Step<'_> {
 
     // --- branches that begin ------------------------------------------------------------------------------------
 
-    /// The path of the fork of which this node is the first on a branch.
+    /// Returns the path of the fork whose branch begins with this node.
     fn fork_of(&self, node: NodeIndex) -> Option<&str> {
         if self.run.job.forks.is_empty() {
             return None;
@@ -178,9 +178,9 @@ impl Step<'_> {
         parallel.is_some_and(|value| value.trim() == "false")
     }
 
-    /// Whether an action has to wait until the one that begins now has, and is queued for it.
+    /// Whether an action has to wait until the one that is starting has started; queues it in that case.
     fn is_queued(&mut self, node: NodeIndex) -> bool {
-        // Only branches can begin at the same time.
+        // Only branches can start at the same time.
         if self.run.job.forks.is_empty() || !self.begins_in_turn() {
             return false;
         }
@@ -191,7 +191,7 @@ impl Step<'_> {
         busy
     }
 
-    /// An executor is called to begin an action.
+    /// Records that an executor is called to start an action.
     fn begins(&mut self, node: NodeIndex) {
         if self.run.rows[&node].starts > 0 {
             return;
@@ -202,7 +202,7 @@ impl Step<'_> {
         }
     }
 
-    /// An executor has answered that.
+    /// Records that the executor has answered the start.
     fn begun(&mut self, node: NodeIndex) {
         if !self.run.job.queued.is_empty() {
             let next = self.run.job.queued.remove(0);
@@ -222,7 +222,8 @@ impl Step<'_> {
         }
     }
 
-    /// Whether what is to be done is the end of the first node of a branch whose siblings come first.
+    /// Whether `todo` is the end of the first node of a branch that must wait for its siblings; holds it back in that
+    /// case.
     fn holds(&mut self, todo: &Todo) -> bool {
         let node = match *todo {
             _ if self.run.job.starting.is_empty() => return false,
@@ -239,8 +240,8 @@ impl Step<'_> {
         true
     }
 
-    /// Has a branch go on whose siblings have all begun: one after the other, each as far as it comes at once. The
-    /// server does all of a job's work but the beginning of branches under one lock.
+    /// Lets a branch continue whose siblings have all started: one after the other, each as far as it gets without
+    /// waiting. The server does all work of a job under one lock, except the start of branches.
     fn next_held(&mut self) -> bool {
         let Some(fork) = self
             .run
@@ -370,7 +371,7 @@ impl Step<'_> {
 
     // --- nodes --------------------------------------------------------------------------------------------------
 
-    /// Enters nodes, in one go, and begins them.
+    /// Enters nodes, all before any of them begins, and begins them.
     fn enter_all(&mut self, targets: &[(NodeIndex, CompactString)]) {
         let mut entered = Vec::new();
         for (target, path) in targets {
@@ -383,7 +384,7 @@ impl Step<'_> {
         self.begin_all(&entered);
     }
 
-    /// The same where there is one way to go.
+    /// Does the same for a single transition.
     fn enter_one(&mut self, target: NodeIndex, path: &str) {
         match self.enter(target, path) {
             Ok(Some(node)) => self.begin_all(&[node]),
@@ -424,7 +425,7 @@ impl Step<'_> {
         list.split(',').any(|listed| listed.trim() == name)
     }
 
-    /// A token comes to a node. Answers the node if it has something to do now.
+    /// Moves a token to a node. Returns the node if it has something to do now.
     fn enter(&mut self, target: NodeIndex, path: &str) -> Result<Option<NodeIndex>, Broken> {
         if target == NOWHERE {
             return Err(Broken("E0708", "a transition leads to no node".to_owned()));
@@ -463,7 +464,7 @@ impl Step<'_> {
             }
         }
         if let Some(row) = self.run.rows.get_mut(&target) {
-            // A rerun left it; or a second token comes to a control node, which has nothing more to do.
+            // A rerun kept it, or a second token reached a control node, which has nothing more to do.
             let kept = row.status == Status::Prep && !row.pending;
             if !row.skip && !kept {
                 return Ok(None);
@@ -546,13 +547,13 @@ impl Step<'_> {
         }
     }
 
-    /// It has started once its text is evaluated.
+    /// Sets the start time, which is when the action's text has been evaluated.
     fn start_clock(&mut self, node: NodeIndex) {
         let now = self.now;
         self.row(node).started.get_or_insert(now);
     }
 
-    /// A node that needs no executor is through as soon as it begins.
+    /// Completes a node that needs no executor.
     fn through_at_once(&mut self, node: NodeIndex, signal: CompactString) {
         let now = self.now;
         let row = self.row(node);
@@ -578,7 +579,7 @@ impl Step<'_> {
         self.choose(node, evaluated);
     }
 
-    /// Takes the way that an evaluated `switch` says.
+    /// Takes the transition that an evaluated `switch` selects.
     fn choose(&mut self, node: NodeIndex, evaluated: String) {
         let choice = choice(&evaluated);
         self.row(node).conf = Some(evaluated.into());
@@ -592,7 +593,7 @@ impl Step<'_> {
     }
 
     fn begin_action(&mut self, node: NodeIndex, action: &Action) {
-        // A server decides it, and learns only then that an action has nowhere to go with the answer.
+        // The server evaluates it as a decision, and finds only then that an action has no transition for the result.
         if action.kind == SWITCH {
             return match self.action_text(node, action) {
                 Ok(text) => self.choose(node, text),
@@ -603,7 +604,7 @@ impl Step<'_> {
             let message = format!("no executor is known for actions of type `{}`", action.kind);
             return self.fail_job(node, "E0802", &message);
         }
-        // What is evaluated once is taken for XML when it begins again.
+        // A text that has been evaluated once is parsed as XML when the action starts again.
         let again = self.run.rows[&node].conf.as_deref();
         if let Some(Err(error)) = again.map(roxmltree::Document::parse) {
             return self.user_retry_or_fail(node, "ParsingError", &error.to_string());
@@ -624,13 +625,14 @@ impl Step<'_> {
         }
     }
 
-    /// A text that is known only now.
+    /// Compiles a text that is known only at run time.
     fn compile(&self, text: &str) -> el::Template {
         let Plan { dialect, functions, .. } = self.plan;
         el::Template::compile_with(text, el::Phase::Workflow, *dialect, functions)
     }
 
-    /// The evaluated text of an action. What was evaluated before is evaluated again, as the engine does it.
+    /// Returns the evaluated text of an action. A text that was evaluated before is evaluated again, as the engine does
+    /// it.
     fn action_text(&self, node: NodeIndex, action: &Action) -> Result<String, Box<el::Failure>> {
         let scope = self.scope(Some(node), el::Phase::Workflow);
         if let Some(text) = &self.run.rows[&node].conf {
@@ -645,7 +647,7 @@ impl Step<'_> {
             let mut merged: Vec<(&str, Cow<'_, str>)> = Vec::new();
             if action.takes_defaults && self.run.job.run == 0 {
                 for (name, value) in &self.plan.defaults {
-                    // One that refers to others is what the job made of it.
+                    // A property that refers to others has the value that the job resolved.
                     let value = match self.run.conf.get(name) {
                         Some(resolved) if value.contains("${") => resolved,
                         _ => value,
@@ -775,7 +777,7 @@ impl Step<'_> {
         }
     }
 
-    /// An end or kill node was reached: what else is under way is stopped.
+    /// Handles that an end or kill node was reached: everything else in progress is stopped.
     fn reached(&mut self, node: NodeIndex, status: JobStatus) {
         let others: Vec<NodeIndex> = self
             .run

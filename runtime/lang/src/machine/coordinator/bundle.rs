@@ -1,8 +1,9 @@
-//! The whole semantics of a bundle job: `apply(definition, job, event, now) -> effects`.
+//! The whole semantics of a bundle job as a function: `apply(definition, job, event, now) -> effects`.
 //!
-//! In: what the server stores of the bundle, the state of the job, one [`Event`]. Out: the changed [`Job`] and
-//! [`Effect`]s: commands to the coordinators of the bundle, which report their own states. A bundle whose start is
-//! refused (a missing path, an empty name) stays in PREP on the server; so it does here, with the reason.
+//! The input is what the server stores of the bundle, the state of the job, and one [`Event`]. The result is the
+//! changed [`Job`] and [`Effect`]s: commands to the coordinators of the bundle, which report their own states. A bundle
+//! whose start is refused (a missing path, an empty name) stays in PREP on the server; so it does here, with the
+//! reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,35 +17,35 @@ use crate::time::{Instant, ProcessingZone};
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// A copy of the coordinator's state.
+    /// A copy of the coordinator's status.
     pub status: Status,
-    /// Whether it has a command to answer.
+    /// Whether it has not yet answered a command.
     pub pending: bool,
-    /// Whether there is a coordinator.
+    /// Whether its coordinator job exists.
     pub has_job: bool,
 }
 
 /// The state of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// Where it is.
+    /// Its status.
     pub status: Status,
-    /// Whether something was commanded that the next pass has to confirm.
+    /// Whether a command was given that the next status pass has to confirm.
     pub pending: bool,
-    /// When it pauses.
+    /// The time at which it pauses.
     pub pause: Option<Instant>,
-    /// When it begins.
+    /// The time at which it starts.
     pub kick_off: Option<Instant>,
     /// Its enabled coordinators, once it has started.
     pub members: Vec<Member>,
     /// Whether it was suspended as a whole.
     is_suspended: bool,
-    /// Whether a member changed since the last pass over states.
+    /// Whether a member changed since the last status pass.
     is_touched: bool,
 }
 
 impl Job {
-    /// A bundle that was just submitted.
+    /// Creates a bundle that was just submitted.
     pub fn new(definition: &Bundle, zone: ProcessingZone) -> Job {
         let kick_off = definition.kick_off.as_deref().and_then(|text| zone.parse(text).ok());
         Job {
@@ -59,26 +60,26 @@ impl Job {
     }
 }
 
-/// What happens to a bundle.
+/// An input of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// It was submitted, with the wish to start at once or without.
+    /// The bundle was submitted.
     Submitted {
-        /// The wish.
+        /// Whether it is to start at once.
         start: bool,
-        /// Indexes of coordinators whose paths lead nowhere.
+        /// Indices of coordinators whose paths do not exist.
         absent: Vec<usize>,
     },
-    /// A pass over pauses and beginnings; the indexes are as before.
+    /// A pass that checks pauses and starts.
     Pause {
-        /// Indexes of coordinators whose paths lead nowhere.
+        /// Indices of coordinators whose paths do not exist.
         absent: Vec<usize>,
     },
-    /// A pass over states.
+    /// A status pass.
     Status,
     /// A coordinator was submitted, or refused.
     Accepted(usize, bool),
-    /// A coordinator has come to a state.
+    /// A coordinator has changed its status.
     Coordinator(usize, Status),
     /// The client's `suspend`.
     Suspend,
@@ -88,32 +89,32 @@ pub enum Event {
     Kill,
     /// The client's `change`.
     Change(String),
-    /// The client's `rerun`: names of coordinators and dates, either of them possibly empty, and how their actions run again.
+    /// The client's `rerun`: names of coordinators and dates, each possibly empty, and the options for their actions.
     Rerun(String, String, RerunOptions),
 }
 
-/// What others have to do, or to know, in this order.
+/// A side effect that the caller carries out, or a change that it reports, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The bundle changed: state and pending.
+    /// The bundle changed: status and pending flag.
     Bundle(Status, bool),
-    /// A member did.
+    /// A member changed: status and pending flag.
     Member(usize, Status, bool),
-    /// A coordinator is to be submitted and started.
+    /// Submit and start a coordinator.
     Submit(usize),
-    /// A coordinator is to be suspended.
+    /// Suspend a coordinator.
     Suspend(usize),
-    /// A coordinator is to go on.
+    /// Resume a coordinator.
     Resume(usize),
-    /// A coordinator is to be killed.
+    /// Kill a coordinator.
     Kill(usize),
-    /// A coordinator is to be changed.
+    /// Change a coordinator.
     Change(usize, String),
-    /// Actions of a coordinator are to run again: those of some dates, or all where there are none.
+    /// Rerun actions of a coordinator: those of some dates, or all if there are none.
     Rerun(usize, Option<String>, RerunOptions),
 }
 
-/// Changes the bundle as an event wants it. A refusal reaches the client.
+/// Applies an event to the bundle. A refusal is returned to the client.
 pub fn apply(
     definition: &Bundle,
     job: &mut Job,
@@ -151,7 +152,7 @@ struct Turn<'t> {
     effects: Vec<Effect>,
 }
 
-/// A state that members lose or keep as shipped: without an error in its name.
+/// Returns a status without the `WithError` that members lose or keep under the default configuration.
 fn plain(status: Status) -> Status {
     match status {
         Status::RunningWithError => Status::Running,
@@ -230,7 +231,7 @@ impl Turn<'_> {
 
     fn coordinator(&mut self, at: usize, status: Status) {
         let Some(member) = self.job.members.get(at).filter(|member| member.has_job) else { return };
-        // What it told before it heard of the kill is no answer.
+        // A status that it reported before it received the kill is not an answer to it.
         let is_late = member.status == Status::Killed && member.pending && !status.is_end();
         if !is_late {
             self.set_member(at, status, false);
@@ -246,7 +247,7 @@ impl Turn<'_> {
             (Status::Paused | Status::PausedWithError, false) => self.set(Status::Running, false),
             (Status::PrepPaused, false) => self.set(Status::Prep, false),
             (Status::Prep, false) if self.job.kick_off.is_some_and(|at| at <= now) => {
-                // Nobody asked for it just now, so nobody is told why it cannot start.
+                // No client is waiting to be told why it cannot start.
                 let _ = self.start(absent);
             }
             _ => {}
@@ -314,7 +315,7 @@ impl Turn<'_> {
     }
 
     fn kill_members(&mut self) -> Vec<usize> {
-        // One that has ended and is about to run again is still told of by its end.
+        // A member that has ended and is about to be rerun still counts by its end.
         let active = self.each_with_job(|member| !member.status.is_end() || member.pending);
         for at in &active {
             self.set_member(*at, Status::Killed, true);
@@ -322,7 +323,7 @@ impl Turn<'_> {
         active
     }
 
-    /// The pass over states: what the bundle has come to by what its members have.
+    /// The status pass: derives the status of the bundle from those of its members.
     fn status(&mut self) {
         use Status as S;
         let watched = matches!(
@@ -344,7 +345,7 @@ impl Turn<'_> {
             .iter()
             .any(|member| !member.has_job && member.status == S::Failed && !member.pending);
         if lost && watched {
-            // A coordinator that could not be submitted takes the whole bundle down, in a pass or two.
+            // A coordinator that could not be submitted fails the whole bundle, in a pass or two.
             let killed = self.kill_members();
             self.set(S::Killed, true);
             self.set(S::Failed, true);
@@ -355,7 +356,7 @@ impl Turn<'_> {
         let any = |wanted: &[S]| members().any(|member| wanted.contains(&member.status));
         let pending = members().any(|member| member.pending);
         if self.job.status == S::Killed && pending {
-            // The server takes it for running again until the last one answers, and for done with errors then.
+            // The server treats it as running again until the last member answers, and then as done with errors.
             self.job.is_touched = true;
             return;
         }
@@ -394,7 +395,7 @@ impl Turn<'_> {
             }
         };
         self.set(status, false);
-        // While members still end, the pass comes again.
+        // The pass is repeated while members are ending.
         self.job.is_touched = pending;
     }
 
@@ -483,7 +484,7 @@ mod tests {
     use super::*;
     use crate::coordinator::BundleMember;
 
-    /// A running bundle of two coordinators.
+    /// Returns a running bundle of two coordinators.
     fn running() -> (Bundle, Job) {
         let member = |name: &str| BundleMember {
             name: name.to_owned(),
@@ -510,7 +511,7 @@ mod tests {
         (definition, job)
     }
 
-    /// An event, and the pass over states that follows.
+    /// Applies an event and the status pass that follows.
     fn told(definition: &Bundle, job: &mut Job, event: &Event) {
         for event in [event, &Event::Status] {
             apply(definition, job, event, Instant(0), ProcessingZone::UTC).expect("it is taken");

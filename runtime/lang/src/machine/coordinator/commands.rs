@@ -6,10 +6,10 @@ use super::scope::{self, ScopeKind};
 use super::{ActionStatus, Effect, Status, Turn};
 use crate::time::{Instant, ProcessingZone};
 
-/// A command that reached nothing; where the server only logs a refusal, there is none.
+/// A refused command. Refusals that the server only logs are not reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The server's code; none for an exception that is not its own.
+    /// The server's error code; none for an exception that is not its own.
     pub code: Option<&'static str>,
 }
 
@@ -23,16 +23,16 @@ impl Refusal {
     }
 }
 
-/// How actions run again.
+/// Options of a rerun of actions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RerunOptions {
-    /// Their instances are resolved anew.
+    /// Resolve their instances anew.
     pub refresh: bool,
-    /// Their outputs stay.
+    /// Keep their outputs.
     pub no_cleanup: bool,
-    /// Their workflows go on from what failed.
+    /// Rerun only the failed nodes of their workflows.
     pub failed: bool,
-    /// Laid over the configuration of their workflows.
+    /// Properties that override the configuration of their workflows.
     pub configuration: Vec<(String, String)>,
 }
 
@@ -70,7 +70,7 @@ impl Turn<'_, '_> {
         let suspended: Vec<i64> = self.numbers_of(|status| status == ActionStatus::Suspended);
         for number in &suspended {
             if self.job.actions.get(number).is_some_and(|run| run.pending > 0) {
-                // Its workflow tells that it is suspended, and only then that it runs.
+                // Its workflow reports that it is suspended, and only then that it runs.
                 *self.job.overtaken.entry(*number).or_default() += 1;
             }
             self.job.set_pending(*number, |pending| pending + 1);
@@ -97,7 +97,7 @@ impl Turn<'_, '_> {
                 self.job.set_pending(number, |pending| pending + 1);
                 with_workflow.push(number);
             } else if !run.has_workflow {
-                // It was about to start: nobody will tell of it.
+                // It was about to start; no report will follow.
                 self.job.set_pending(number, |_| 0);
             }
             self.set_action(number, ActionStatus::Killed);
@@ -123,7 +123,7 @@ impl Turn<'_, '_> {
                 }
                 self.job.set_pending(number, |pending| pending + 1);
             } else {
-                // It was about to start: nobody will tell of it.
+                // It was about to start; no report will follow.
                 self.job.set_pending(number, |_| 0);
             }
             self.set_action(number, ActionStatus::Killed);
@@ -221,7 +221,7 @@ impl Turn<'_, '_> {
             }
             run.reruns = options.failed && run.has_workflow;
             run.has_workflow = run.reruns;
-            // The server writes that nothing is wrong any more; of what never ran again it writes nothing.
+            // The server clears the error; it leaves that of an action that never ran again unset.
             run.error = Some((String::new(), String::new()));
             if !options.configuration.is_empty() {
                 run.rerun_configuration = options.configuration.clone();
@@ -246,13 +246,13 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
-    /// `key=value;key=value`, all or nothing.
+    /// Applies `key=value;key=value`, all or nothing.
     pub(super) fn change(&mut self, text: &str) -> Result<(), Refusal> {
         let changes = Changes::parse(text, self.plan.definition.schedule.processing)?;
         self.permits(&changes)?;
         let Changes { end, concurrency, pause, status, .. } = changes;
 
-        // Everything that can be refused is found before anything changes.
+        // Everything that can be refused is checked before anything changes.
         let start = self.plan.definition.schedule.start;
         let ignored = end
             .is_some_and(|end| end > self.job.end && self.job.next.is_some_and(|next| end < next));
@@ -319,7 +319,7 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
-    /// Whether a job in this state may be changed so.
+    /// Whether a job in this status permits these changes.
     fn permits(&self, changes: &Changes) -> Result<(), Refusal> {
         if matches!(self.job.status, Status::Killed | Status::Ignored)
             && (changes.status.is_none() || changes.several)
@@ -346,7 +346,7 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
-    /// As the server's purge of old actions: what they came to counts no more.
+    /// Removes actions as the server's purge of old actions does: they no longer count for the job's status.
     pub(super) fn forget(&mut self, numbers: &[i64]) {
         for number in numbers {
             let run = self.job.actions.get(number);
@@ -375,7 +375,7 @@ impl Turn<'_, '_> {
         (self.job.pending, self.job.is_done) = (true, false);
     }
 
-    /// The actions at or after an instant, the last first; E1022 where one of them is past waiting.
+    /// Returns the actions at or after an instant, the last first; E1022 if one of them is no longer waiting or ready.
     fn beyond(&self, cut: Instant) -> Result<Vec<i64>, Refusal> {
         let mut numbers = Vec::new();
         for (number, run) in self.job.actions.iter().rev() {
@@ -391,7 +391,7 @@ impl Turn<'_, '_> {
     }
 }
 
-/// Whether a word is a state, in upper case as it must be.
+/// Whether a word is the name of a status, in upper case as required.
 fn is_status(word: &str) -> bool {
     use Status as S;
     let all = [
@@ -413,14 +413,14 @@ fn is_status(word: &str) -> bool {
     word == "PREMATER" || all.iter().any(|status| status.name() == word)
 }
 
-/// What a `change` asks for.
+/// The changes that a `change` command requests.
 struct Changes {
     end: Option<Instant>,
     concurrency: Option<i64>,
-    /// No pause any more, or one at this time.
+    /// The new pause time; `Some(None)` removes it.
     pause: Option<Option<Instant>>,
     status: Option<Status>,
-    /// Whether it names several of them.
+    /// Whether it names more than one change.
     several: bool,
 }
 

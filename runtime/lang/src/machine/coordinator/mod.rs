@@ -1,11 +1,11 @@
 //! The whole semantics of a coordinator job as a function: `apply(plan, job, event, world) -> effects`.
 //!
-//! In: what the server stores of the definition ([`Plan`]), the state of the job, one [`Event`] and a [`World`] that
-//! knows the time and which data exists. Out: the changed [`Job`] and [`Effect`]s for others to carry out: inputs to
-//! check, workflows to start, suspend and kill. The order of changes is that of the server
-//! (`coordinator-lifecycle.md`).
+//! The input is what the server stores of the definition ([`Plan`]), the state of the job, one [`Event`] and a
+//! [`World`] that knows the time and which data exists. The result is the changed [`Job`] and [`Effect`]s that the
+//! caller carries out: inputs to check, workflows to start, suspend and kill. The order of changes is that of the
+//! server (`coordinator-lifecycle.md`).
 //!
-//! It must not know XML, clocks, files or processes. A bundle is in [`bundle`].
+//! This module must not know XML, clocks, files or processes. Bundles are in [`bundle`].
 
 pub mod bundle;
 mod commands;
@@ -26,65 +26,65 @@ use crate::coordinator::{
 };
 use crate::time::{Instant, Schedule, is_skipped_by_last_only, is_skipped_by_none, is_timed_out};
 
-/// Stands before what an action waits for where that cannot be looked at.
+/// Precedes the reason why inputs of an action could not be checked.
 pub const UNSEEN: &str = "E1021: Coord Action Input Check Error: ";
 
 /// One action of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Where it is.
+    /// Its status.
     pub status: ActionStatus,
-    /// Its data as they were created, and as they were found.
+    /// Its data, as materialized and as resolved.
     pub data: Action,
-    /// When it was created, from where its waiting is counted.
+    /// Creation time, from which its waiting time counts.
     pub created: Instant,
-    /// Whether all of its inputs were found; a rerun does not look again.
+    /// Whether all of its inputs were found; a rerun does not check them again.
     pub is_met: bool,
-    /// The first thing that is missing.
+    /// The first missing dependency.
     pub missing: Option<String>,
-    /// What its workflow is given.
+    /// The configuration that its workflow is given.
     pub configuration: Vec<(String, String)>,
     /// Whether it has a workflow.
     pub has_workflow: bool,
-    /// Whether that workflow is to be rerun instead of a new one.
+    /// Whether that workflow is to be rerun instead of starting a new one.
     pub reruns: bool,
-    /// Configuration that came with a rerun.
+    /// Configuration given with a rerun.
     pub rerun_configuration: Vec<(String, String)>,
-    /// Commands that its workflow has not answered.
+    /// Number of commands that its workflow has not answered.
     pending: u32,
-    /// Code and message of what failed it; both are empty where it was run again since. [`Run::fault`] knows.
+    /// Code and message of the error that failed it; both are empty if it was rerun since. Read it by [`Run::fault`].
     pub error: Option<(String, String)>,
-    /// What is expected of it.
+    /// Its SLA.
     pub sla: Option<Sla>,
 }
 
 impl Run {
-    /// The first moment at which it has waited too long, with a time-out in minutes.
+    /// Returns the first moment at which it has timed out, given a time-out in minutes.
     pub fn times_out(&self, timeout: i64) -> Option<Instant> {
         let since = self.data.nominal.max(self.created);
         (timeout >= 0).then(|| since.plus_minutes(timeout.saturating_add(1)))
     }
 
-    /// Code and message of what failed it. The code is empty where the server gives none.
+    /// Returns code and message of the error that failed it. The code is empty if the server gives none.
     pub fn fault(&self) -> Option<&(String, String)> {
         self.error.as_ref().filter(|(_, message)| !message.is_empty())
     }
 }
 
-/// What holds for all coordinators of a server.
+/// Settings of the server that apply to all coordinators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How far ahead one pass of materialization goes, in seconds.
+    /// How far ahead one materialization pass goes, in seconds.
     pub window_seconds: i64,
-    /// How long before its time an action may be created, in seconds.
+    /// How long before its nominal time an action may be created, in seconds.
     pub ahead_seconds: i64,
-    /// How many actions one pass creates where actions are skipped.
+    /// How many actions one pass creates if actions are skipped.
     pub batch: usize,
-    /// Minutes after which NONE skips.
+    /// Minutes after which the execution order NONE skips an action.
     pub tolerance_minutes: i64,
-    /// Whether states with an error in their name are shown; as shipped they are not.
+    /// Whether statuses with an error in their name are shown; by default they are not.
     pub shows_errors: bool,
-    /// Whether the service for SLA is on, which refuses an SLA that expects something before its nominal time.
+    /// Whether the SLA service is enabled, which refuses SLAs that expect something before its nominal time.
     pub has_sla_service: bool,
 }
 
@@ -102,7 +102,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Those of a server with these properties; what it does not set is as shipped.
+    /// Returns the rules of a server with these properties; unset ones have their defaults.
     pub fn of_server<'s>(server: impl Fn(&str) -> Option<&'s str>) -> Rules {
         const TRIGGER: &str = "oozie.service.CoordMaterializeTriggerService";
         const STATES: &str =
@@ -127,82 +127,82 @@ impl Rules {
     }
 }
 
-/// A definition, prepared.
+/// A coordinator definition, prepared for execution.
 pub struct Plan<'a> {
-    /// As the server keeps it.
+    /// The definition as the server stores it.
     pub definition: &'a Definition,
-    /// Makes its actions.
+    /// Materializes its actions.
     pub actions: Actions<'a>,
     /// The id of the job.
     pub id: String,
-    /// What holds on the server.
+    /// Settings of the server.
     pub rules: Rules,
 }
 
 impl<'a> Plan<'a> {
-    /// Prepares a definition for the job of an id.
+    /// Prepares a definition for the job with this id.
     pub fn new(definition: &'a Definition, id: impl Into<String>, rules: Rules) -> Plan<'a> {
         Plan { definition, actions: Actions::new(definition), id: id.into(), rules }
     }
 
-    /// The same where functions of the site may be called.
+    /// Answers calls of site functions by `answers`.
     pub fn answered(self, answers: &'a dyn Answers) -> Plan<'a> {
         Plan { actions: Actions::answered(self.definition, Some(answers)), ..self }
     }
 }
 
-/// What the machine asks for.
+/// The queries that the state machine asks.
 pub struct World<'a> {
-    /// The time.
+    /// The current time.
     pub now: Instant,
-    /// Which data exist.
+    /// Answers which data exists.
     pub existing: &'a dyn Existing,
 }
 
-/// The state of a job. What is kept of it as one piece is without its actions, which are [restored](Job::restore) one by one.
+/// The state of a coordinator job. It is serialized without its actions, which are [restored](Job::restore) one by one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// Where it is.
+    /// Its status.
     pub status: Status,
-    /// Whether something was commanded that the next pass has to confirm.
+    /// Whether a command was given that the next status pass has to confirm.
     pub pending: bool,
-    /// Whether no further action is created.
+    /// Whether all actions have been created.
     pub is_done: bool,
     /// The first nominal time without an action.
     pub next: Option<Instant>,
     /// The number of the last action.
     pub last_number: i64,
-    /// Its end, which can be changed.
+    /// Its end time, which can be changed.
     pub end: Instant,
-    /// No action is created from here on.
+    /// The pause time, from which no action is created.
     pub pause: Option<Instant>,
     /// Its controls, which can be changed.
     pub controls: Controls,
-    /// Its actions, by number. They are changed by events only, for they are counted.
+    /// Its actions, by number. Only events change them, since they are counted.
     #[serde(skip)]
     pub actions: BTreeMap<i64, Run>,
-    /// How many there are of each state.
+    /// Number of actions per status.
     #[serde(skip)]
     counts: [usize; ActionStatus::ALL.len()],
-    /// Those that are ready, by time.
+    /// The ready actions, by nominal time.
     #[serde(skip)]
     ready: BTreeSet<(Instant, i64)>,
-    /// How many have an unanswered command.
+    /// Number of actions with an unanswered command.
     #[serde(skip)]
     pending_runs: usize,
-    /// Whether it changed since the last pass over states.
+    /// Whether the job changed since the last status pass.
     is_modified: bool,
-    /// Whether an action did.
+    /// Whether an action changed since then.
     is_touched: bool,
-    /// Actions that went on before their workflows had told that they were suspended, and how often.
+    /// Actions that were resumed before their workflows had reported that they were suspended, and how often.
     #[serde(skip)]
     overtaken: BTreeMap<i64, u32>,
-    /// What of the job was told last.
+    /// The values of the job that were last reported.
     told: (Status, bool, bool, Option<Instant>),
 }
 
 impl Job {
-    /// A job that was just submitted.
+    /// Creates a job that was just submitted.
     pub fn new(definition: &Definition) -> Job {
         Job {
             status: Status::Prep,
@@ -224,12 +224,12 @@ impl Job {
         }
     }
 
-    /// How many actions are in a state.
+    /// Returns the number of actions with this status.
     pub fn count(&self, status: ActionStatus) -> usize {
         self.counts[status as usize]
     }
 
-    /// Actions that have a command that nobody has answered yet.
+    /// Returns the actions that have an unanswered command.
     pub fn asked(&self) -> Vec<i64> {
         if self.pending_runs == 0 {
             return Vec::new();
@@ -238,24 +238,25 @@ impl Job {
         asked.map(|(number, _)| *number).collect()
     }
 
-    /// Those of them that have ended.
+    /// Returns those of them that have ended.
     pub fn unanswered(&self) -> Vec<i64> {
         let mut asked = self.asked();
         asked.retain(|number| !self.actions[number].status.is_active());
         asked
     }
 
-    /// All actions were put back: a job that waits for the answer of none of them has one pass over states to make.
+    /// Called when all actions have been restored: a pending job without unanswered commands needs one more status
+    /// pass.
     pub fn restored(&mut self) {
         self.is_touched |= self.pending && self.pending_runs == 0;
     }
 
-    /// Whether a pass over its state may change it.
+    /// Whether a status pass may change it.
     pub fn awaits_pass(&self) -> bool {
         self.is_touched || self.is_modified
     }
 
-    /// Puts an action back that was kept.
+    /// Restores a stored action.
     pub fn restore(&mut self, number: i64, run: Run) {
         self.pending_runs += usize::from(run.pending > 0);
         if run.status == ActionStatus::Ready {
@@ -277,7 +278,7 @@ impl Job {
         self.ready.remove(&(run.data.nominal, number));
     }
 
-    /// Whether a suspension that a workflow tells of is over already, for it was told to go on since.
+    /// Whether a suspension that a workflow reports is obsolete because it was resumed since.
     fn is_overtaken(&mut self, number: i64, status: WorkflowStatus) -> bool {
         if status.is_end() {
             self.overtaken.remove(&number);
@@ -293,7 +294,7 @@ impl Job {
         true
     }
 
-    /// Changes how many commands of an action are unanswered.
+    /// Changes the number of unanswered commands of an action.
     fn set_pending(&mut self, number: i64, change: impl Fn(u32) -> u32) {
         let Some(run) = self.actions.get_mut(&number) else { return };
         let before = run.pending;
@@ -303,31 +304,31 @@ impl Job {
     }
 }
 
-/// What happens to a job.
+/// An input of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// A pass of materialization.
+    /// A materialization pass.
     Materialize,
-    /// A pass over states.
+    /// A status pass.
     Status,
-    /// A pass over pauses.
+    /// A pause pass.
     Pause,
-    /// A look at actions that are ready and that nothing else starts.
+    /// A recovery pass, which finds ready actions that nothing else starts.
     Recover,
-    /// A look at the inputs of an action.
+    /// A check of the inputs of an action.
     Check(i64),
     /// The workflow of an action was created.
     Started(i64),
-    /// It was not.
+    /// The workflow of an action was not created.
     NotStarted {
         /// The action.
         number: i64,
-        /// The code of the error; E1005 where it has none.
+        /// The error code; E1005 if it has none.
         code: String,
-        /// For people.
+        /// The message.
         message: String,
     },
-    /// The workflow of an action has come to a state.
+    /// The workflow of an action has changed its status.
     Workflow(i64, WorkflowStatus),
     /// The client's `suspend`.
     Suspend,
@@ -343,51 +344,51 @@ pub enum Event {
     Change(String),
     /// The client's `rerun`.
     Rerun(ScopeKind, String, RerunOptions),
-    /// The workflow of an action, which a client has run again by itself, has come to a state.
+    /// The workflow of an action, which a client reran directly, has changed its status.
     RunAgain(i64, WorkflowStatus),
-    /// Something else is expected of these actions: the leaves of their SLA blocks, evaluated. Those that have ended stay as they are.
+    /// New SLAs for these actions: the leaves of their SLA blocks, evaluated. Actions that have ended keep theirs.
     Expect(Vec<(i64, Vec<(String, String)>)>),
-    /// These actions go, of those that have ended and have nothing left to answer: a purge.
+    /// A purge of these actions, restricted to those that have ended and have no unanswered command.
     Forget(Vec<i64>),
 }
 
-/// What others have to do, or to know, in this order.
+/// A side effect that the caller carries out, or a change that it reports, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The job changed.
     Job {
-        /// Its state before, if that changed.
+        /// The previous status, if it changed.
         from: Option<Status>,
-        /// Its state.
+        /// Its status.
         status: Status,
-        /// Its flag of pending commands.
+        /// Its pending flag.
         pending: bool,
-        /// Whether all actions are created.
+        /// Whether all actions have been created.
         is_done: bool,
         /// The first nominal time without an action.
         next: Option<Instant>,
     },
-    /// An action came to a state.
+    /// An action has changed its status.
     Action(i64, ActionStatus),
-    /// An action is no more.
+    /// An action was deleted.
     Deleted(i64),
-    /// The inputs of an action are to be looked at, then.
+    /// Check the inputs of an action at this time.
     Check(i64, Instant),
-    /// A workflow is to be created, or to be rerun, with the configuration of the action.
+    /// Create a workflow, or rerun it, with the configuration of the action.
     Start(i64),
-    /// Its workflow is to be suspended.
+    /// Suspend its workflow.
     SuspendWorkflow(i64),
-    /// Its workflow is to go on.
+    /// Resume its workflow.
     ResumeWorkflow(i64),
-    /// Its workflow is to be killed.
+    /// Kill its workflow.
     KillWorkflow(i64),
-    /// Why the job fails now, for people.
+    /// The job fails for this reason.
     Fault(String),
-    /// Outputs of an action are to be deleted before it runs again.
+    /// Delete the outputs of an action before it runs again.
     CleanUp(i64, Vec<String>),
 }
 
-/// Changes the job as an event wants it. A refusal changes nothing and reaches the client.
+/// Applies an event to the job. A refusal changes nothing and is returned to the client.
 pub fn apply(
     plan: &Plan<'_>,
     job: &mut Job,
@@ -418,7 +419,7 @@ pub fn apply(
     Ok(turn.effects)
 }
 
-/// One application of one event.
+/// The application of one event.
 struct Turn<'t, 'a> {
     plan: &'t Plan<'a>,
     job: &'t mut Job,
@@ -427,7 +428,7 @@ struct Turn<'t, 'a> {
 }
 
 impl Turn<'_, '_> {
-    /// Tells what of the job has changed since it was told last.
+    /// Reports what has changed in the job since the last report.
     fn tell_job(&mut self) {
         let job = &mut *self.job;
         let now = (job.status, job.pending, job.is_done, job.next);
@@ -440,7 +441,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// Writes a state; as shipped, those with an error in their name are those without.
+    /// Sets the status; by default, one with an error in its name is replaced by the one without.
     fn set_status(&mut self, status: Status) {
         let shows = self.plan.rules.shows_errors;
         self.job.status = match status {
@@ -563,7 +564,7 @@ impl Turn<'_, '_> {
         })
     }
 
-    /// Whether the order of execution passes an action over.
+    /// Whether the execution order skips an action.
     fn is_skipped(&self, number: i64, nominal: Instant) -> bool {
         let now = self.world.now;
         match self.job.controls.execution {
@@ -603,7 +604,7 @@ impl Turn<'_, '_> {
                 match found {
                     Ok(found) => found,
                     Err(failure) => {
-                        // The server logs it and looks again when it recovers. Here who waits is told.
+                        // The server logs the error and retries at recovery. Here the action reports it as missing.
                         if let Some(run) = self.job.actions.get_mut(&number) {
                             run.missing = Some(format!("{UNSEEN}{}", failure.message));
                         }
@@ -644,14 +645,14 @@ impl Turn<'_, '_> {
                 self.start_ready();
             }
             Err(failure) => {
-                // The server gives it no code.
+                // The server sets no code.
                 run.error = Some((String::new(), failure.to_string()));
                 self.set_action(number, ActionStatus::Failed);
             }
         }
     }
 
-    /// Starts ready actions as far as there is room.
+    /// Starts ready actions as far as the concurrency permits.
     fn start_ready(&mut self) {
         let may_start = matches!(
             self.job.status,
@@ -714,7 +715,8 @@ impl Turn<'_, '_> {
 
     fn workflow(&mut self, number: i64, status: WorkflowStatus) {
         use ActionStatus::{Ready, Submitted, Waiting};
-        // What is to run its workflow again hears the last of the run before, which came to its end when that was asked for.
+        // An action whose workflow is about to be rerun still receives the last report of the previous run, which had
+        // ended when the rerun was requested.
         let has_begun =
             |run: &&Run| run.has_workflow && !matches!(run.status, Waiting | Ready | Submitted);
         let Some(run) = self.job.actions.get(&number).filter(has_begun) else {
@@ -746,7 +748,8 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// An action is what its workflow is, whatever it was before; the job follows with the next pass over states, unless it has ended.
+    /// Sets the status of an action from that of its workflow, whatever it was; the job follows with the next status
+    /// pass, unless it has ended.
     fn run_again(&mut self, number: i64, status: WorkflowStatus) {
         if !self.job.actions.get(&number).is_some_and(|run| run.has_workflow) {
             return;
@@ -758,7 +761,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// The pass over states: what the job has come to by what its actions have.
+    /// The status pass: derives the status of the job from those of its actions.
     fn status(&mut self) {
         use ActionStatus as A;
 

@@ -1,23 +1,23 @@
-//! Which actions a command applies to.
+//! Selects the actions to which a command applies.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ActionStatus, Job, Refusal};
 use crate::time::ProcessingZone;
 
-/// How a scope is written.
+/// The syntax of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeKind {
     /// Numbers: `1,4-6`.
     Action,
     /// Nominal times: `2020-01-01T00:00Z`, `2020-01-01T00:00Z::2020-01-31T00:00Z`.
     Date,
-    /// A word that is neither.
+    /// Any other kind of scope.
     Other,
 }
 
 impl ScopeKind {
-    /// By the word of the client.
+    /// Returns the kind for the name that the client sends.
     pub fn from_name(name: &str) -> ScopeKind {
         match name {
             "action" => ScopeKind::Action,
@@ -27,8 +27,8 @@ impl ScopeKind {
     }
 }
 
-/// Numbers of the actions of a scope, in its order. From a range of dates only those in a `wanted` state are taken; numbers
-/// and single dates are taken as they are.
+/// Returns the numbers of the actions of a scope, in its order. A range of dates selects only those in a `wanted`
+/// status; numbers and single dates are not restricted.
 pub(super) fn numbers(
     job: &Job,
     kind: ScopeKind,

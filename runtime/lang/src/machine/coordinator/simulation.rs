@@ -1,9 +1,9 @@
-//! Coordinators and a bundle in simulated time: passes, checks of inputs and workflows that end as specified.
+//! Coordinators and a bundle in simulated time: passes, input checks, and workflows that end as specified.
 //!
-//! In: prepared definitions, which data exists and from when on, how long workflows take and how they end, timed
-//! commands. Out: every effect with its time, as it happens, and the jobs as they are in the end. Time goes from one
-//! thing that happens to the next, so that a year takes as long as its actions do. Workflows may also be played
-//! elsewhere, step by step beside this; then their states come in as they happen.
+//! The input consists of prepared definitions, the data that exists and since when, the duration and outcome of
+//! workflows, and timed commands. The results are every effect with its time, as it happens, and the final state of the
+//! jobs. Time advances from event to event, so that simulating a year takes as long as its actions do. Workflows may
+//! also be simulated elsewhere, step by step in parallel; then their states are reported to this simulation.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -14,16 +14,16 @@ use super::{Effect, Event, Job, Plan, Run, ScopeKind, WorkflowStatus, World, app
 use crate::coordinator::{Bundle, DataEvent, Existing, Failure};
 use crate::time::{Instant, ProcessingZone};
 
-/// How a workflow ends, and after how many seconds.
+/// The final status of a workflow and its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How it ends.
+    /// The final status.
     pub status: WorkflowStatus,
-    /// When, counted from its start; never if nothing is said.
+    /// The seconds from start to end; none if it never ends.
     pub seconds: Option<i64>,
 }
 
-/// A workflow that begins, or goes on after it suspended itself.
+/// A workflow that starts, or continues after it suspended itself.
 pub struct Begin<'s> {
     /// Index of its coordinator.
     pub coordinator: usize,
@@ -31,26 +31,26 @@ pub struct Begin<'s> {
     pub number: i64,
     /// The action.
     pub run: &'s Run,
-    /// When.
+    /// The time.
     pub at: Instant,
 }
 
-/// Data that come and go.
+/// Data that appears and disappears.
 pub trait Data: Existing {
-    /// Something is there from now on.
+    /// The data at this URI exists from now on.
     fn put(&self, uri: &str);
-    /// Something is there no more, and nothing below it.
+    /// The data at this URI and below no longer exists.
     fn remove(&self, uri: &str);
 }
 
-/// What is there anyway, and what has come since.
+/// Data that always exists, and data that has appeared since.
 pub struct Remembered<'d> {
     always: &'d dyn Existing,
     since: RefCell<HashSet<String>>,
 }
 
 impl<'d> Remembered<'d> {
-    /// Nothing has come yet.
+    /// Creates it with no data besides `always`.
     pub fn new(always: &'d dyn Existing) -> Remembered<'d> {
         Remembered { always, since: RefCell::default() }
     }
@@ -86,7 +86,7 @@ impl Data for Remembered<'_> {
     }
 }
 
-/// Whom a command is for.
+/// A command and its addressee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A coordinator, by its index.
@@ -95,63 +95,64 @@ pub enum Command {
     Bundle(bundle::Event),
 }
 
-/// What happened.
+/// An event that the simulation reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// To a coordinator, by its index.
+    /// An effect of a coordinator, given by its index.
     Coordinator(usize, Effect),
-    /// To the bundle.
+    /// An effect of the bundle.
     Bundle(bundle::Effect),
     /// A command was refused, with the server's code if it has one.
     Refused(Option<&'static str>),
 }
 
-/// What is played.
+/// The input of a simulation.
 pub struct Play<'p> {
     /// The coordinators.
     pub plans: Vec<Plan<'p>>,
-    /// The bundle they are the enabled members of.
+    /// The bundle whose enabled members they are.
     pub bundle: Option<(&'p Bundle, ProcessingZone)>,
-    /// When it begins.
+    /// The start time.
     pub from: Instant,
-    /// Nothing happens at this time or later.
+    /// The end time, exclusive.
     pub until: Instant,
-    /// Which data exist.
+    /// The data that exists.
     pub data: &'p dyn Data,
-    /// Data that come to exist, with the paths that are looked for.
+    /// Data that appears, with the paths that are checked.
     pub arrivals: Vec<(Instant, String)>,
-    /// What operators do.
+    /// Commands of operators.
     pub commands: Vec<(Instant, Command)>,
-    /// How the workflow of an action ends; nothing where it is played elsewhere, and [`Simulation::workflow`] tells.
+    /// Returns the outcome of an action's workflow; none if it is simulated elsewhere and reported by
+    /// [`Simulation::workflow`].
     pub workflow: &'p dyn Fn(&Begin<'_>) -> Option<Outcome>,
-    /// Whether the outputs of an action are there when its workflow ends well.
+    /// Whether the outputs of an action appear when its workflow succeeds.
     pub makes_outputs: bool,
-    /// Seconds between two looks at the inputs of an action.
+    /// Seconds between two checks of the inputs of an action.
     pub look_seconds: i64,
 }
 
-/// How it ended.
+/// The result of a simulation.
 #[derive(Debug)]
 pub struct End {
-    /// The coordinators; none where the bundle did not begin.
+    /// The coordinators; none for those that the bundle did not start.
     pub jobs: Vec<Option<Job>>,
     /// The bundle.
     pub bundle: Option<bundle::Job>,
-    /// The time of the last thing that happened.
+    /// The time of the last event.
     pub at: Instant,
-    /// Whether it was broken off because more than [`MOST_ACTIONS`] came about.
+    /// Whether it was aborted because there were more than [`MOST_ACTIONS`].
     pub is_cut: bool,
 }
 
-/// So many actions are kept at most.
+/// Maximum number of actions.
 pub const MOST_ACTIONS: usize = 2_000_000;
 
-/// Seconds between two passes of materialization.
+/// Seconds between two materialization passes.
 const MATERIALIZE_SECONDS: i64 = 300;
-/// Seconds between two passes over states and pauses.
+/// Seconds between two passes for statuses and pauses.
 const STATUS_SECONDS: i64 = 60;
 
-/// What comes later; the order breaks ties.
+/// A scheduled event; the order breaks ties.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Later {
     Begin,
@@ -164,39 +165,39 @@ enum Later {
     Status,
 }
 
-/// A workflow on its way.
+/// A workflow in progress.
 struct Workflow {
-    /// Its number; what was due for an earlier one is not due for it.
+    /// Its number; events scheduled for an earlier attempt are ignored.
     attempt: u64,
-    /// How it ends; nothing where others say.
+    /// Its outcome; none if it is reported from elsewhere.
     outcome: Option<Outcome>,
     began: Instant,
-    /// How long it has yet to go, while it is suspended.
+    /// The remaining seconds, while it is suspended.
     left: Option<i64>,
 }
 
-/// Something that is played, step by step.
+/// A simulation, which advances step by step.
 pub struct Simulation<'p> {
     play: &'p Play<'p>,
-    /// The coordinators; none where the bundle did not begin.
+    /// The coordinators; none for those that the bundle did not start.
     pub jobs: Vec<Option<Job>>,
     /// The bundle.
     pub bundle: Option<bundle::Job>,
-    /// What happened since somebody last took it from here, in order.
+    /// The events since the caller last took them from here, in order.
     pub told: Vec<(Instant, Told)>,
     queue: BinaryHeap<Reverse<(Instant, u64, Later)>>,
     order: u64,
     commands: Vec<Command>,
     commands_left: usize,
     now: Instant,
-    /// Whether passes over states and over pauses are under way.
+    /// Whether passes for statuses and for pauses are scheduled.
     has_status: bool,
     has_pause: bool,
-    /// The workflow of an action that counts; one that was killed or rerun does not.
+    /// The current workflow of each action; one that was killed or rerun is not current.
     workflows: HashMap<(usize, i64), Workflow>,
 }
 
-/// Plays it, and tells everything as it happens.
+/// Runs a simulation to its end and reports everything as it happens.
 pub fn simulate(play: &Play<'_>, tell: &mut dyn FnMut(Instant, &Told)) -> End {
     let mut playing = Simulation::new(play);
     while playing.step() {
@@ -212,7 +213,7 @@ pub fn simulate(play: &Play<'_>, tell: &mut dyn FnMut(Instant, &Told)) -> End {
 }
 
 impl<'p> Simulation<'p> {
-    /// Nothing has happened yet.
+    /// Creates a simulation at its start time.
     pub fn new(play: &'p Play<'p>) -> Simulation<'p> {
         let mut playing = Simulation {
             play,
@@ -238,30 +239,30 @@ impl<'p> Simulation<'p> {
         playing
     }
 
-    /// What an operator will do.
+    /// Schedules a command of an operator.
     pub fn command(&mut self, at: Instant, command: Command) {
         self.commands.push(command);
         self.commands_left += 1;
         self.later(at.max(self.now), Later::Command(self.commands.len() - 1));
     }
 
-    /// How many actions have come about.
+    /// Returns the number of actions so far.
     pub fn actions(&self) -> usize {
         self.jobs.iter().flatten().map(|job| job.actions.len()).sum()
     }
 
-    /// The time of what happened last.
+    /// Returns the time of the last event.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub fn next(&self) -> Option<Instant> {
         let next = self.queue.peek().map(|Reverse((at, ..))| *at);
         next.filter(|at| *at < self.play.until)
     }
 
-    /// Does what is due next; `false` where nothing is.
+    /// Performs the next event; `false` if there is none.
     pub fn step(&mut self) -> bool {
         if self.next().is_none() {
             return false;
@@ -272,7 +273,8 @@ impl<'p> Simulation<'p> {
         true
     }
 
-    /// The workflow of an action, which is played elsewhere, was created, or was not: with a code and a message.
+    /// Reports that the workflow of an action, which is simulated elsewhere, was created, or failed with a code and a
+    /// message.
     pub fn started(&mut self, coordinator: usize, number: i64, is: Result<(), (String, String)>) {
         let event = match is {
             Ok(()) => Event::Started(number),
@@ -281,7 +283,7 @@ impl<'p> Simulation<'p> {
         self.apply(coordinator, &event);
     }
 
-    /// The workflow of an action, which is played elsewhere, has come to a state.
+    /// Reports the status of an action's workflow that is simulated elsewhere.
     pub fn workflow(
         &mut self,
         at: Instant,
@@ -296,7 +298,7 @@ impl<'p> Simulation<'p> {
         self.apply(coordinator, &Event::Workflow(number, status));
     }
 
-    /// Whether something that an operator will do is still to come.
+    /// Whether commands of operators are still scheduled.
     pub fn has_commands(&self) -> bool {
         self.commands_left > 0
     }
@@ -306,7 +308,7 @@ impl<'p> Simulation<'p> {
         self.queue.push(Reverse((at, self.order, what)));
     }
 
-    /// Whether everything has ended and nobody will command anything.
+    /// Whether everything has ended and no command is scheduled.
     pub fn is_over(&self) -> bool {
         let commands = self.commands_left > 0;
         let bundle = self.bundle.as_ref().is_none_or(|job| job.status.is_end());
@@ -333,7 +335,7 @@ impl<'p> Simulation<'p> {
                 self.apply(at, &Event::Materialize);
                 let Some(job) = &self.jobs[at] else { return };
                 if !job.is_done && !job.status.is_end() {
-                    // Nothing comes of a pass before the next time is near.
+                    // A pass has no effect before the next nominal time is near.
                     let ahead = self.play.plans[at].rules.ahead_seconds;
                     let near = job.next.map_or(self.now, |next| next.plus_seconds(-ahead));
                     let missed = (near.0 - self.now.0).max(0) / MATERIALIZE_SECONDS;
@@ -383,7 +385,7 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// What the workflow of an action makes is there when it ends well.
+    /// Creates the outputs of an action whose workflow succeeded.
     fn produce(&mut self, at: usize, number: i64) {
         if !self.play.makes_outputs {
             return;
@@ -424,7 +426,7 @@ impl<'p> Simulation<'p> {
         self.plan_pause();
     }
 
-    /// A pass over pauses comes where somebody could be paused or wait to begin.
+    /// Schedules a pause pass if a job could pause or waits to start.
     fn plan_pause(&mut self) {
         let of_job = |job: &Job| job.pause.is_some() && !job.status.is_end();
         let of_bundle = |job: &bundle::Job| {
@@ -435,7 +437,7 @@ impl<'p> Simulation<'p> {
             self.jobs.iter().flatten().any(of_job) || self.bundle.as_ref().is_some_and(of_bundle);
         if wanted && !self.has_pause {
             self.has_pause = true;
-            // Nothing comes of a pass before a bundle begins.
+            // A pass has no effect before the bundle's kick-off time.
             let kick_off = self.bundle.as_ref().and_then(|job| job.kick_off);
             let waits = self.bundle.as_ref().is_some_and(|job| job.status == super::Status::Prep);
             let next = self.now.plus_seconds(STATUS_SECONDS);
@@ -537,7 +539,7 @@ impl<'p> Simulation<'p> {
         }
     }
 
-    /// A workflow stops where it is.
+    /// Suspends a workflow.
     fn rest(&mut self, at: usize, number: i64) {
         self.order += 1;
         let Some(workflow) = self.workflows.get_mut(&(at, number)) else { return };
@@ -546,7 +548,7 @@ impl<'p> Simulation<'p> {
         workflow.left = seconds.map(|seconds| (workflow.began.0 + seconds - self.now.0).max(0));
     }
 
-    /// A workflow goes on for as long as it had to; one that had suspended itself begins again.
+    /// Resumes a workflow for its remaining time; one that had suspended itself starts again.
     fn go_on(&mut self, at: usize, number: i64) {
         let Some(workflow) = self.workflows.get_mut(&(at, number)) else { return };
         let Some(outcome) = workflow.outcome else { return };
@@ -603,7 +605,7 @@ impl<'p> Simulation<'p> {
     }
 }
 
-/// The path that is looked for where an instance is asked for.
+/// Returns the path whose existence is checked for an instance.
 fn looked_for(event: &DataEvent, uri: &str) -> String {
     let dataset = &event.dataset;
     match dataset.flag() {

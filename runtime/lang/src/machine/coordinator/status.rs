@@ -1,8 +1,8 @@
-//! The words for where coordinators, their actions and their workflows are.
+//! Statuses of coordinators, their actions and their workflows.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a coordinator or a bundle is.
+/// Status of a coordinator or a bundle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
 pub enum Status {
@@ -24,7 +24,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Status; 14] = [
         Status::Prep,
         Status::Running,
@@ -42,7 +42,7 @@ impl Status {
         Status::Ignored,
     ];
 
-    /// The word of the web services.
+    /// Returns the name that the web services use.
     pub fn name(self) -> &'static str {
         match self {
             Status::Prep => "PREP",
@@ -62,14 +62,14 @@ impl Status {
         }
     }
 
-    /// Whether it has ended; one that is ignored has, too.
+    /// Whether it is final; `Ignored` is.
     pub fn is_end(self) -> bool {
         use Status::{DoneWithError, Failed, Ignored, Killed, Succeeded};
         matches!(self, Succeeded | DoneWithError | Killed | Failed | Ignored)
     }
 }
 
-/// Where an action is.
+/// Status of a coordinator action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
 pub enum ActionStatus {
@@ -88,7 +88,7 @@ pub enum ActionStatus {
 }
 
 impl ActionStatus {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [ActionStatus; 11] = [
         ActionStatus::Waiting,
         ActionStatus::Ready,
@@ -103,7 +103,7 @@ impl ActionStatus {
         ActionStatus::Ignored,
     ];
 
-    /// The word of the web services.
+    /// Returns the name that the web services use.
     pub fn name(self) -> &'static str {
         match self {
             ActionStatus::Waiting => "WAITING",
@@ -120,7 +120,7 @@ impl ActionStatus {
         }
     }
 
-    /// Whether something is still to come.
+    /// Whether the action has not yet ended.
     pub fn is_active(self) -> bool {
         use ActionStatus::{Ready, Running, Submitted, Suspended, Waiting};
         matches!(self, Waiting | Ready | Submitted | Running | Suspended)
@@ -131,7 +131,7 @@ impl ActionStatus {
     }
 }
 
-/// What a workflow of an action reports.
+/// The status that an action's workflow reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
 pub enum WorkflowStatus {
@@ -143,7 +143,7 @@ pub enum WorkflowStatus {
 }
 
 impl WorkflowStatus {
-    /// What the action of a workflow in this state is.
+    /// Returns the status of an action whose workflow has this status.
     pub fn of_action(self) -> ActionStatus {
         match self {
             WorkflowStatus::Running => ActionStatus::Running,
@@ -154,7 +154,7 @@ impl WorkflowStatus {
         }
     }
 
-    /// Whether it has ended.
+    /// Whether it is final.
     pub fn is_end(self) -> bool {
         !matches!(self, WorkflowStatus::Running | WorkflowStatus::Suspended)
     }
