@@ -1,4 +1,4 @@
-//! One action of a coordinator: the instances of its data, what is missing, and the properties of its workflow.
+//! A coordinator action: the instances of its data, its missing dependencies, and the properties of its workflow.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,11 +15,11 @@ mod scope;
 use range::{Ranged, range};
 use scope::Context;
 
-/// Which paths exist.
+/// Answers which data exists.
 pub trait Existing {
-    /// Whether something is at a URI.
+    /// Whether a file or folder exists at a URI.
     fn exists(&self, uri: &str) -> Result<bool, Failure>;
-    /// Whether a partition of a table exists; nothing where no catalog is configured.
+    /// Whether a partition of a table exists; none if no catalog is configured.
     fn partition_exists(&self, _uri: &str) -> Option<Result<bool, Failure>> {
         None
     }
@@ -29,30 +29,30 @@ pub trait Existing {
     }
 }
 
-/// What answers for functions of the site.
+/// Evaluates functions of the site.
 pub trait Answers: Sync {
-    /// The functions.
+    /// Returns the functions.
     fn functions(&self) -> &[SiteFunction];
-    /// What a program prints for one; nothing where there is no program for it.
+    /// Returns the output of the program that implements a function; none if there is no such program.
     fn call(&self, called: &Called<'_>) -> Option<Result<String, Box<el::Failure>>>;
 }
 
-/// Why an action could not be made or started.
+/// Error of an action that could not be materialized or started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// The server's codes, the outer first; empty where its exception has none.
+    /// The server's error codes, outermost first; empty if its exception has none.
     pub codes: Vec<&'static str>,
-    /// For people.
+    /// The message.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure with one code.
+    /// Creates a failure with one code.
     pub fn new(code: &'static str, message: impl Into<String>) -> Failure {
         Failure { codes: vec![code], message: message.into() }
     }
 
-    /// A failure of something that has no code.
+    /// Creates a failure without a code.
     pub fn plain(message: impl Into<String>) -> Failure {
         Failure { codes: Vec::new(), message: message.into() }
     }
@@ -80,25 +80,25 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The data of one event of one action.
+/// The data of one input or output event of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventData {
-    /// Name of the data-in or data-out.
+    /// Name of the `data-in` or `data-out`.
     pub name: String,
-    /// URIs of the instances that are known.
+    /// URIs of the resolved instances.
     pub uris: Vec<String>,
-    /// Instances that are looked for when the action is checked: `${coord:latest(0)}`.
+    /// Expressions whose instances are resolved when the action is checked: `${coord:latest(0)}`.
     pub unresolved: Vec<String>,
 }
 
-/// An action as it is created.
+/// A materialized action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// Its number, from 1.
     pub number: i64,
     /// Its nominal time.
     pub nominal: Instant,
-    /// When it was created.
+    /// Time of its creation.
     pub actual: Instant,
     /// Its inputs.
     pub inputs: Vec<EventData>,
@@ -108,8 +108,9 @@ pub struct Action {
     pub sla: Vec<(String, String)>,
 }
 
-/// Where a partition of a table stands in a file system: at its URI, with its keys in one name or as folders, or where
-/// Hive's warehouse has it, in `database.db/table`. The tables of `default` lie in the warehouse itself.
+/// Returns the paths at which a partition of a table may be stored: at its URI, with its keys in one name or as
+/// folders, or where Hive's warehouse has it, in `database.db/table`. Tables of `default` are stored in the warehouse
+/// itself.
 ///
 /// ```
 /// use ankus_lang::coordinator::partition_places;
@@ -134,16 +135,16 @@ pub fn partition_places(uri: &str) -> Vec<String> {
     places
 }
 
-/// What an input check found.
+/// Result of an input check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inputs {
-    /// Everything is there; the inputs with nothing left unresolved.
+    /// All dependencies exist; the inputs with all instances resolved.
     Ready(Vec<EventData>),
-    /// The first path that is missing, or the first expression without enough instances.
+    /// The first missing path, or the first expression without enough instances.
     Missing(String),
 }
 
-/// Makes actions of one definition: what does not change from action to action is prepared once.
+/// Materializes the actions of one definition; everything that is the same for all actions is prepared once.
 pub struct Actions<'a> {
     definition: &'a Definition,
     inputs: Vec<Prepared<'a>>,
@@ -161,16 +162,16 @@ struct Prepared<'a> {
     instances: Vec<Source>,
 }
 
-/// The value of a property of the workflow.
+/// The value of a property of the workflow, prepared.
 enum Setting {
-    /// It is the same for each action.
+    /// The same value for each action.
     Fixed(String),
-    /// The URIs of an input, or of an output, by its place; the expression where they are not all known.
+    /// The URIs of an input (or an output), by its index; evaluated from the expression if they are not all resolved.
     Data(bool, usize, Template),
     Text(Template),
 }
 
-/// An instance text.
+/// The text of an instance, prepared.
 enum Source {
     /// `${coord:current(n)}` with a plain number, which needs no evaluation.
     Current(i64),
@@ -183,7 +184,7 @@ impl<'a> Actions<'a> {
         Actions::answered(definition, None)
     }
 
-    /// The same where functions of the site may be called.
+    /// Prepares a definition; site functions are evaluated by `answers`.
     pub fn answered(definition: &'a Definition, answers: Option<&'a dyn Answers>) -> Actions<'a> {
         let functions = answers.map_or(&[][..], Answers::functions);
         let compile = |text: &str, phase| compile(text, phase, functions);
@@ -233,7 +234,7 @@ impl<'a> Actions<'a> {
         }
     }
 
-    /// Creates the action of a number. `id` is that of the job.
+    /// Materializes the action of this number. `id` is the id of the job.
     pub fn create(
         &self,
         id: &str,
@@ -253,8 +254,8 @@ impl<'a> Actions<'a> {
         Ok(action)
     }
 
-    /// Makes another action of one that is not needed any more: number and times are those it has by now. After a failure its data
-    /// mean nothing.
+    /// Materializes another action into an unused one, whose number and times the caller has set. After a failure its
+    /// data is meaningless.
     pub fn create_into(&self, action: &mut Action, id: &str) -> Result<(), Failure> {
         let Action { number, nominal, actual, .. } = *action;
         for (events, data) in
@@ -301,7 +302,7 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 
-    /// A text of an SLA block for an action that was made, as it would have been evaluated then. `id` is that of the job.
+    /// Evaluates a text of an SLA block for an existing action as at its materialization. `id` is the id of the job.
     pub fn expectation(&self, id: &str, action: &Action, text: &str) -> Result<String, Failure> {
         let phase = Phase::CoordinatorSlaCreate;
         let context = Context {
@@ -333,7 +334,7 @@ impl<'a> Actions<'a> {
             data.name.clone_from(&prepared.event.name);
         }
         data.unresolved.clear();
-        // The texts of an action before are written over.
+        // Reuses the buffers of the previous action.
         let mut used = 0;
         let mut push = |uris: &mut Vec<String>, instance| {
             match uris.get_mut(used) {
@@ -373,7 +374,7 @@ impl<'a> Actions<'a> {
                 }
             };
             for part in text.split('#').filter(|part| !part.is_empty()) {
-                // What is looked for later is told by the word in it, as the server does.
+                // The server recognizes expressions to be resolved later by these words.
                 if part.contains("latest") || part.contains("future") {
                     data.unresolved.push(part.to_owned());
                     continue;
@@ -388,10 +389,10 @@ impl<'a> Actions<'a> {
         Ok(())
     }
 
-    /// Looks whether the data of an action are there: first all paths in their order, then what was left unresolved.
+    /// Checks whether the data of an action exists: first all paths in their order, then the unresolved expressions.
     ///
-    /// An output without a fixed instance is an error only where something else is left unresolved; a dry run
-    /// (`is_dry`) always asks.
+    /// An output without a fixed instance is an error only if something else is unresolved; a dry run (`is_dry`) always
+    /// resolves outputs.
     pub fn check(
         &self,
         action: &Action,
@@ -424,8 +425,8 @@ impl<'a> Actions<'a> {
         })
     }
 
-    /// As [`Actions::check`] for an action that waits, by the input logic where there is one. An action that has waited so
-    /// many minutes may do with less.
+    /// Checks the inputs of a waiting action as [`Actions::check`] does, or by the input logic if there is one. After
+    /// `waited_minutes`, an action may be ready with fewer inputs.
     pub fn check_all(
         &self,
         action: &Action,
@@ -464,7 +465,7 @@ impl<'a> Actions<'a> {
         })
     }
 
-    /// Looks for the instances that were left open; gives the first expression that found too few.
+    /// Resolves expressions that were left unresolved; returns the first one with too few instances.
     fn resolve(
         &self,
         action: &Action,
@@ -519,13 +520,13 @@ impl<'a> Actions<'a> {
                 found.push(prepared.template.fill(instance, self.processing));
             }
         }
-        // What was found last stands before what was known.
+        // The server puts newly found instances before the known ones.
         found.append(&mut data.uris);
         data.uris = found;
         Ok(None)
     }
 
-    /// All paths an action waits for, in the order in which they are checked.
+    /// Returns all paths on which an action depends, in the order in which they are checked.
     pub fn dependencies(&self, action: &Action) -> Vec<String> {
         let events = self.inputs.iter().zip(&action.inputs);
         events
@@ -535,13 +536,13 @@ impl<'a> Actions<'a> {
             .collect()
     }
 
-    /// Refuses data whose scheme nothing serves.
+    /// Refuses data with an unsupported scheme.
     pub fn admit(&self, action: &Action, existing: &dyn Existing) -> Result<(), Failure> {
         let data = action.inputs.iter().chain(&action.outputs);
         data.flat_map(|data| &data.uris).try_for_each(|uri| existing.admit(uri))
     }
 
-    /// What the workflow of an action is given, once its inputs are there.
+    /// Returns the configuration of the action's workflow, once the inputs exist.
     pub fn configuration(
         &self,
         id: &str,
@@ -553,7 +554,7 @@ impl<'a> Actions<'a> {
         Ok(properties)
     }
 
-    /// The same, written over what another action was given.
+    /// Writes the configuration over that of another action.
     pub fn configuration_into(
         &self,
         id: &str,
@@ -606,8 +607,8 @@ impl<'a> Actions<'a> {
     }
 }
 
-/// The input or output in a text that is `${coord:dataIn('name')}`, or of `dataOut`, and nothing else: whether it is an input, and
-/// its place. With input logic a name may stand for more than its event.
+/// Parses a text that is exactly `${coord:dataIn('name')}`, or `dataOut`: whether it is an input, and its index. With
+/// input logic a name can denote more than its event.
 fn plain_data(definition: &Definition, text: &str) -> Option<(bool, usize)> {
     let call = text.strip_prefix("${coord:")?.strip_suffix("')}")?;
     let (is_input, name) = match call.strip_prefix("dataIn('") {
@@ -626,7 +627,7 @@ fn compile(text: &str, phase: Phase, functions: &[SiteFunction]) -> Template {
     Template::compile_with(text, phase, Dialect::Tomcat, functions)
 }
 
-/// The number in a text that is `${coord:current(n)}` and nothing else.
+/// Returns the number in a text that is exactly `${coord:current(n)}`.
 fn plain_current(text: &str) -> Option<i64> {
     let number = text.trim().strip_prefix("${coord:current(")?.strip_suffix(")}")?.trim();
     let digits = number.strip_prefix('-').unwrap_or(number);
@@ -639,9 +640,10 @@ fn is_table(dataset: &DatasetText) -> bool {
     dataset.uri_template.trim_start().starts_with("hcat:")
 }
 
-/// What an action still waits for, by data-in: `first`, which is not there, and everything that is looked for after it.
+/// Returns what an action is waiting for, by data-in: `first`, which is missing, and everything that is checked after
+/// it.
 ///
-/// Nothing if `first` is no path and no instance of its data.
+/// Empty if `first` is neither a path nor an unresolved expression of its data.
 pub fn awaited(events: &[DataEvent], action: &Action, first: &str) -> Vec<(String, Vec<String>)> {
     let inputs: Vec<_> = events.iter().zip(&action.inputs).collect();
     let paths = inputs.iter().enumerate().flat_map(|(at, (event, data))| {
@@ -660,7 +662,7 @@ pub fn awaited(events: &[DataEvent], action: &Action, first: &str) -> Vec<(Strin
     awaited
 }
 
-/// The path that is looked for: with the flag, where the dataset has one.
+/// Returns the path that is checked: including the done flag, if the dataset has one.
 fn dependency(dataset: &DatasetText, uri: &str) -> String {
     match dataset.flag() {
         "" => uri.to_owned(),

@@ -1,4 +1,4 @@
-//! What a server stores of a coordinator that it has accepted.
+//! A coordinator or bundle as the server stores it after accepting it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::time::{
 /// Properties of a job.
 pub type Properties = BTreeMap<String, String>;
 
-/// Which of several ready actions goes first, and which are passed over.
+/// The execution order: which ready actions start first, and which are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Execution {
-    /// The oldest.
+    /// The oldest first.
     #[default]
     Fifo,
-    /// The newest.
+    /// The newest first.
     Lifo,
-    /// The newest; those whose successor is due are skipped.
+    /// The newest first; actions whose successor is due are skipped.
     LastOnly,
-    /// The newest; those that are late are skipped.
+    /// The newest first; late actions are skipped.
     None,
 }
 
 impl Execution {
-    /// The name in a definition; upper case only.
+    /// Returns the value for its name in a definition; upper case only.
     pub fn from_name(name: &str) -> Option<Execution> {
         Some(match name {
             "FIFO" => Execution::Fifo,
@@ -38,7 +38,7 @@ impl Execution {
         })
     }
 
-    /// The server's name.
+    /// Returns the server's name.
     pub fn name(self) -> &'static str {
         match self {
             Execution::Fifo => "FIFO",
@@ -49,16 +49,16 @@ impl Execution {
     }
 }
 
-/// How long actions wait, how many run at once, and in which order.
+/// The controls: time-out, concurrency, execution order and throttle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controls {
-    /// Minutes an action waits for its data.
+    /// Minutes that an action waits for its data.
     pub timeout: i64,
-    /// How many may run at once; below 0 all of them.
+    /// Maximum number of actions that run at once; negative for unlimited.
     pub concurrency: i64,
-    /// Which goes first.
+    /// The execution order.
     pub execution: Execution,
-    /// How many may wait.
+    /// Maximum number of waiting actions.
     pub throttle: i64,
 }
 
@@ -73,31 +73,31 @@ impl Default for Controls {
 pub struct DatasetText {
     /// Name.
     pub name: String,
-    /// Units between two instances.
+    /// The number of units between two instances.
     pub frequency: i64,
-    /// The frequency as it was evaluated.
+    /// The frequency as evaluated text.
     pub frequency_text: String,
     /// Unit of the frequency.
     pub unit: Unit,
-    /// End of a period to which the initial instance is moved.
+    /// The period to whose end the initial instance is moved.
     pub end_of: EndOf,
-    /// The initial instance as it was evaluated.
+    /// The initial instance as evaluated text.
     pub initial_instance: String,
     /// Time zone.
     pub timezone: String,
-    /// Template of the URIs; `${YEAR}` and its kind stand in it still.
+    /// Template of the URIs, with `${YEAR}` and the like unresolved.
     pub uri_template: String,
-    /// Name of the flag; nothing for `_SUCCESS`, empty for the folder itself.
+    /// Name of the done flag; none for `_SUCCESS`, empty for the folder itself.
     pub done_flag: Option<String>,
 }
 
 impl DatasetText {
-    /// The name of the file that says an instance is complete.
+    /// Returns the name of the file that marks an instance as complete.
     pub fn flag(&self) -> &str {
         self.done_flag.as_deref().unwrap_or("_SUCCESS")
     }
 
-    /// Ready for arithmetic; nothing if a text is wrong, which a submission refuses.
+    /// Returns the dataset as a series of instances; none if a text is invalid, which a submission refuses.
     pub fn series(&self, processing: ProcessingZone) -> Option<Dataset> {
         let initial = processing.parse(&self.initial_instance).ok()?;
         let zone = Zone::from_id(&self.timezone).ok()?;
@@ -106,12 +106,12 @@ impl DatasetText {
     }
 }
 
-/// Which instances of a dataset an event names. The texts are evaluated anew for each action.
+/// The instances of a dataset that an event refers to. The texts are evaluated anew for each action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Instances {
-    /// One by one.
+    /// Single instances.
     List(Vec<String>),
-    /// From one to another.
+    /// A range, from start to end.
     Range(String, String),
 }
 
@@ -124,73 +124,73 @@ pub struct DataEvent {
     pub dataset: Arc<DatasetText>,
     /// Its instances.
     pub instances: Instances,
-    /// Whether a rerun leaves an output where it is.
+    /// Whether a rerun keeps the output.
     pub keeps_output: bool,
 }
 
-/// What kind of part of the input logic it is.
+/// The operator of an input logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogicKind {
-    /// All of its parts.
+    /// All children are required.
     And,
-    /// The first part that is there.
+    /// The first child that is satisfied.
     Or,
-    /// Instance by instance, the first dataset that has it.
+    /// For each instance, the first dataset that has it.
     Combine,
-    /// One data-in.
+    /// A single `data-in`.
     Data,
 }
 
-/// A part of the input logic; parts are kept in a flat list, children behind their parents.
+/// A node of the input logic, which is a flat list with children after their parents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logic {
-    /// Its kind.
+    /// Its operator.
     pub kind: LogicKind,
-    /// The part it is within.
+    /// Index of its parent.
     pub parent: Option<usize>,
     /// Its name for `coord:dataIn`.
     pub name: Option<String>,
-    /// The data-in, for [`LogicKind::Data`].
+    /// Name of the `data-in`, for [`LogicKind::Data`].
     pub data: String,
-    /// How many instances are enough, as it was evaluated.
+    /// Minimum number of instances, as evaluated text.
     pub min: Option<String>,
-    /// Minutes to wait for more, as it was evaluated.
+    /// Minutes to wait for more instances, as evaluated text.
     pub wait: Option<String>,
 }
 
-/// A coordinator that was taken.
+/// An accepted coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     /// Name of the application.
     pub name: String,
     /// Its namespace.
     pub namespace: String,
-    /// The frequency as it was evaluated.
+    /// The frequency as evaluated text.
     pub frequency_text: String,
-    /// The zone as it was evaluated; `GMT+0530` stays as it is.
+    /// The time zone as evaluated text; `GMT+0530` is not normalized.
     pub zone_text: String,
-    /// When it acts.
+    /// Its schedule.
     pub schedule: Schedule,
-    /// How it acts.
+    /// Its controls.
     pub controls: Controls,
-    /// Data it waits for.
+    /// Its input events.
     pub inputs: Vec<DataEvent>,
-    /// Data it makes.
+    /// Its output events.
     pub outputs: Vec<DataEvent>,
-    /// Which inputs are needed; empty: all. Nothing where there is no input logic.
+    /// The input logic; an empty one requires all inputs. None if there is no input logic.
     pub logic: Option<Vec<Logic>>,
     /// Path of the workflow.
     pub app_path: String,
-    /// Properties of the workflow: names evaluated, values as written.
+    /// Properties of the workflow: names evaluated, values unevaluated.
     pub configuration: Vec<(String, String)>,
     /// Namespace of the SLA block and its leaves, as far as they could be evaluated.
     pub sla: Option<(String, Vec<(String, String)>)>,
-    /// Properties of the job, defaults of its parameters among them.
+    /// Properties of the job, including the defaults of its parameters.
     pub properties: Properties,
 }
 
 impl Definition {
-    /// The server's name of the unit.
+    /// Returns the server's name of the frequency's unit.
     pub fn unit_name(&self) -> &'static str {
         match &self.schedule.frequency {
             Frequency::Every { unit, .. } => unit.name(),
@@ -198,7 +198,7 @@ impl Definition {
         }
     }
 
-    /// The server's name of the end of a period that the start is moved to.
+    /// Returns the server's name of the period to whose end the start is moved.
     pub fn end_of_name(&self) -> &'static str {
         match &self.schedule.frequency {
             Frequency::Every { end_of, .. } => end_of.name(),
@@ -206,7 +206,7 @@ impl Definition {
         }
     }
 
-    /// The cron expression, if it is one.
+    /// Returns the frequency if it is a cron expression.
     pub fn cron(&self) -> Option<&Cron> {
         match &self.schedule.frequency {
             Frequency::Every { .. } => None,
@@ -215,12 +215,12 @@ impl Definition {
     }
 }
 
-/// A bundle that was taken.
+/// An accepted bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bundle {
     /// Name of the application.
     pub name: String,
-    /// When it starts, as it was evaluated.
+    /// The kick-off time as evaluated text.
     pub kick_off: Option<String>,
     /// Its coordinators.
     pub members: Vec<BundleMember>,
@@ -233,14 +233,14 @@ pub struct Bundle {
 pub struct BundleMember {
     /// Its name in the bundle.
     pub name: String,
-    /// Where it lies.
+    /// Path of its application.
     pub app_path: String,
     /// Whether it is started.
     pub is_enabled: bool,
-    /// What is written for that, evaluated.
+    /// The attribute `enabled` as evaluated text.
     pub enabled: Option<String>,
-    /// Taken and ignored by the server.
+    /// The attribute `critical`, which the server accepts and ignores.
     pub critical: Option<String>,
-    /// What it is given on top of the bundle's properties.
+    /// Properties that override those of the bundle.
     pub configuration: Vec<(String, String)>,
 }

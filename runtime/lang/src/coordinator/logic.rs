@@ -1,30 +1,31 @@
-//! Input logic: which of the inputs of an action are enough.
+//! Evaluates input logic: which of the inputs of an action are sufficient.
 //!
-//! In: the parts of the logic, the instances of each input and whether they exist, how long the action has waited. Out:
-//! yes with the instances that satisfied it, by name; no; or not yet. Parts are in a flat list with children after
-//! their parents, and are evaluated from the last to the first, so that depth costs nothing.
+//! The input consists of the nodes of the logic, the instances of each input with whether they exist, and how long the
+//! action has waited. The result is the instances that satisfy the logic, by name, or that the action has to wait.
+//! Nodes are in a flat list with children after their parents, and are evaluated from the last to the first, so that
+//! depth costs nothing.
 
 use super::{EventData, Failure, Logic, LogicKind};
 
-/// What a part has come to.
+/// The result of a node.
 enum Judged {
-    /// Satisfied, by these instances.
+    /// Satisfied by these instances.
     Met(Vec<String>),
-    /// Could be satisfied, but more is waited for.
+    /// Satisfiable, but waiting for more instances.
     Waiting,
     /// Not satisfied.
     Unmet,
-    /// It says nothing that can be judged, and only matters where it is asked.
+    /// Cannot be evaluated, which is an error only if the result is needed.
     Broken(Failure),
 }
 
-/// An input with what of it is there: one place an instance, in the order of the instances.
+/// An input with its existing instances: one entry per instance, in their order.
 pub(super) struct Found {
     pub(super) name: String,
     pub(super) instances: Vec<Option<String>>,
 }
 
-/// What an action is given where its logic is satisfied: one more input for each name of the logic. Nothing where it has
+/// Returns the additional inputs of an action whose logic is satisfied: one for each name of the logic. None if it has
 /// to wait.
 pub(super) fn satisfied(
     logic: &[Logic],
@@ -71,7 +72,7 @@ pub(super) fn satisfied(
     }
 }
 
-/// `or` takes the first part that is met, and waits where one before it waits; `and` wants all.
+/// Combines children: `or` takes the first one that is satisfied and waits if one before it waits; `and` requires all.
 fn joined(kind: LogicKind, children: &[usize], judged: &mut [Option<Judged>]) -> Judged {
     let mut all = Vec::new();
     for child in children {
@@ -81,7 +82,7 @@ fn joined(kind: LogicKind, children: &[usize], judged: &mut [Option<Judged>]) ->
             (LogicKind::Or, Some(Judged::Met(uris))) => return Judged::Met(uris),
             (LogicKind::Or, _) => {}
             (_, Some(Judged::Met(mut uris))) => {
-                // What stands to the right comes first.
+                // The server puts instances of later children first.
                 uris.append(&mut all);
                 all = uris;
             }
@@ -91,7 +92,8 @@ fn joined(kind: LogicKind, children: &[usize], judged: &mut [Option<Judged>]) ->
     if kind == LogicKind::Or { Judged::Unmet } else { Judged::Met(all) }
 }
 
-/// The number of an attribute, which `min` has from the nearest part around it and `wait` from the one directly around.
+/// Parses the number of an attribute: `min` is inherited from the nearest enclosing node, `wait` only from the direct
+/// parent.
 fn number(text: Option<&String>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let number = text.trim().parse::<i32>().map(i64::from);

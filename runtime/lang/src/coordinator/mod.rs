@@ -1,8 +1,8 @@
 //! Coordinators as they run: a submitted definition, its actions, their data.
 //!
-//! In: a [`Definition`] whose attributes were evaluated when it was submitted (by `ankus`, which reads the language).
-//! Out: actions with the instances and URIs of their data, which of them are missing, and the properties of the
-//! workflow they start. Files are checked through [`Existing`]; nothing here accesses them directly.
+//! The input is a [`Definition`] whose attributes were evaluated at submission (by `ankus`, which parses definitions).
+//! The results are actions with the instances and URIs of their data, the inputs that are missing, and the properties
+//! of the workflows that they start. Data is checked through [`Existing`]; nothing here accesses files directly.
 
 mod action;
 mod definition;

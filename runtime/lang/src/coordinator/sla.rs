@@ -1,32 +1,32 @@
-//! What an SLA block expects of an action, and the outcome.
+//! The expectations of an SLA block for an action, and their outcome.
 //!
-//! In: the block as it was evaluated, when the workflow started and ended, a time. Out: events, each once, and the
-//! status of the expectation. No clock: the caller passes the time.
+//! The input is the evaluated block, start and end of the workflow, and the current time. The results are events, each
+//! reported once, and the status of the SLA. There is no clock here: the caller passes the time.
 
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
 use crate::time::{Instant, ProcessingZone};
 
-/// What happened to an expectation.
+/// An event of an SLA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SlaEvent {
     /// Started in time.
     StartMet,
-    /// Did not.
+    /// Did not start in time.
     StartMiss,
     /// Took no longer than expected.
     DurationMet,
-    /// Took longer.
+    /// Took longer than expected.
     DurationMiss,
     /// Ended in time.
     EndMet,
-    /// Did not, or did not end well.
+    /// Did not end in time, or did not end successfully.
     EndMiss,
 }
 
 impl SlaEvent {
-    /// The server's word.
+    /// Returns the server's name.
     pub fn name(self) -> &'static str {
         match self {
             SlaEvent::StartMet => "START_MET",
@@ -38,7 +38,7 @@ impl SlaEvent {
         }
     }
 
-    /// Whether something was not kept.
+    /// Whether an expectation was missed.
     pub fn is_miss(self) -> bool {
         matches!(self, SlaEvent::StartMiss | SlaEvent::DurationMiss | SlaEvent::EndMiss)
     }
@@ -57,13 +57,13 @@ impl SlaEvent {
     }
 }
 
-/// Where an expectation stands.
+/// The status of an SLA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SlaStatus {
     /// Nothing has started.
     #[default]
     NotStarted,
-    /// It runs.
+    /// Running.
     InProcess,
     /// Kept.
     Met,
@@ -72,7 +72,7 @@ pub enum SlaStatus {
 }
 
 impl SlaStatus {
-    /// The server's word.
+    /// Returns the server's name.
     pub fn name(self) -> &'static str {
         match self {
             SlaStatus::NotStarted => "NOT_STARTED",
@@ -83,45 +83,45 @@ impl SlaStatus {
     }
 }
 
-/// An expectation of one action.
+/// The SLA of one action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sla {
-    /// What it counts from.
+    /// Nominal time, to which the expected times are relative.
     pub nominal: Instant,
-    /// When the workflow should have started.
+    /// Expected start of the workflow.
     pub expected_start: Option<Instant>,
-    /// When it should have ended.
+    /// Expected end.
     pub expected_end: Instant,
-    /// How many minutes it may take.
+    /// Expected duration, in minutes.
     pub expected_minutes: Option<i64>,
-    /// Events that somebody is told of.
+    /// Events for which alerts are sent.
     pub alert_events: Vec<SlaEvent>,
-    /// Who is told.
+    /// Recipients of alerts.
     pub alert_contact: Vec<String>,
-    /// What they are told.
+    /// Text of alerts.
     pub message: String,
-    /// Where it stands.
+    /// Its status.
     pub status: SlaStatus,
     start_decided: bool,
     duration_decided: bool,
     end_decided: bool,
 }
 
-/// What is known of the workflow of an action.
+/// The progress of an action's workflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// When it started.
+    /// Start time.
     pub started: Option<Instant>,
-    /// When it ended, or the action did without ever starting one.
+    /// End time; also set for an action that ended without starting a workflow.
     pub ended: Option<Instant>,
-    /// Whether it ended well; a skipped or ignored action does.
+    /// Whether it ended successfully; skipped and ignored actions count as such.
     pub is_well: bool,
-    /// Whether the action was passed over.
+    /// Whether the action was skipped.
     pub is_skipped: bool,
 }
 
 impl Sla {
-    /// Reads a block whose values are evaluated. A wrong date or number is a failure of the job.
+    /// Parses an evaluated block. An invalid date or number is a failure of the job.
     pub fn register(leaves: &[(String, String)], zone: ProcessingZone) -> Result<Sla, Failure> {
         let leaf = |name: &str| {
             let found = leaves.iter().find(|(known, _)| known == name);
@@ -164,7 +164,7 @@ impl Sla {
         })
     }
 
-    /// The same expectation of other values, read as [`register`](Self::register) reads them. What is decided stays so.
+    /// Returns this SLA with new values, parsed as [`register`](Self::register) does. What is decided stays decided.
     pub fn changed(
         &self,
         leaves: &[(String, String)],
@@ -179,12 +179,12 @@ impl Sla {
         })
     }
 
-    /// Whether nothing more can come.
+    /// Whether all events have been decided.
     pub fn is_over(&self) -> bool {
         self.start_decided && self.duration_decided && self.end_decided
     }
 
-    /// When to look again: the next moment at which something would be missed.
+    /// Returns the next moment at which an expectation could be missed.
     pub fn next_look(&self, progress: Progress) -> Option<Instant> {
         let start = self.expected_start.filter(|_| !self.start_decided);
         let end = (!self.end_decided).then_some(self.expected_end);
@@ -197,7 +197,7 @@ impl Sla {
         [start, end, duration].into_iter().flatten().min()
     }
 
-    /// What is decided by now and was not before, in the order of the server.
+    /// Returns the events that are newly decided, in the order of the server.
     pub fn look(&mut self, now: Instant, progress: Progress) -> Vec<SlaEvent> {
         let mut events = Vec::new();
         if progress.is_skipped {

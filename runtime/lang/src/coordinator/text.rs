@@ -1,14 +1,15 @@
-//! A definition as XML again, as the server keeps and shows it: evaluated, with each dataset inside of the events that use it.
+//! Writes a definition back as XML, as the server stores and shows it: evaluated, with each dataset inside the events
+//! that use it.
 
 use std::fmt::Write as _;
 
 use super::{Action, DataEvent, Definition, EventData, Instances, Logic, LogicKind};
 use crate::el::xml::escape;
 
-/// A throttle that is not written, for it is the one that the server has by itself.
+/// The server's default throttle, which is not written.
 const THROTTLE: i64 = 12;
 
-/// Elements that are written one by one, without anything between them.
+/// Writes elements one by one, without white space between them.
 #[derive(Default)]
 struct Writer(String);
 
@@ -31,7 +32,7 @@ impl Writer {
     }
 }
 
-/// A coordinator as it is kept: attributes and controls evaluated, instances and values of properties as they are written.
+/// Returns a coordinator as it is stored: attributes and controls evaluated, instances and property values unevaluated.
 pub fn text(definition: &Definition) -> String {
     let zone = definition.schedule.processing;
     let (start, end) =
@@ -52,7 +53,8 @@ pub fn text(definition: &Definition) -> String {
     out.0
 }
 
-/// An action of it as a dry run shows it: with its times, the URIs of its data, and what its workflow is given.
+/// Returns an action as a dry run shows it: with its times, the URIs of its data, and the configuration of its
+/// workflow.
 pub fn action_text(
     definition: &Definition,
     action: &Action,
@@ -79,7 +81,7 @@ pub fn action_text(
     out.0
 }
 
-/// The data of an action: that of its inputs, and that of its outputs.
+/// The data of an action: inputs and outputs.
 type Data<'a> = Option<(&'a [EventData], &'a [EventData])>;
 
 fn body(
@@ -193,7 +195,7 @@ fn instances(out: &mut Writer, instances: &Instances) {
     }
 }
 
-/// The parts of an input logic that are within one of them.
+/// Writes the child nodes of a node of the input logic.
 fn parts(out: &mut Writer, logic: &[Logic], within: Option<usize>) {
     for (at, part) in logic.iter().enumerate().filter(|(_, part)| part.parent == within) {
         let element = match part.kind {

@@ -1,4 +1,4 @@
-//! Adding calendar units to instants, and the ends of days, weeks and months.
+//! Calendar arithmetic: adding units to instants, and the ends of days, weeks and months.
 
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ pub enum Unit {
     Minute,
     /// 60 minutes.
     Hour,
-    /// A day of the zone.
+    /// A day in the time zone.
     Day,
     /// Seven days.
     Week,
-    /// A month of the zone.
+    /// A month in the time zone.
     Month,
     /// Twelve months.
     Year,
 }
 
 impl Unit {
-    /// The unit of a name as it stands in `coord:offset`; `END_OF_…` count as the unit they end.
+    /// Returns the unit for its name in `coord:offset`; `END_OF_…` names map to the unit they end.
     pub fn from_name(name: &str) -> Option<Unit> {
         Some(match name {
             "MINUTE" => Unit::Minute,
@@ -36,7 +36,7 @@ impl Unit {
         })
     }
 
-    /// The server's name.
+    /// Returns the server's name.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Minute => "MINUTE",
@@ -48,7 +48,7 @@ impl Unit {
         }
     }
 
-    /// The number by which the server's check of an offset range weighs it.
+    /// Returns the weight that the server's check of an offset range gives to the unit.
     pub(super) fn weight(self) -> i64 {
         match self {
             Unit::Minute => 12,
@@ -61,10 +61,10 @@ impl Unit {
     }
 }
 
-/// Whether and how far an origin is moved before a frequency counts from it.
+/// The period to whose end an origin is moved before a frequency counts from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EndOf {
-    /// Not at all.
+    /// No move.
     #[default]
     None,
     /// To the end of its day.
@@ -76,7 +76,7 @@ pub enum EndOf {
 }
 
 impl EndOf {
-    /// The server's name.
+    /// Returns the server's name.
     pub fn name(self) -> &'static str {
         match self {
             EndOf::None => "NONE",
@@ -86,7 +86,7 @@ impl EndOf {
         }
     }
 
-    /// What a name means.
+    /// Returns the value for a name.
     pub fn from_name(name: &str) -> Option<EndOf> {
         Some(match name {
             "NONE" => EndOf::None,
@@ -98,10 +98,10 @@ impl EndOf {
     }
 }
 
-/// The first day of a week: the server takes it from the language it runs in.
+/// The first day of a week, which the server takes from its locale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WeekStart {
-    /// English as it is spoken in America.
+    /// American English.
     #[default]
     Sunday,
     /// Most of Europe.
@@ -110,10 +110,10 @@ pub enum WeekStart {
 
 /// Adds `count` units.
 ///
-/// Minutes and hours are absolute. Days and weeks keep the time of day across a clock change unless that would land on
-/// another date: then, in the gap of spring, the result shows an hour *less*. Months and years keep the day where the
-/// month has it and take its last one where not; in a gap the result shows an hour *more*, in an overlap it is the second
-/// of the two.
+/// Minutes and hours are absolute. Days and weeks keep the time of day across a clock change unless the result would
+/// fall on another date: then, in the gap of spring, the result shows an hour *less*. Months and years keep the day if
+/// the month has it, and otherwise take the last one; in a gap the result shows an hour *more*, in an overlap it is the
+/// second of the two.
 pub fn add(instant: Instant, unit: Unit, count: i64, zone: &Zone) -> Instant {
     match unit {
         Unit::Minute => instant.plus_seconds(count.saturating_mul(60)),
@@ -155,8 +155,8 @@ fn add_months(instant: Instant, months: i64, zone: &Zone) -> Instant {
     zone.instant(Local { days: days_of_civil(year, month, day), ..local })
 }
 
-/// Moves an origin to the end of its day, week or month, which is the beginning of the next one; an origin that is at
-/// such a boundary moves a whole period.
+/// Moves an origin to the end of its day, week or month, which is the beginning of the next one; an origin on such a
+/// boundary moves by a whole period.
 pub fn end_of(instant: Instant, end: EndOf, zone: &Zone, week: WeekStart) -> Instant {
     let moved = match end {
         EndOf::None => return instant,
@@ -167,7 +167,7 @@ pub fn end_of(instant: Instant, end: EndOf, zone: &Zone, week: WeekStart) -> Ins
     start_of(moved, end, zone, week)
 }
 
-/// The midnight at which the day, week or month of an instant begins, `n + 1` periods later.
+/// Returns the midnight at which the day, week or month of an instant begins, `n + 1` periods later.
 pub(super) fn period_boundary(
     instant: Instant,
     end: EndOf,
@@ -202,19 +202,20 @@ fn start_of(instant: Instant, end: EndOf, zone: &Zone, week: WeekStart) -> Insta
     zone.instant(Local { days, second_of_day: 0 })
 }
 
-/// `coord:dateOffset`: the zone is that of the server, which has no clock changes.
+/// Implements `coord:dateOffset`: the zone is that of the server, which has no clock changes.
 pub fn date_offset(instant: Instant, count: i64, unit: Unit, zone: ProcessingZone) -> Instant {
     let fixed = Zone::from_id(&zone.id()).unwrap_or_else(|_| Zone::utc());
     add(instant, unit, count, &fixed)
 }
 
-/// `coord:dateTzOffset`: what clocks of `zone` show, written as if it were the zone of the server.
+/// Implements `coord:dateTzOffset`: the local time in `zone`, formatted as if it were in the server's zone.
 pub fn local_text(instant: Instant, zone: &Zone, processing: ProcessingZone) -> String {
     let shown = instant.0 + zone.offset_seconds(instant);
     processing.format(Instant(shown - i64::from(processing.offset_minutes()) * 60))
 }
 
-/// Hours of the local day of an instant, as the server counts them: 23, 24 or 25, from half past midnight on.
+/// Returns the hours of the local day of an instant, as the server counts them: 23, 24 or 25, from half past midnight
+/// on.
 pub fn hours_in_day(instant: Instant, zone: &Zone) -> i64 {
     let local = zone.local(instant);
     let half_past = zone.instant(Local { days: local.days, second_of_day: 1800 });
@@ -225,7 +226,7 @@ pub fn hours_in_day(instant: Instant, zone: &Zone) -> i64 {
     }
 }
 
-/// Days of the local month of an instant.
+/// Returns the number of days of the local month of an instant.
 pub fn days_in_month(instant: Instant, zone: &Zone) -> i64 {
     let civil = civil_of_days(zone.local(instant).days);
     month_length(civil.year, i64::from(civil.month))
@@ -239,7 +240,7 @@ pub(super) struct Civil {
     pub(super) day: u8,
 }
 
-/// What clocks show: days since 1970-01-01 and seconds since midnight.
+/// A local date and time: days since 1970-01-01 and seconds since midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Local {
     pub(super) days: i64,
@@ -271,7 +272,7 @@ impl Local {
     }
 }
 
-/// Days since 1970 of a date of the Gregorian calendar; a month or day beyond its range counts on.
+/// Returns the days since 1970 of a Gregorian date; a month or day out of range carries over.
 pub(super) fn days_of_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = year + (month - 1).div_euclid(12);
     let month = (month - 1).rem_euclid(12) + 1;
@@ -308,7 +309,7 @@ pub(super) fn month_length(year: i64, month: i64) -> i64 {
     }
 }
 
-/// 1 is Sunday, as everywhere on the server.
+/// Returns the day of the week; 1 is Sunday, as everywhere on the server.
 pub(super) fn day_of_week(days: i64) -> i64 {
     (days + 4).rem_euclid(7) + 1
 }

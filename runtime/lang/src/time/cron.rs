@@ -1,7 +1,7 @@
-//! Cron as the server accepts it: five fields, parsed and searched the way Quartz 2.3.2 does.
+//! Cron expressions as the server accepts them: five fields, parsed and searched the way Quartz 2.3.2 does.
 //!
-//! The parser and the search follow Quartz step by step, because its answers at the edges (`31W` in a month of thirty
-//! days, names cut after three letters, a lone `L` in the hours) come from the order of its steps and from nothing else.
+//! The parser and the search follow Quartz step by step, because its results in edge cases (`31W` in a month of thirty
+//! days, names cut after three letters, a lone `L` in the hours) follow only from the order of its steps.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +14,7 @@ const NO_SPEC: u32 = 98;
 /// Quartz's marker for a plain `*`.
 const ALL_SPEC: u32 = 99;
 
-/// A field, by its place.
+/// A field, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CronField {
     /// 0 to 59.
@@ -30,7 +30,7 @@ pub enum CronField {
 }
 
 impl CronField {
-    /// All of them, in the order they are written.
+    /// All fields, in the order they are written.
     pub const ALL: [CronField; 5] = [
         CronField::Minute,
         CronField::Hour,
@@ -39,7 +39,7 @@ impl CronField {
         CronField::DayOfWeek,
     ];
 
-    /// For people.
+    /// Returns the name of the field, for messages.
     pub fn name(self) -> &'static str {
         match self {
             CronField::Minute => "minute",
@@ -61,18 +61,18 @@ impl CronField {
     }
 }
 
-/// Why a text is no cron expression.
+/// Errors in a cron expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CronError {
-    /// It has not five fields separated by single blanks.
+    /// It does not have five fields separated by single blanks.
     FieldCount(usize),
     /// Both day fields are `?`.
     BothUnspecified,
-    /// A field is not understood.
+    /// A field is invalid.
     Field {
-        /// Which.
+        /// The field.
         field: CronField,
-        /// Why, for people.
+        /// The reason.
         message: String,
     },
 }
@@ -95,20 +95,20 @@ impl fmt::Display for CronError {
 
 impl std::error::Error for CronError {}
 
-/// Why a search has no answer.
+/// Reasons why a search finds no fire time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFire {
     /// There is no such time in the next hundred years.
     Never,
-    /// A field admits nothing, so that the search itself fails on the server.
+    /// A field permits no value, so that the search itself fails on the server.
     Broken,
 }
 
-/// An expression that the server takes at submission.
+/// A cron expression that the server accepts at submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     text: String,
-    /// One expression, or two of which the earlier fire counts, where both day fields are restricted.
+    /// One expression, or two whose earlier fire time counts, if both day fields are restricted.
     sides: Vec<Side>,
 }
 
@@ -128,7 +128,7 @@ impl<'de> Deserialize<'de> for Cron {
 }
 
 impl Cron {
-    /// Reads five fields. Both day fields are checked, each as if the other were `?`.
+    /// Parses five fields. Both day fields are checked, each as if the other were `?`.
     pub fn parse(text: &str) -> Result<Cron, CronError> {
         let mut fields: Vec<&str> = text.split(' ').collect();
         while fields.last().is_some_and(|field| field.is_empty()) {
@@ -163,24 +163,24 @@ impl Cron {
         Ok(Cron { text: text.to_owned(), sides })
     }
 
-    /// As it was written.
+    /// Returns the original text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether both day fields are restricted, so that either of them is enough.
+    /// Whether both day fields are restricted, so that it is sufficient to match either of them.
     pub fn is_union(&self) -> bool {
         self.sides.len() > 1
     }
 
-    /// The first fire strictly after an instant, in the zone of the server.
+    /// Returns the first fire time strictly after an instant, in the zone of the server.
     pub fn next_after(&self, after: Instant, zone: ProcessingZone) -> Result<Instant, NoFire> {
         let local = zone.local_seconds(after);
         let mut earliest: Option<i64> = None;
         for side in &self.sides {
             match (side.next_after(local), self.is_union()) {
                 (Ok(fire), _) => earliest = Some(earliest.map_or(fire, |other| other.min(fire))),
-                // Comparing with nothing fails on the server.
+                // The server fails when it compares with a side that never fires.
                 (Err(NoFire::Never), true) => return Err(NoFire::Broken),
                 (Err(reason), _) => return Err(reason),
             }
@@ -189,7 +189,7 @@ impl Cron {
         Ok(Instant(fire - i64::from(zone.offset_minutes()) * 60).clamped())
     }
 
-    /// The same where `fire` is known to be a fire: the rest of its day needs no search.
+    /// Does the same for a known fire time: the rest of its day needs no search.
     pub(super) fn next_after_fire(
         &self,
         fire: Instant,
@@ -211,10 +211,10 @@ impl Cron {
     }
 }
 
-/// An expression of which one day field is `?`.
+/// An expression in which one day field is `?`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Side {
-    /// By field: the values, with Quartz's markers among them.
+    /// The values of each field, including Quartz's markers.
     sets: [u128; 5],
     last_day_of_month: bool,
     last_day_offset: i64,
@@ -287,7 +287,7 @@ impl Side {
         }
     }
 
-    /// `MON`, `MON-FRI`, `FRI#2`, `FRIL`, `JAN`, `NOV-FEB`; letters after the third are not looked at.
+    /// Parses `MON`, `MON-FRI`, `FRI#2`, `FRIL`, `JAN`, `NOV-FEB`; letters after the third are ignored.
     fn named(&mut self, field: CronField, text: &[char]) -> Parsed<()> {
         let number = |from: usize| -> Parsed<i64> {
             let name: String =
@@ -322,7 +322,7 @@ impl Side {
         }
     }
 
-    /// `*`, `*/n`, `/n`.
+    /// Parses `*`, `*/n`, `/n`.
     fn every(&mut self, field: CronField, text: &[char]) -> Parsed<()> {
         if text == ['*'] {
             return self.add(field, i64::from(ALL_SPEC), None, 0);
@@ -337,13 +337,13 @@ impl Side {
         self.add(field, i64::from(ALL_SPEC), None, i64::from(step))
     }
 
-    /// `L`, `L-n`, `LW`, `L-nW`.
+    /// Parses `L`, `L-n`, `LW`, `L-nW`.
     fn last(&mut self, field: CronField, text: &[char]) -> Parsed<()> {
         if field == CronField::DayOfWeek {
             return self.set(field, 7);
         }
         if field != CronField::DayOfMonth {
-            // Nothing is added: the field stays empty, and the search will fail.
+            // Nothing is added: the field stays empty, and the search fails.
             return Ok(());
         }
         self.last_day_of_month = true;
@@ -365,7 +365,7 @@ impl Side {
         Ok(())
     }
 
-    /// What follows a number.
+    /// Parses the text that follows a number.
     fn number(&mut self, field: CronField, text: &[char], at: usize, value: i64) -> Parsed<()> {
         match text.get(at) {
             None => self.set(field, value),
@@ -400,7 +400,7 @@ impl Side {
             }
             Some('/') => {
                 let (step, next) = digits(text, at + 1)?;
-                // One digit must be all there is; after more, anything is passed over.
+                // A single digit must end the field; after several digits, any rest is ignored.
                 if next == at + 2 && next < text.len() {
                     return Err(format!("unexpected `{}` after `/`", text[next]));
                 }
@@ -463,7 +463,7 @@ impl Side {
         Ok(())
     }
 
-    /// The first fire after a local second.
+    /// Returns the first fire time after a local second.
     fn next_after(&self, after: i64) -> Result<i64, NoFire> {
         let [minutes, hours, days_of_month, months, days_of_week] = self.sets;
         let first = |set: u128| at_least(set, 0).ok_or(NoFire::Broken);
@@ -526,7 +526,7 @@ impl Side {
         }
     }
 
-    /// The day and month to try; month 13 is January of the next year.
+    /// Returns the day and month to try; month 13 is January of the next year.
     fn day_of_month(&self, now: Clock, days: u128, after: i64) -> Result<(i64, i64), NoFire> {
         let length = month_length(now.year, now.month);
         if self.last_day_of_month || self.nearest_weekday {
@@ -539,7 +539,7 @@ impl Side {
                 return Ok(if now.day > first { (1, now.month + 1) } else { (first, now.month) });
             }
 
-            // The weekday is that of the day counted on beyond the month: the 31st of June is the first of July.
+            // The weekday is computed for a day that may lie beyond the month: the 31st of June is the first of July.
             let mut day = first;
             match day_of_week(days_of_civil(now.year, now.month, day)) {
                 7 if day == 1 => day += 2,
@@ -561,7 +561,7 @@ impl Side {
         }
     }
 
-    /// Where to go on, or nothing if this day is one.
+    /// Returns the time at which to continue the search, or none if this day matches.
     fn day_of_week(&self, now: Clock, days: u128) -> Result<Option<Clock>, NoFire> {
         let today = day_of_week(days_of_civil(now.year, now.month, now.day));
         let length = month_length(now.year, now.month);
@@ -603,7 +603,7 @@ impl Side {
     }
 }
 
-/// `L`, `LW`, `L-n`, `L-nW`, as opposed to a name.
+/// Whether a text is `L`, `LW`, `L-n` or `L-nW` rather than a name.
 fn is_last_form(text: &[char]) -> bool {
     match text {
         ['L'] | ['L', 'W'] => true,
@@ -615,7 +615,7 @@ fn is_last_form(text: &[char]) -> bool {
     }
 }
 
-/// A number that begins at a place, and where it ends.
+/// Parses the number that begins at `from`; returns it with its end.
 fn digits(text: &[char], from: usize) -> Parsed<(i64, usize)> {
     let rest = text.get(from..).unwrap_or_default();
     let length = rest.iter().position(|letter| !letter.is_ascii_digit()).unwrap_or(rest.len());
@@ -635,14 +635,14 @@ fn check_step(field: CronField, step: i64) -> Parsed<()> {
     if step > most { Err(format!("a step is at most {most}")) } else { Ok(()) }
 }
 
-/// The least member that is not below a number, markers included.
+/// Returns the least member that is not below a number, markers included.
 fn at_least(set: u128, number: i64) -> Option<i64> {
     let number = u32::try_from(number).ok().filter(|number| *number < 128)?;
     let rest = set >> number;
     (rest != 0).then(|| i64::from(number + rest.trailing_zeros()))
 }
 
-/// A local date and time whose fields may be set beyond their range.
+/// A local date and time whose fields may be out of range.
 #[derive(Clone, Copy)]
 struct Clock {
     year: i64,

@@ -1,46 +1,46 @@
-//! The instances of a dataset, and the functions that choose among them.
+//! The instances of a dataset, and the functions that select among them.
 //!
-//! Instances are counted from the initial one, in the zone of the dataset. Which one is *current* at an instant is
-//! found by stepping, and some functions use the stepped value while others count again from the origin: at ends of
-//! months and in the gap of a clock change these differ, and each function does as the server does.
+//! Instances are counted from the initial one, in the zone of the dataset. The *current* instance is found by stepping,
+//! and some functions use the stepped value while others count again from the origin: at ends of months and in the gap
+//! of a clock change these differ, and each function does as the server does.
 
 use std::fmt;
 
 use super::calendar::{civil_of_days, period_boundary};
 use super::{EndOf, Instant, Unit, WeekStart, Zone, add, days_in_month, end_of, hours_in_day};
 
-/// The series of instances.
+/// A dataset as a series of instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
-    /// The initial instance, already moved to the end of its period where the frequency says so.
+    /// The initial instance, already moved to the end of its period if the frequency requires it.
     pub initial: Instant,
-    /// How many units from one to the next; above 0.
+    /// The number of units between two instances; positive.
     pub frequency: i64,
     /// Unit of the frequency.
     pub unit: Unit,
-    /// Zone of the dataset.
+    /// Time zone of the dataset.
     pub zone: Zone,
     /// First day of a week on the server.
     pub week: WeekStart,
 }
 
-/// Why a range has no instances to give.
+/// Errors of an instance range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeError {
-    /// The start is later than the end.
+    /// The start is after the end.
     Reversed,
-    /// The start lies before the initial instance.
+    /// The start is before the initial instance.
     BeforeInitial,
-    /// The start is no instance.
+    /// The start is not an instance.
     OutOfPhase,
-    /// The nominal time lies before the initial instance.
+    /// The nominal time is before the initial instance.
     NotYet,
-    /// More instances than anyone would want.
+    /// There are more instances than our limit.
     TooMany,
 }
 
 impl RangeError {
-    /// The server's code; none for a bound of ours.
+    /// Returns the server's error code; none for a limit of ours.
     pub fn code(self) -> Option<&'static str> {
         match self {
             RangeError::TooMany => None,
@@ -63,24 +63,24 @@ impl fmt::Display for RangeError {
 
 impl std::error::Error for RangeError {}
 
-/// What a search among existing instances found.
+/// The result of a search among existing instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The search starts before the initial instance: there is nothing to wait for.
+    /// The search starts before the initial instance: no instance is required.
     Nothing,
-    /// These exist.
+    /// The instances that exist.
     Instances(Vec<Instant>),
-    /// Not enough of them; these were found so far.
+    /// Too few instances exist; those found so far.
     Missing(Vec<Instant>),
 }
 
-/// The most instances a range gives; the server has no such bound and ends out of memory.
+/// Maximum number of instances in a range; the server has no limit and runs out of memory.
 const MOST: i64 = 1_000_000;
-/// So many instances are looked for at most where the newest or the next that exist are wanted; the server has no bound.
+/// Maximum number of instances that a search for the latest or future ones checks; the server has no limit.
 const LOOKED: i64 = 1_000_000;
 
 impl Dataset {
-    /// A dataset as it is written: the initial instance is moved where the frequency says so.
+    /// Creates a dataset from its attributes: the initial instance is moved if the frequency requires it.
     pub fn new(
         initial_instance: Instant,
         frequency: i64,
@@ -93,7 +93,7 @@ impl Dataset {
         Dataset { initial, frequency: frequency.max(1), unit, zone, week }
     }
 
-    /// The instance of a number, counted from the initial one.
+    /// Returns the instance with this number, counted from the initial one.
     pub fn instance(&self, number: i64) -> Instant {
         add(self.initial, self.unit, number.saturating_mul(self.frequency), &self.zone)
     }
@@ -102,8 +102,7 @@ impl Dataset {
         add(instant, self.unit, steps.saturating_mul(self.frequency), &self.zone)
     }
 
-    /// The instance that is current at an instant, as it is found by stepping, and its number. Nothing before the initial
-    /// one.
+    /// Returns the current instance at a time, found by stepping, and its number. None before the initial one.
     pub fn current(&self, at: Instant) -> Option<(Instant, i64)> {
         if self.initial > at {
             return None;
@@ -133,7 +132,7 @@ impl Dataset {
             let next = self.step(current, 1);
             number += 1;
             if next <= current {
-                // At the edge of the years that are kept nothing moves.
+                // At the limits of the supported years stepping has no effect.
                 return Some((current, number - 1));
             }
             current = next;
@@ -141,14 +140,14 @@ impl Dataset {
         Some((self.step(current, -1), number - 1))
     }
 
-    /// `coord:current(n)`: nothing where it is before the initial instance.
+    /// Implements `coord:current(n)`: none if it is before the initial instance.
     pub fn current_n(&self, nominal: Instant, n: i64) -> Option<Instant> {
         let (_, number) = self.current(nominal)?;
         let instance = self.instance(number.saturating_add(n));
         (instance >= self.initial).then_some(instance)
     }
 
-    /// `coord:current(start)` to `coord:current(end)`, newest first.
+    /// Returns `coord:current(start)` to `coord:current(end)`, newest first.
     pub fn current_range(
         &self,
         nominal: Instant,
@@ -159,7 +158,7 @@ impl Dataset {
             return Err(RangeError::Reversed);
         }
         let Some((_, number)) = self.current(nominal) else { return Ok(Vec::new()) };
-        // What lies before the initial instance is dropped, but the walk to it counts as steps of its own.
+        // Instances before the initial one are dropped, but the walk to them counts as steps.
         if end.saturating_sub(start) >= MOST {
             return Err(RangeError::TooMany);
         }
@@ -175,14 +174,14 @@ impl Dataset {
         Ok(instances)
     }
 
-    /// `coord:offset(n, unit)`.
+    /// Implements `coord:offset(n, unit)`.
     pub fn offset(&self, nominal: Instant, n: i64, unit: Unit) -> Option<Instant> {
         let (current, _) = self.current(nominal)?;
         let wanted = add(current, unit, n, &self.zone);
         self.stepped_to(wanted)
     }
 
-    /// The last instance at or before an instant, found by stepping from the initial one.
+    /// Returns the last instance at or before an instant, found by stepping from the initial one.
     fn stepped_to(&self, wanted: Instant) -> Option<Instant> {
         if wanted < self.initial {
             return None;
@@ -212,8 +211,8 @@ impl Dataset {
         (instance >= self.initial).then_some(instance)
     }
 
-    /// `coord:offset(…)` to `coord:offset(…)`, newest first. The check that comes before weighs units oddly, so that a
-    /// day before to an hour before is refused.
+    /// Returns `coord:offset(…)` to `coord:offset(…)`, newest first. The check before weighs units oddly, so that a
+    /// range from a day before to an hour before is refused.
     pub fn offset_range(
         &self,
         nominal: Instant,
@@ -241,7 +240,7 @@ impl Dataset {
         Ok(instances)
     }
 
-    /// From a date to `coord:current(end)`, newest first.
+    /// Returns the instances from a date to `coord:current(end)`, newest first.
     pub fn absolute_range(
         &self,
         nominal: Instant,
@@ -260,13 +259,13 @@ impl Dataset {
         self.current_range(nominal, start_number - number, end)
     }
 
-    /// The midnight that `coord:endOfDays(n)` and its kind mean.
+    /// Returns the midnight that `coord:endOfDays(n)` and the like denote.
     pub fn end_of_period(&self, nominal: Instant, end: EndOf, n: i64) -> Instant {
         period_boundary(nominal, end, n, &self.zone, self.week)
     }
 
-    /// `coord:latest(start)` to `coord:latest(end)`, both 0 or below: backwards from what is current at `from`, newest
-    /// first.
+    /// Returns `coord:latest(start)` to `coord:latest(end)`, both 0 or below: backwards from the current instance at
+    /// `from`, newest first.
     pub fn latest<E>(
         &self,
         from: Instant,
@@ -298,8 +297,8 @@ impl Dataset {
         Ok(Found::Missing(found))
     }
 
-    /// `coord:future(start, limit)` to `coord:future(end, limit)`: forwards from what is current at the nominal time,
-    /// oldest first, among `limit + 1` instances.
+    /// Returns `coord:future(start, limit)` to `coord:future(end, limit)`: forwards from the current instance at the
+    /// nominal time, oldest first, among `limit + 1` instances.
     pub fn future<E>(
         &self,
         nominal: Instant,
@@ -330,7 +329,7 @@ impl Dataset {
         Ok(Found::Missing(found))
     }
 
-    /// `coord:hoursInDay(n)`; `n` counts instances of the dataset. −1 before the initial one.
+    /// Implements `coord:hoursInDay(n)`; `n` counts instances of the dataset. −1 before the initial one.
     pub fn hours_in_day(&self, nominal: Instant, n: i64) -> i64 {
         match self.initial > nominal {
             true => -1,
@@ -338,7 +337,7 @@ impl Dataset {
         }
     }
 
-    /// `coord:daysInMonth(n)`; `n` counts instances of the dataset. −1 before the initial one.
+    /// Implements `coord:daysInMonth(n)`; `n` counts instances of the dataset. −1 before the initial one.
     pub fn days_in_month(&self, nominal: Instant, n: i64) -> i64 {
         match self.initial > nominal {
             true => -1,
@@ -346,7 +345,7 @@ impl Dataset {
         }
     }
 
-    /// `coord:tzOffset()` in a coordinator of a zone.
+    /// Implements `coord:tzOffset()` for a coordinator in a time zone.
     pub fn zone_offset_minutes(&self, nominal: Instant, coordinator: &Zone) -> i64 {
         (self.zone.offset_seconds(nominal) - coordinator.offset_seconds(nominal)) / 60
     }

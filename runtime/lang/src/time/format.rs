@@ -1,4 +1,4 @@
-//! Dates in patterns of Java's `SimpleDateFormat`, in English.
+//! Formats dates by patterns of Java's `SimpleDateFormat`, in English.
 
 use std::fmt;
 
@@ -23,16 +23,16 @@ const MONTHS: [&str; 12] = [
 const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// A letter or quote that makes no pattern.
+/// Errors in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// No meaning is given to the letter.
+    /// The letter has no meaning.
     Letter(char),
     /// A quote is not closed.
     Quote,
     /// `X` takes one to three letters.
     TooManyX,
-    /// The pattern would not end.
+    /// The formatted date would be too long.
     TooLong,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// Writes an instant in a pattern, in the zone of the server.
+/// Formats an instant by a pattern, in the zone of the server.
 ///
 /// ```
 /// use ankus_lang::time::{ProcessingZone, format_time};
@@ -94,7 +94,7 @@ pub fn format_time(
     Ok(text)
 }
 
-/// Writes what stands behind a quote, up to the one that ends it; answers where that ends. Two quotes are one.
+/// Appends quoted text up to the closing quote; returns the position after it. Two quotes stand for one.
 fn quoted(pattern: &str, text: &mut String) -> Result<usize, PatternError> {
     let mut from = 0;
     loop {
@@ -143,7 +143,7 @@ impl Fields {
         self.days - days_of_civil(self.year, 1, 1) + 1
     }
 
-    /// 1 is Sunday.
+    /// Returns the day of the week; 1 is Sunday.
     fn day_of_week(&self) -> i64 {
         day_of_week(self.days)
     }
@@ -224,7 +224,7 @@ impl Fields {
         }
     }
 
-    /// Weeks begin on Sunday, and the first is the one with the first of January.
+    /// Returns the week of the year. Weeks begin on Sunday, and the first is the one with the first of January.
     fn week_of_year(&self) -> (i64, i64) {
         let sunday = self.days - (self.day_of_week() - 1);
         let next = days_of_civil(self.year + 1, 1, 1);

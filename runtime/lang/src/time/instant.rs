@@ -1,4 +1,4 @@
-//! Instants, and how the server writes them.
+//! Instants, and their text form on the server.
 
 use std::fmt;
 
@@ -13,27 +13,27 @@ use super::calendar::{Civil, civil_of_days, days_of_civil};
 pub struct Instant(pub i64);
 
 impl Instant {
-    /// 0001-01-03T00:00Z: room is left for the offset of any zone.
+    /// 0001-01-03T00:00Z: leaves room for the offset of any zone.
     pub const MIN: Instant = Instant(-62_135_424_000);
     /// 9999-12-29T00:00Z.
     pub const MAX: Instant = Instant(253_402_041_600);
 
-    /// The instant so many seconds later, within the years that are kept.
+    /// Returns the instant that many seconds later, within the supported years.
     pub fn plus_seconds(self, seconds: i64) -> Instant {
         Instant(self.0.saturating_add(seconds)).clamped()
     }
 
-    /// The instant so many minutes later.
+    /// Returns the instant that many minutes later.
     pub fn plus_minutes(self, minutes: i64) -> Instant {
         self.plus_seconds(minutes.saturating_mul(60))
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub fn millis(self) -> i64 {
         self.0 * 1000
     }
 
-    /// The instant of so many milliseconds since 1970; a part of a second is dropped.
+    /// Returns the instant of a number of milliseconds since 1970; fractions of a second are dropped.
     pub fn from_millis(millis: i64) -> Instant {
         Instant(millis.div_euclid(1000)).clamped()
     }
@@ -43,13 +43,13 @@ impl Instant {
     }
 }
 
-/// 10000-01-01T00:00Z, with a day for zones to the west.
+/// 10000-01-01T00:00Z, plus a day for zones to the west.
 const YEAR_10000: i64 = 253_402_300_800 + 86_400;
 
-/// The zone in which a server reads and writes instants: UTC, or a fixed offset. It never has clock changes.
+/// The zone in which a server parses and formats instants: UTC, or a fixed offset. It never has clock changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcessingZone {
-    /// Minutes east of UTC, or nothing for UTC itself, which is written `Z`.
+    /// Minutes east of UTC, or none for UTC itself, which is written `Z`.
     offset_minutes: Option<i32>,
 }
 
@@ -60,10 +60,10 @@ impl Default for ProcessingZone {
 }
 
 impl ProcessingZone {
-    /// What a server has as shipped.
+    /// The server's default.
     pub const UTC: ProcessingZone = ProcessingZone { offset_minutes: None };
 
-    /// Reads a value of `oozie.processing.timezone`: `UTC` or `GMT±HHMM`; with anything else a server does not start.
+    /// Parses a value of `oozie.processing.timezone`: `UTC` or `GMT±HHMM`; a server does not start with any other.
     pub fn from_id(id: &str) -> Option<ProcessingZone> {
         if id == "UTC" {
             return Some(ProcessingZone::UTC);
@@ -79,7 +79,7 @@ impl ProcessingZone {
             return None;
         }
         let two = |at: usize| i32::from(digits[at] - b'0') * 10 + i32::from(digits[at + 1] - b'0');
-        // Java takes an offset that is no time of day for GMT itself.
+        // Java treats an offset that is not a valid time of day as GMT.
         let minutes = if two(0) < 24 && two(2) < 60 { sign * (two(0) * 60 + two(2)) } else { 0 };
         Some(ProcessingZone { offset_minutes: Some(minutes) })
     }
@@ -89,7 +89,7 @@ impl ProcessingZone {
         self.offset_minutes.unwrap_or(0)
     }
 
-    /// Its id: `UTC` or `GMT±HHMM`.
+    /// Returns its id: `UTC` or `GMT±HHMM`.
     pub fn id(self) -> String {
         match self.offset_minutes {
             None => "UTC".to_owned(),
@@ -97,7 +97,7 @@ impl ProcessingZone {
         }
     }
 
-    /// The text that ends each instant: `Z` or `±HHMM`.
+    /// Returns the suffix of each instant: `Z` or `±HHMM`.
     pub fn suffix(self) -> String {
         match self.offset_minutes {
             None => "Z".to_owned(),
@@ -108,10 +108,10 @@ impl ProcessingZone {
         }
     }
 
-    /// Reads `yyyy-MM-ddTHH:mm` with the suffix of this zone and no other.
+    /// Parses `yyyy-MM-ddTHH:mm` with the suffix of this zone and no other.
     ///
-    /// Blanks around the whole are dropped, fields may be of any width and have blanks before them, as Java's parser has
-    /// it; each is checked for its range, so that 24:00 is refused although the published specification uses it.
+    /// Surrounding blanks are dropped, and fields may be of any width and be preceded by blanks, as in Java's parser;
+    /// each is checked for its range, so that 24:00 is refused although the published specification uses it.
     pub fn parse(self, text: &str) -> Result<Instant, NotAnInstant> {
         let instant = self.parse_any_year(text)?;
         if instant.0 >= YEAR_10000 {
@@ -120,7 +120,8 @@ impl ProcessingZone {
         Ok(instant.clamped())
     }
 
-    /// The same with years of any width, for what only writes the instant again: no calendar arithmetic knows them.
+    /// Parses an instant whose year may have any width, for callers that only format it again: calendar arithmetic does
+    /// not support such years.
     pub fn parse_any_year(self, text: &str) -> Result<Instant, NotAnInstant> {
         let usual = if self.offset_minutes.is_none() { usual(text.as_bytes()) } else { None };
         let [year, month, day, hour, minute] = match usual {
@@ -143,7 +144,7 @@ impl ProcessingZone {
         Ok(Instant(local - i64::from(self.offset_minutes()) * 60))
     }
 
-    /// Year, month, day, hour and minute, in whatever width.
+    /// Returns year, month, day, hour and minute, of any width.
     fn fields(self, text: &str) -> Result<[i64; 5], NotAnInstant> {
         let trimmed = text.trim_matches(|character: char| character <= ' ');
         let mut rest = trimmed.as_bytes();
@@ -166,14 +167,14 @@ impl ProcessingZone {
         Ok([year, month, day, hour, minute])
     }
 
-    /// Writes an instant as the server does.
+    /// Formats an instant as the server does.
     pub fn format(self, instant: Instant) -> String {
         let mut text = String::with_capacity(22);
         self.write(instant, &mut text);
         text
     }
 
-    /// Writes an instant behind a text.
+    /// Appends a formatted instant to a text.
     pub fn write(self, instant: Instant, text: &mut String) {
         let local = self.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
@@ -208,7 +209,7 @@ impl ProcessingZone {
     }
 }
 
-/// Writes a number with at least so many digits; a sign counts as one of them.
+/// Appends a number with at least `digits` digits; a sign counts as one of them.
 pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
     match (number, digits) {
         (0..100, 2) => {
@@ -226,7 +227,7 @@ pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
             let sign = if number < 0 { "-" } else { "" };
             let plain = number.unsigned_abs().to_string();
             text.push_str(sign);
-            // A pattern may ask for more digits than a width can name.
+            // Not a format width, since a pattern may ask for more digits than that permits.
             let zeros = digits.saturating_sub(sign.len() + plain.len());
             text.extend(std::iter::repeat_n('0', zeros));
             text.push_str(&plain);
@@ -234,12 +235,12 @@ pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
     }
 }
 
-/// Why a text is no instant.
+/// Reasons why a text is not an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAnInstant {
-    /// It has not the form.
+    /// It does not have the right form.
     Form,
-    /// A field is out of its range: month 13, 24:00, 30 February.
+    /// A field is out of range: month 13, 24:00, 30 February.
     Range,
 }
 
@@ -254,7 +255,7 @@ impl fmt::Display for NotAnInstant {
 
 impl std::error::Error for NotAnInstant {}
 
-/// The fields of an instant in UTC that is written as a server writes it, with a year of four digits.
+/// Returns the fields of an instant in UTC in the server's format, with a year of four digits.
 fn usual(text: &[u8]) -> Option<[i64; 5]> {
     #[rustfmt::skip]
     let &[
@@ -277,7 +278,7 @@ fn number(rest: &mut &[u8]) -> Result<i64, NotAnInstant> {
     }
     let mut number = None;
     while let [digit @ b'0'..=b'9', behind @ ..] = rest {
-        // What has more digits than an instant can have stays out of its range.
+        // A number with more digits than any instant stays out of range.
         let before = number.unwrap_or(0).min(1_000_000_000);
         number = Some(before * 10 + i64::from(digit - b'0'));
         *rest = behind;
@@ -294,7 +295,7 @@ fn literal(rest: &mut &[u8], expected: &[u8]) -> Result<(), NotAnInstant> {
     Ok(())
 }
 
-/// The first day on which Java's calendar counts in the Gregorian way; before it the Julian one holds.
+/// The first day of the Gregorian calendar in Java; before it the Julian one applies.
 const GREGORIAN_FROM: i64 = -141_427;
 
 fn hybrid_days(civil: Civil) -> i64 {
@@ -310,7 +311,7 @@ fn hybrid_month_length(civil: Civil) -> u8 {
     }
 }
 
-/// Days since 1970 of a date of the Julian calendar.
+/// Returns the days since 1970 of a date of the Julian calendar.
 fn julian_days(civil: Civil) -> i64 {
     let (year, month) = if civil.month <= 2 {
         (civil.year - 1, i64::from(civil.month) + 9)
@@ -354,7 +355,7 @@ mod tests {
                 for day in ["00", "01", "05", "10", "28", "29", "30", "31", "32"] {
                     for time in ["00:00", "09:59", "23:59", "24:00", "12:60", "1 :00"] {
                         let text = format!("{year}-{month}-{day}T{time}Z");
-                        // A blank before it is dropped, but is no part of the usual form.
+                        // The parser drops a leading blank, but the fast path does not accept it.
                         let other = utc.parse_any_year(&format!(" {text}"));
                         assert_eq!(utc.parse_any_year(&text), other, "{text}");
                         assert_eq!(east.parse_any_year(&text), Err(NotAnInstant::Form), "{text}");

@@ -1,6 +1,6 @@
 //! The calendar of coordinators: instants as text, time zones, frequencies, cron, nominal times, dataset instances.
 //!
-//! In: values that were read and evaluated elsewhere. Out: values. Nothing here reads a definition, evaluates an
+//! It computes with values that were parsed and evaluated elsewhere. Nothing here reads a definition, evaluates an
 //! expression, reads a file or a clock.
 //!
 //! Instants are absolute. A time zone matters only where a calendar unit (a day, a week, a month) is added or its end

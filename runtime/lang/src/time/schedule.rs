@@ -1,33 +1,33 @@
-//! When the actions of a coordinator are due.
+//! The nominal times of a coordinator's actions.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cron, EndOf, Instant, NoFire, ProcessingZone, Unit, WeekStart, Zone, add, end_of};
 
-/// How often.
+/// The frequency of a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frequency {
-    /// So many units, counted from the start or from the end of its period.
+    /// A number of units, counted from the start or from the end of its period.
     Every {
-        /// How many; a server takes negative ones for days and months.
+        /// The number; the server accepts negative ones for days and months.
         count: i64,
-        /// Of what.
+        /// The unit.
         unit: Unit,
-        /// Where counting starts.
+        /// The period to whose end the start is moved.
         end_of: EndOf,
     },
-    /// As a cron expression says.
+    /// A cron expression.
     Cron(Cron),
 }
 
-/// Start, end and frequency of a coordinator, in the zones that matter.
+/// Start, end and frequency of a coordinator, with the time zones involved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The first nominal time, if no end of a period and no cron says otherwise.
+    /// The first nominal time, unless an end of a period or a cron expression changes it.
     pub start: Instant,
-    /// Nominal times are before it.
+    /// The end, exclusive.
     pub end: Instant,
-    /// How often.
+    /// The frequency.
     pub frequency: Frequency,
     /// The zone of the coordinator.
     pub zone: Zone,
@@ -38,17 +38,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// All nominal times, as one run of materialization from start to end gives them.
+    /// Returns all nominal times, as a single materialization run from start to end yields them.
     pub fn times(&self) -> NominalTimes<'_> {
         self.run(None, 0, self.end, None)
     }
 
-    /// One run of materialization: from the next nominal time that was stored (nothing at first), after so many actions,
-    /// up to `until`, stopping at a pause.
+    /// One materialization run: from the next nominal time that was stored (none at first), after `created` actions, up
+    /// to `until`, stopping at a pause.
     ///
-    /// It matters for cron where a run begins: within a run, a fire that comes a day or more after the one before is
-    /// moved by what daylight saving differs from that at the start of the job, and the first of a run is not, for it is
-    /// looked for from a minute before.
+    /// For cron it matters where a run begins: within a run, a fire time a day or more after the previous one is
+    /// shifted by the difference between its daylight saving and that at the start of the job; the first of a run is
+    /// not, since its search starts a minute before.
     pub fn run(
         &self,
         from: Option<Instant>,
@@ -75,8 +75,8 @@ impl Schedule {
         NominalTimes { schedule: self, origin, next, searched_from, created, until, pause }
     }
 
-    /// The boundary that LAST_ONLY asks for: the nominal time after that of action `number`, or nothing if it would be
-    /// after the end of the job.
+    /// Returns the boundary that LAST_ONLY needs: the nominal time after that of action `number`, or none if it would
+    /// be after the end of the job.
     pub fn next_nominal(&self, number: i64, nominal: Instant) -> Option<Instant> {
         let next = match &self.frequency {
             Frequency::Every { count, unit, end_of: end } => {
@@ -88,12 +88,13 @@ impl Schedule {
         (next <= self.end).then_some(next)
     }
 
-    /// What is added to a cron fire that comes a day or more after the instant it was searched from, in seconds.
+    /// Returns the shift of a cron fire time that is a day or more after the instant its search started from, in
+    /// seconds.
     pub fn cron_shift_seconds(&self, fire: Instant) -> i64 {
         self.zone.daylight_saving_seconds(self.start) - self.zone.daylight_saving_seconds(fire)
     }
 
-    /// Where one run of catching up ends that would begin at `from`: the bounds of `materialization window`.
+    /// Returns the end of a materialization run that begins at `from`: the bounds of `materialization window`.
     pub fn window_end(
         &self,
         from: Instant,
@@ -125,7 +126,7 @@ impl Schedule {
         }
     }
 
-    /// The nominal time after so many actions, always counted from the origin.
+    /// Returns the nominal time after `created` actions, always counted from the origin.
     fn after_origin(&self, origin: Instant, created: i64) -> Instant {
         match &self.frequency {
             Frequency::Every { count, unit, .. } => {
@@ -136,7 +137,7 @@ impl Schedule {
     }
 }
 
-/// An action's number and nominal time, one after the other.
+/// Iterates over the actions' numbers and nominal times.
 #[derive(Clone, Debug)]
 pub struct NominalTimes<'a> {
     schedule: &'a Schedule,
@@ -149,17 +150,17 @@ pub struct NominalTimes<'a> {
 }
 
 impl NominalTimes<'_> {
-    /// The first nominal time that was not given: where a later run begins. An error where cron has none.
+    /// Returns the first nominal time that was not yielded, at which a later run begins. An error if cron has none.
     pub fn upcoming(&self) -> Result<Instant, NoFire> {
         self.next
     }
 
-    /// How many actions there are so far, those of earlier runs included.
+    /// Returns the number of actions so far, including those of earlier runs.
     pub fn created(&self) -> i64 {
         self.created
     }
 
-    /// Passes over those before an instant. Where the frequency is of fixed length this takes no time.
+    /// Skips the times before an instant. For frequencies of fixed length this takes constant time.
     pub fn skip_to(&mut self, instant: Instant) {
         if let (Frequency::Every { count, unit, .. }, Ok(next)) =
             (&self.schedule.frequency, self.next)
@@ -206,30 +207,30 @@ impl Iterator for NominalTimes<'_> {
     }
 }
 
-/// What one run gave: for those who want it whole.
+/// The result of one materialization run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaterializedTimes {
     /// Nominal times, in order.
     pub times: Vec<Instant>,
-    /// Where the next run begins; nothing if cron never fires again.
+    /// The start of the next run; none if cron never fires again.
     pub upcoming: Option<Instant>,
 }
 
 impl MaterializedTimes {
-    /// Collects at most so many.
+    /// Collects at most `limit` times.
     pub fn collect(times: &mut NominalTimes<'_>, limit: usize) -> MaterializedTimes {
         let list = times.by_ref().take(limit).map(|(_, nominal)| nominal).collect();
         MaterializedTimes { times: list, upcoming: times.upcoming().ok() }
     }
 }
 
-/// Whole minutes that an action has waited: from its nominal time or its creation, whichever is later.
+/// Returns the whole minutes that an action has waited: since its nominal time or its creation, whichever is later.
 pub fn age_minutes(now: Instant, nominal: Instant, created: Instant) -> i64 {
     (now.0 - nominal.max(created).0) / 60
 }
 
-/// The time-out that is stored for a number of units, in minutes: a month has 30 days, and what is negative or above the
-/// most a server allows is that most.
+/// Returns the stored time-out for a number of units, in minutes: a month has 30 days, and a negative time-out or one
+/// above the server's maximum becomes the maximum.
 pub fn timeout_minutes(number: i64, unit: Unit, most: i64) -> i64 {
     let minutes = match unit {
         Unit::Minute => 1,
@@ -243,17 +244,17 @@ pub fn timeout_minutes(number: i64, unit: Unit, most: i64) -> i64 {
     if (0..=most).contains(&minutes) { minutes } else { most }
 }
 
-/// Whether a waiting action has waited too long: for more than so many whole minutes.
+/// Whether a waiting action has timed out: it has waited for more than `timeout` whole minutes.
 pub fn is_timed_out(now: Instant, nominal: Instant, created: Instant, timeout: i64) -> bool {
     timeout >= 0 && age_minutes(now, nominal, created) > timeout
 }
 
-/// Whether LAST_ONLY passes an action over.
+/// Whether LAST_ONLY skips an action.
 pub fn is_skipped_by_last_only(now: Instant, next_nominal: Option<Instant>) -> bool {
     next_nominal.is_some_and(|next| now > next)
 }
 
-/// Whether NONE passes an action over, with the server's tolerance in minutes.
+/// Whether NONE skips an action, with the server's tolerance in minutes.
 pub fn is_skipped_by_none(now: Instant, nominal: Instant, tolerance_minutes: i64) -> bool {
     now > nominal.plus_minutes(tolerance_minutes)
 }

@@ -3,14 +3,14 @@
 use super::instant::{civil_of_hybrid_days, push_number};
 use super::{Instant, ProcessingZone};
 
-/// The five names that a template may hold.
+/// The five variables of a template.
 const NAMES: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 
-/// A template that was split once and is filled often.
+/// A template, parsed once and filled often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriTemplate {
     pieces: Vec<Piece>,
-    /// About how long a URI becomes.
+    /// Approximate length of a URI.
     length: usize,
 }
 
@@ -22,7 +22,7 @@ enum Piece {
 }
 
 impl UriTemplate {
-    /// Splits a text at `${YEAR}` and its kind; what else stands there is text.
+    /// Parses a template: `${YEAR}` and the like are variables, all else is text.
     pub fn new(text: &str) -> UriTemplate {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -58,14 +58,14 @@ impl UriTemplate {
         UriTemplate { length: length.sum(), pieces }
     }
 
-    /// The URI of an instance: its date in the zone of the server, whatever the zone of the dataset.
+    /// Returns the URI of an instance: its date in the zone of the server, whatever the zone of the dataset.
     pub fn fill(&self, instant: Instant, zone: ProcessingZone) -> String {
         let mut uri = String::with_capacity(self.length);
         self.fill_into(instant, zone, &mut uri);
         uri
     }
 
-    /// The same, behind what is there.
+    /// Appends the URI of an instance.
     pub fn fill_into(&self, instant: Instant, zone: ProcessingZone, uri: &mut String) {
         uri.reserve(self.length);
         let local = zone.local_seconds(instant);
@@ -83,8 +83,8 @@ impl UriTemplate {
         }
     }
 
-    /// The first moment whose URI this is; nothing where it is none of this template. What the template does not name is
-    /// where a year, a day or an hour begins.
+    /// Returns the first moment with this URI; none if the URI does not match the template. Fields without a variable
+    /// are set to the beginning of their year, day or hour.
     pub fn read(&self, uri: &str, zone: ProcessingZone) -> Option<Instant> {
         let mut numbers: [Option<u32>; 5] = [None; 5];
         let mut rest = uri;
@@ -114,7 +114,7 @@ impl UriTemplate {
         (rest.is_empty() && self.fill(instant, zone) == uri).then_some(instant)
     }
 
-    /// Which of year, month, day, hour and minute it names.
+    /// Whether the template has year, month, day, hour and minute.
     pub fn names(&self) -> [bool; 5] {
         let mut names = [false; 5];
         for piece in &self.pieces {
@@ -126,7 +126,7 @@ impl UriTemplate {
     }
 }
 
-/// Splits and fills in one go.
+/// Parses and fills a template.
 pub fn fill_template(text: &str, instant: Instant, zone: ProcessingZone) -> String {
     UriTemplate::new(text).fill(instant, zone)
 }

@@ -1,4 +1,4 @@
-//! Time zones as Java names them, over the bundled database.
+//! Time zones by Java's ids, over the bundled database.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,12 +19,12 @@ pub struct Zone {
 
 #[derive(Clone)]
 enum Rules {
-    /// Seconds east of UTC, always.
+    /// A constant offset, in seconds east of UTC.
     Fixed(i64),
     Changing(TimeZone),
 }
 
-/// Three letters that Java gave a meaning long ago; some of them are links of the database with another meaning.
+/// Java's old three-letter names; some of them are links in the database with another meaning.
 const OLD_NAMES: [(&str, &str); 28] = [
     ("ACT", "Australia/Darwin"),
     ("AET", "Australia/Sydney"),
@@ -76,7 +76,7 @@ impl Zone {
         Zone { id: "UTC".into(), rules: Rules::Fixed(0) }
     }
 
-    /// The zone of an id, as Java's database has it: names of the IANA database in their exact case, the old
+    /// Returns the zone of an id, as Java's database has it: names of the IANA database in their exact case, the old
     /// three-letter names, and `GMT±HHMM` or `GMT±HH:MM`.
     pub fn from_id(id: &str) -> Result<Zone, UnknownZone> {
         if let Some(rest) = id.strip_prefix("GMT")
@@ -101,13 +101,13 @@ impl Zone {
         }
 
         let zone = TimeZone::get(id).map_err(|_| UnknownZone)?;
-        // The database finds names in any case; Java does not. Two of its entries are no zones.
+        // The database finds names in any case; Java does not. Two of its entries are not time zones.
         if zone.iana_name() != Some(id) || matches!(id, "Factory" | "Etc/Unknown") {
             return Err(UnknownZone);
         }
         let rules = match zone.to_fixed_offset() {
             Ok(offset) => Rules::Fixed(i64::from(offset.seconds())),
-            // `Universal` and its kind: a zone of its own in the database, and yet nothing ever changes there.
+            // `Universal` and the like are zones of their own in the database, but their offset never changes.
             Err(_) if zone.following(Timestamp::MIN).next().is_none() => {
                 Rules::Fixed(i64::from(zone.to_offset(timestamp(Instant(0))).seconds()))
             }
@@ -116,12 +116,13 @@ impl Zone {
         Ok(Zone { id: id.into(), rules })
     }
 
-    /// The id the server would store; `GMT+0530` has become `GMT+05:30`.
+    /// Returns the id that the server would store; `GMT+0530` becomes `GMT+05:30`.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Its name in the IANA database: what an old three-letter name stands for; none for an offset (`GMT+05:30`).
+    /// Returns its name in the IANA database, which for old three-letter names is the zone they map to; none for an
+    /// offset (`GMT+05:30`).
     pub fn database_name(&self) -> Option<&str> {
         let old = OLD_NAMES.iter().find(|(name, _)| *name == &*self.id);
         let name = old.map_or(&*self.id, |(_, meaning)| meaning);
@@ -130,17 +131,17 @@ impl Zone {
         is_name.then_some(name)
     }
 
-    /// Whether clocks never change.
+    /// Whether its offset is constant.
     pub fn is_fixed(&self) -> bool {
         matches!(self.rules, Rules::Fixed(_))
     }
 
-    /// Whether it is one of the old three-letter names, whose meaning differs from place to place.
+    /// Whether it is one of the old three-letter names, which are ambiguous.
     pub fn is_abbreviation(&self) -> bool {
         OLD_NAMES.iter().any(|(name, _)| *name == &*self.id)
     }
 
-    /// Seconds east of UTC at an instant.
+    /// Returns the seconds east of UTC at an instant.
     pub fn offset_seconds(&self, instant: Instant) -> i64 {
         match &self.rules {
             Rules::Fixed(seconds) => *seconds,
@@ -148,9 +149,9 @@ impl Zone {
         }
     }
 
-    /// How far clocks are put forward at an instant, in seconds: 0 in standard time.
+    /// Returns how far clocks are put forward at an instant, in seconds: 0 in standard time.
     ///
-    /// The database writes some zones the other way round (winter in Dublin is the exception there); Java does not, so
+    /// The database defines some zones the other way round (winter in Dublin is the exception there); Java does not, so
     /// the smaller of the two offsets is the standard one here.
     pub fn daylight_saving_seconds(&self, instant: Instant) -> i64 {
         let Rules::Changing(zone) = &self.rules else { return 0 };
@@ -167,11 +168,11 @@ impl Zone {
                 .map(|change| change.offset()),
         };
         let Some(other) = other.map(|offset| i64::from(offset.seconds())) else { return 0 };
-        // In standard time the neighbor counts only where it lies below, which is the reversed notation.
+        // In standard time the neighboring offset counts only if it is smaller, which is the reversed notation.
         if is_dst || other < offset && self.is_reversed(at) { (offset - other).max(0) } else { 0 }
     }
 
-    /// The next change of clocks after an instant: when, and the offset then, in seconds.
+    /// Returns the next clock change after an instant: its time, and the offset from then on, in seconds.
     pub fn next_change(&self, instant: Instant) -> Option<(Instant, i64)> {
         let Rules::Changing(zone) = &self.rules else { return None };
         let mut offset = self.offset_seconds(instant);
@@ -185,12 +186,12 @@ impl Zone {
         None
     }
 
-    /// What clocks show.
+    /// Returns the local time at an instant.
     pub(super) fn local(&self, instant: Instant) -> Local {
         Local::of_seconds(instant.0 + self.offset_seconds(instant))
     }
 
-    /// The instant at which clocks show that: in a gap the offset before it holds, in an overlap that after it.
+    /// Returns the instant of a local time: in a gap the offset before it applies, in an overlap the one after it.
     pub(super) fn instant(&self, local: Local) -> Instant {
         let seconds = local.seconds();
         let offset = match &self.rules {
@@ -210,7 +211,7 @@ impl Zone {
         Instant(seconds - offset).clamped()
     }
 
-    /// Whether a local time is shown never or twice on that day: `true` for a gap, `false` for an overlap.
+    /// Whether a local time on that day is skipped or repeated: `true` for a gap, `false` for an overlap.
     pub fn gap_or_overlap(&self, instant: Instant) -> Option<bool> {
         let Rules::Changing(zone) = &self.rules else { return None };
         match zone.to_ambiguous_timestamp(self.local(instant).datetime()?).offset() {
@@ -231,7 +232,7 @@ impl Zone {
     }
 }
 
-/// Names of all zones of the database and the old three-letter ones, for those who look for a near one.
+/// Returns the names of all zones of the database and the old three-letter ones, to search for similar names.
 pub fn zone_names() -> Vec<String> {
     let known = jiff::tz::db().available().map(|name| name.to_string());
     known.chain(OLD_NAMES.iter().map(|(name, _)| (*name).to_owned())).collect()
@@ -251,7 +252,7 @@ impl PartialEq for Zone {
 
 impl Eq for Zone {}
 
-/// The database has no zone of that id.
+/// The database has no zone with that id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownZone;
 

@@ -1,16 +1,16 @@
-//! Instance ranges: the `start-instance` and `end-instance` of an event.
+//! Evaluates instance ranges: the `start-instance` and `end-instance` of an event.
 
 use super::Failure;
 use crate::time::{Dataset, EndOf, Instant, ProcessingZone, RangeError, Unit};
 
-/// What an instance range stands for.
+/// The result of an instance range.
 pub(super) enum Ranged {
     Instances(Vec<Instant>),
-    /// Looked for when the action is checked.
+    /// Resolved when the action is checked.
     Later(String),
 }
 
-/// The family of an instance function, found by its name somewhere in the text, in this order.
+/// The kind of an instance function, recognized by its name anywhere in the text, checked in this order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Current,
@@ -37,7 +37,7 @@ fn family(text: &str) -> Option<Family> {
     .map(|(_, family)| family)
 }
 
-/// The instances from one expression to another, each of which calls a single function.
+/// Returns the instances between two expressions, each of which calls a single function.
 pub(super) fn range(
     series: &Dataset,
     nominal: Instant,
@@ -93,7 +93,7 @@ pub(super) fn range(
                     })?
                 }
             };
-            // The end of such a range is always read as one of `current`, whatever its date.
+            // The end of such a range is always evaluated like `current`, whatever its date.
             let last = if to == Family::Absolute { 4 } else { number(end)? };
             let list = series.absolute_range(nominal, first, last).map_err(|reason| {
                 let mut failure = Failure::of_range(reason);
@@ -105,13 +105,13 @@ pub(super) fn range(
     })
 }
 
-/// What stands between the first and the last parenthesis.
+/// Returns the text between the first and the last parenthesis.
 fn argument(text: &str) -> Result<&str, Failure> {
     let inner = text.find('(').zip(text.rfind(')')).and_then(|(from, to)| text.get(from + 1..to));
     inner.map(str::trim).ok_or_else(|| Failure::plain(format!("`{text}` has no argument")))
 }
 
-/// The number, read with a fraction and cut.
+/// Parses a number that may have a fraction, which is cut off.
 fn number(text: &str) -> Result<i64, Failure> {
     read_number(argument(text)?)
 }

@@ -1,4 +1,4 @@
-//! What expressions of an action can refer to: its times, its data, files and functions of the site.
+//! The scope of an action's expressions: its times, its data, files and functions of the site.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,11 +10,11 @@ use crate::el::{
 };
 use crate::time::{Instant, ProcessingZone, Zone};
 
-/// What expressions may ask while an action is made or started.
+/// The scope while an action is materialized or started.
 pub(super) struct Context<'a> {
     pub(super) definition: &'a Definition,
     pub(super) phase: Phase,
-    /// The job's id and the number.
+    /// The job's id and the action's number.
     pub(super) action_id: (&'a str, i64),
     pub(super) nominal: Instant,
     pub(super) actual: Instant,
@@ -22,7 +22,7 @@ pub(super) struct Context<'a> {
     pub(super) data: Option<(&'a [EventData], &'a [EventData])>,
     pub(super) existing: Option<&'a dyn Existing>,
     pub(super) answers: Option<&'a dyn Answers>,
-    /// What a file system has answered instead of yes or no.
+    /// The error of a file system that could not answer whether a path exists.
     pub(super) failed: RefCell<Option<Failure>>,
 }
 
@@ -155,6 +155,6 @@ impl CoordinatorScope for Context<'_> {
 
 fn uris<'a>(events: &'a [EventData], name: &str) -> Option<DataUris<'a>> {
     let data = events.iter().find(|data| data.name == name)?;
-    // An output that is not fixed has no URIs, and yet the action runs.
+    // An output without a fixed instance has no URIs, but the action still runs.
     Some(DataUris::Known(Some(data.uris.join(",").into())))
 }
