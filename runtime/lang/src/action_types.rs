@@ -1,29 +1,29 @@
-//! The types of actions that come with a server: what is known of each, in one table.
+//! The action types that a server has built in, with their properties, in one table.
 //!
-//! Types of a site's own are in its settings. What a type's element may hold is in `grammar/schema`; how its program is
-//! called, in `ankus-engine` (`actions/command.rs`).
+//! Types that a site adds are in its settings. The content of a type's element is defined in `grammar/schema`; how its
+//! program is called, in `ankus-engine` (`actions/command.rs`).
 
 /// How a server treats the body of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
-    /// It runs on the cluster, so it must know a name node and a job tracker.
+    /// It runs on the cluster and needs a name node and a job tracker.
     Cluster,
-    /// It takes configuration, but needs no cluster.
+    /// It accepts a configuration, but needs no cluster.
     Configured,
-    /// It takes neither.
+    /// It accepts neither.
     Plain,
 }
 
-/// What later nodes can read of an action by `wf:actionData`.
+/// The data that later nodes can read of an action by `wf:actionData`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Nothing.
     Never,
-    /// What its program leaves, where it has a `<capture-output>`.
+    /// The output of its program, if it has a `<capture-output>`.
     Captured,
-    /// The ids of its cluster jobs, always, and nothing else.
+    /// The ids of its cluster jobs, always and exclusively.
     Jobs,
-    /// What a child job leaves.
+    /// The output of its child job.
     Child,
 }
 
@@ -32,30 +32,30 @@ pub enum Output {
 pub enum Counters {
     /// Never.
     None,
-    /// Where `oozie.action.external.stats.write` asks for them.
+    /// If `oozie.action.external.stats.write` requests them.
     OnDemand,
     /// Always.
     Always,
 }
 
-/// A type of action that comes with a server.
+/// A built-in action type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActionType {
     /// The name of its element.
     pub name: &'static str,
-    /// The first release that has it, of those whose answers are known: `3.3.2`, `4.3.1`, `5.2.1`.
+    /// The first release that has it, among those whose behavior is known: `3.3.2`, `4.3.1`, `5.2.1`.
     pub since: &'static str,
     /// How a server treats its body.
     pub executor: Executor,
-    /// The program that does its work; none for what the server does itself. `shell` names its own.
+    /// The program that implements it; none for types that the server executes itself. `shell` names its own.
     pub program: Option<&'static str>,
-    /// Whether its main class lies in the server's share library.
+    /// Whether its main class is in the server's share library.
     pub library: bool,
-    /// Whether its tool starts jobs in a cluster, whose ids it prints.
+    /// Whether its tool starts cluster jobs and prints their ids.
     pub starts_jobs: bool,
-    /// What later nodes can read of it.
+    /// The data that later nodes can read of it.
     pub output: Output,
-    /// Its counters.
+    /// When it has counters.
     pub counters: Counters,
 }
 
@@ -77,7 +77,7 @@ const fn program(name: &'static str, since: &'static str, program: &'static str)
     ActionType { program: Some(program), ..of(name, since, Executor::Cluster) }
 }
 
-/// All of them, in the order in which lists name them.
+/// All built-in types, in the order in which lists show them.
 pub static ACTION_TYPES: [ActionType; 14] = [
     of("fs", "3.3.2", Executor::Configured),
     ActionType { output: Output::Child, ..of("sub-workflow", "3.3.2", Executor::Configured) },
@@ -136,17 +136,19 @@ pub static ACTION_TYPES: [ActionType; 14] = [
     },
 ];
 
-/// The type with this name.
+/// Returns the type with this name.
 pub fn action_type(name: &str) -> Option<&'static ActionType> {
     ACTION_TYPES.iter().find(|kind| kind.name == name)
 }
 
-/// The types that need a name node and a resource manager, and whose configurations take part in merging.
+/// Returns the types that need a name node and a resource manager, and whose configurations are merged with shared
+/// ones.
 pub fn cluster_types() -> impl Iterator<Item = &'static str> {
     ACTION_TYPES.iter().filter(|kind| kind.executor == Executor::Cluster).map(|kind| kind.name)
 }
 
-/// Whether actions of a type need a name node and a resource manager, and their configurations take part in merging.
+/// Whether actions of a type need a name node and a resource manager, and their configurations are merged with shared
+/// ones.
 pub fn is_cluster(name: &str) -> bool {
     action_type(name).is_some_and(|kind| kind.executor == Executor::Cluster)
 }

@@ -1,13 +1,14 @@
-//! Properties: how they are read, merged and resolved.
+//! Properties: parsing, merging, and resolution of references.
 
-/// Values are substituted at most that often; a value that needs more does not come to an end.
+/// Maximum number of substitutions in one value; a value that needs more is treated as endless.
 const MOST_SUBSTITUTIONS: usize = 20;
 
-/// So many bytes are put in for references of all properties together while a definition is looked at; what is behind stays
-/// as it is written. Twenty substitutions of one long value in each of many would fill any memory.
+/// Maximum number of bytes that are substituted for references of all properties together while a definition is
+/// checked; the rest stays unresolved. Twenty substitutions of one long value in each of many properties would exhaust
+/// the memory.
 pub const MOST_RESOLVED: usize = 64 << 20;
 
-/// The constants of the expression language that workflows have; no job may have a property of such a name (E0808).
+/// The constants of the expression language in workflows; a job cannot have properties with these names (E0808).
 pub const CONSTANTS: [&str; 14] = [
     "KB",
     "MB",
@@ -25,13 +26,13 @@ pub const CONSTANTS: [&str; 14] = [
     "MINUTES",
 ];
 
-/// Those of URI templates, which coordinators and bundles forbid as well.
+/// The constants of URI templates, which coordinators and bundles forbid as property names too.
 pub const DATE_CONSTANTS: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 
-/// A value that refers to others without end.
+/// Error of a value whose references never end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endless {
-    /// The names that were put in, in order.
+    /// The names that were substituted, in order.
     pub chain: Vec<String>,
 }
 
@@ -56,7 +57,7 @@ impl std::fmt::Display for Endless {
 impl std::error::Error for Endless {}
 
 impl Endless {
-    /// The names that lead back to their beginning, if it is a circle.
+    /// Returns the names that form a cycle, if they do.
     pub fn cycle(&self) -> Option<Vec<String>> {
         let last = self.chain.last()?;
         let before = self.chain[..self.chain.len() - 1].iter().rposition(|name| name == last)?;
@@ -64,7 +65,7 @@ impl Endless {
     }
 }
 
-/// The first `${name}` in a value, as `(start, end, name)`. A name has no `}`, no `$` and no blank.
+/// Finds the first `${name}` in a value, as `(start, end, name)`. A name has no `}`, no `$` and no blank.
 pub fn reference(value: &str) -> Option<(usize, usize, &str)> {
     let mut from = 0;
     while let Some(at) = value[from..].find("${") {
@@ -79,8 +80,8 @@ pub fn reference(value: &str) -> Option<(usize, usize, &str)> {
     None
 }
 
-/// Resolves `${name}` in a value from other properties, as the server does it: the leftmost reference is replaced by the
-/// raw value and the scan begins again, so references may be nested; the first name that is not defined ends it.
+/// Resolves `${name}` in a value from other properties, as the server does it: the leftmost reference is replaced by
+/// the raw value and the scan starts over, so references may be nested; the first undefined name ends the resolution.
 pub fn substitute<'v>(
     value: &'v str,
     mut lookup: impl FnMut(&str) -> Option<std::borrow::Cow<'v, str>>,
@@ -105,17 +106,17 @@ pub fn substitute<'v>(
     }
 }
 
-/// What is wrong with the formal parameters of a definition.
+/// Errors in the formal parameters of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterFault {
-    /// They have no default and no value was given: E0738.
+    /// These have neither a default nor a value: E0738.
     Missing(Vec<String>),
     /// One has an empty name: E0739.
     Nameless,
 }
 
 impl ParameterFault {
-    /// The server's code.
+    /// Returns the server's error code.
     pub fn code(&self) -> &'static str {
         match self {
             ParameterFault::Missing(_) => "E0738",
@@ -124,7 +125,8 @@ impl ParameterFault {
     }
 }
 
-/// Whether formal parameters count in a definition of that namespace: since workflow and coordinator 0.4 and bundle 0.2.
+/// Whether formal parameters have an effect in a definition of this namespace: since workflow and coordinator 0.4 and
+/// bundle 0.2.
 pub fn has_parameters(namespace: &str) -> bool {
     let Some((language, version)) = namespace.rsplit_once(':') else { return false };
     let least = match language {
@@ -139,8 +141,8 @@ pub fn has_parameters(namespace: &str) -> bool {
     }
 }
 
-/// Puts the defaults of formal parameters, given as name and value, among the properties. The first of a name counts, and
-/// a property that is given, even an empty one, comes before any default.
+/// Adds the defaults of formal parameters, given as name and value, to the properties. The first default of a name
+/// counts, and a given property, even an empty one, takes precedence.
 pub fn apply_parameters(
     parameters: impl IntoIterator<Item = (Option<String>, Option<String>)>,
     properties: &mut Vec<(String, String)>,
@@ -163,7 +165,7 @@ pub fn apply_parameters(
     if missing.is_empty() { Ok(()) } else { Err(ParameterFault::Missing(missing)) }
 }
 
-/// Reads Java properties: pairs in the order of the file, the last of a name counts.
+/// Parses Java properties into pairs in the order of the file; the last value of a name counts.
 pub fn read_properties(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     let mut places = std::collections::HashMap::<String, usize>::new();
@@ -202,7 +204,7 @@ pub fn read_properties(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// Takes a line with its continuations; comments and blank lines are empty. Answers what is left.
+/// Reads a line with its continuations into `line`, which comments and blank lines leave empty. Returns the rest.
 fn logical_line<'t>(mut rest: &'t str, line: &mut String) -> &'t str {
     loop {
         let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
@@ -261,7 +263,7 @@ fn unescape(text: &str) -> Result<String, String> {
     Ok(String::from_utf16_lossy(&units))
 }
 
-/// Appends a line of Java properties, as Java writes it.
+/// Appends a line in the format of Java properties, escaped as Java does it.
 pub fn write_property(key: &str, value: &str, out: &mut String) {
     escape(key, true, out);
     out.push('=');
@@ -286,8 +288,8 @@ fn escape(text: &str, key: bool, out: &mut String) {
     }
 }
 
-/// Reads a configuration in Hadoop's XML form: pairs in the order of the file, the last of a name counts. A name without a
-/// value, or with an empty one, is not set.
+/// Parses a configuration in Hadoop's XML format into pairs in the order of the file; the last value of a name counts.
+/// A name without a value, or with an empty one, is not set.
 pub fn read_xml(text: &str) -> Result<Vec<(String, String)>, String> {
     let document = roxmltree::Document::parse(text).map_err(|error| error.to_string())?;
     let root = document.root_element();
@@ -331,7 +333,7 @@ pub fn read_xml(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// The text of an element up to its first child element; nothing where there is none.
+/// Returns the text of an element up to its first child element, if any.
 fn content(element: roxmltree::Node<'_, '_>) -> Option<String> {
     let text: String = element
         .children()

@@ -1,8 +1,9 @@
-//! The languages and values of Oozie applications, without anything that reads a disk, a clock or a network.
+//! The languages and values of Oozie applications, without access to a disk, a clock or a network.
 //!
-//! [`action_types`] lists the types of actions; [`configuration`] holds properties, [`uri`] names files, [`time`] and [`el`] are the languages that are still evaluated
-//! at run time; [`plan`] is the input of a run; [`coordinator`] says when which inputs are there; [`machine`] is the whole
-//! semantics of jobs, as pure functions. The crate builds for WebAssembly.
+//! [`action_types`] lists the types of actions; [`configuration`] holds properties; [`uri`] parses URIs of files;
+//! [`time`] and [`el`] are the languages that are still evaluated at run time; [`plan`] is the input of a run;
+//! [`coordinator`] computes which inputs an action needs and whether they exist; [`machine`] is the whole semantics of
+//! jobs, as pure functions. The crate builds for WebAssembly.
 
 pub mod action_types;
 

@@ -1,25 +1,25 @@
-//! URIs of files and of the clusters that hold them.
+//! URIs of files, clusters and object stores.
 //!
-//! In: text of a definition, of its properties or of the settings. Out: a [`FileUri`] or a [`ClusterUrl`]. Which file system answers for
-//! an authority is decided elsewhere.
+//! The input is text from a definition, its properties or the settings; the result is a [`FileUri`] or a
+//! [`ClusterUrl`]. Which file system serves an authority is decided elsewhere.
 
 use std::fmt;
 
 /// A URI of a file: scheme, authority and an absolute path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileUri {
-    /// `hdfs`, `file`, …; empty where none is written.
+    /// `hdfs`, `file`, …; empty if absent.
     pub scheme: String,
-    /// Host and port; empty where none is written.
+    /// Host and port; empty if absent.
     pub authority: String,
-    /// The path, with `/`.
+    /// The path, separated by `/`.
     pub path: String,
 }
 
 impl FileUri {
-    /// Takes a path apart as Hadoop's `Path` does: a scheme ends at a `:` before any `/`, an authority stands behind
-    /// `//`, slashes are not repeated, and `.` and `..` are taken out with what they go back over; a `..` that goes back over nothing
-    /// stays. Nothing is percent-decoded.
+    /// Parses a path as Hadoop's `Path` does: a scheme ends at a `:` before any `/`, an authority follows `//`,
+    /// repeated slashes are merged, and `.` and `..` are resolved; a `..` without a folder to go back over is kept.
+    /// Nothing is percent-decoded.
     ///
     /// ```
     /// use ankus_lang::uri::FileUri;
@@ -63,12 +63,12 @@ impl FileUri {
         uri
     }
 
-    /// What a relative path means below this one.
+    /// Resolves a relative path against this URI.
     pub fn join(&self, path: &str) -> FileUri {
         self.with_path(normal(format!("{}/{path}", self.path.trim_end_matches('/'))))
     }
 
-    /// Scheme and authority as they are written before a path: `hdfs://nn:8020`.
+    /// Returns scheme and authority as they precede a path: `hdfs://nn:8020`.
     pub fn origin(&self) -> String {
         match (self.scheme.is_empty(), self.authority.is_empty()) {
             (true, true) => String::new(),
@@ -78,7 +78,7 @@ impl FileUri {
         }
     }
 
-    /// The same file system, another path.
+    /// Returns the URI of another path in the same file system.
     pub fn with_path(&self, path: impl Into<String>) -> FileUri {
         FileUri {
             scheme: self.scheme.clone(),
@@ -87,18 +87,18 @@ impl FileUri {
         }
     }
 
-    /// What lies directly below, by name.
+    /// Returns the URI of a direct child.
     pub fn child(&self, name: &str) -> FileUri {
         let separator = if self.path.ends_with('/') { "" } else { "/" };
         self.with_path(format!("{}{separator}{name}", self.path))
     }
 
-    /// The last part of the path.
+    /// Returns the last segment of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// What it lies in; none for the root.
+    /// Returns the URI of the parent; none for the root.
     pub fn parent(&self) -> Option<FileUri> {
         let (parent, name) = self.path.rsplit_once('/')?;
         if name.is_empty() {
@@ -114,21 +114,21 @@ impl fmt::Display for FileUri {
     }
 }
 
-/// How a cluster is talked to.
+/// The protocol of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// `hdfs:`, the protocol of Hadoop's own clients.
     Native,
-    /// `webhdfs:`, its REST interface.
+    /// `webhdfs:`, Hadoop's REST interface.
     Web,
-    /// `swebhdfs:`, the same over TLS.
+    /// `swebhdfs:`, the REST interface over TLS.
     SecureWeb,
-    /// `thrift:`, a metastore of Hive: it has tables and partitions, and no files.
+    /// `thrift:`, a Hive metastore, which has tables and partitions, but no files.
     Metastore,
 }
 
 impl Protocol {
-    /// The scheme of its URLs.
+    /// Returns the scheme of its URLs.
     pub fn scheme(self) -> &'static str {
         match self {
             Protocol::Native => "hdfs",
@@ -138,10 +138,10 @@ impl Protocol {
         }
     }
 
-    /// The port of a name node that names none.
+    /// Returns the default port of a name node.
     fn port(self) -> Option<u16> {
         match self {
-            // There it is the name of a name service.
+            // Without a port, the host is the name of a name service.
             Protocol::Native => None,
             Protocol::Web => Some(9870),
             Protocol::SecureWeb => Some(9871),
@@ -150,21 +150,21 @@ impl Protocol {
     }
 }
 
-/// Which cluster, as whom, and which folder of it: `hdfs://user@host:port/folder`.
+/// The URL of a cluster, with user and folder: `hdfs://user@host:port/folder`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterUrl {
-    /// How it is talked to.
+    /// The protocol.
     pub protocol: Protocol,
-    /// The user to act as, if one is named.
+    /// The user to act as, if given.
     pub user: Option<String>,
-    /// Host and port, or the name of a name service. Of a REST interface, there may be several hosts with commas between.
+    /// Host and port, or the name of a name service. For a REST interface, several hosts may be separated by commas.
     pub host: String,
-    /// The folder that stands for the root; empty for the root itself.
+    /// The folder that serves as the root; empty for the root itself.
     pub folder: String,
 }
 
 impl ClusterUrl {
-    /// Reads the URL of a cluster. With `hdfs:` and without a port, the host is the name of a name service.
+    /// Parses the URL of a cluster. With `hdfs:` and no port, the host is the name of a name service.
     ///
     /// ```
     /// use ankus_lang::uri::ClusterUrl;
@@ -229,7 +229,7 @@ impl fmt::Display for ClusterUrl {
 /// The kinds of object stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// Amazon S3, and what speaks its protocol.
+    /// Amazon S3 and compatible stores.
     S3,
     /// Google Cloud Storage.
     Google,
@@ -242,13 +242,13 @@ pub enum Store {
 /// A bucket or container of an object store: `s3://bucket/folder`, `abfs://container@account.dfs.core.windows.net`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreUrl {
-    /// Which store.
+    /// The kind of store.
     pub store: Store,
     /// The bucket or container.
     pub bucket: String,
-    /// The host of the account, where a store has accounts.
+    /// The host of the account, for stores with accounts.
     pub host: Option<String>,
-    /// The folder that stands for the root; empty for the root itself.
+    /// The folder that serves as the root; empty for the root itself.
     pub folder: String,
 }
 
@@ -268,7 +268,7 @@ impl StoreUrl {
         StoreUrl::store(&FileUri::parse(text).scheme).is_some()
     }
 
-    /// Reads the URL of a bucket or container. Credentials are never part of it.
+    /// Parses the URL of a bucket or container. Credentials are never part of it.
     ///
     /// ```
     /// use ankus_lang::uri::StoreUrl;
@@ -317,7 +317,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// A path without `.`, and without `..` as far as there is something to go back over.
+/// Removes `.`, and `..` as far as there is a folder to go back over.
 fn normal(path: String) -> String {
     if !path.split('/').any(|part| matches!(part, "." | "..")) {
         return path;
@@ -336,7 +336,7 @@ fn normal(path: String) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// The parts of a path with `.` and `..` taken out; `..` at the root stays at the root.
+/// Returns the segments of a path with `.` and `..` resolved; `..` at the root stays at the root.
 pub fn normal_parts(path: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for part in path.split('/') {

@@ -1,13 +1,13 @@
 //! The expression language: templates, parser, values, functions, evaluation.
 //!
-//! In: a text with `${…}`, its [`Phase`], and a [`Scope`] that knows the job. Out: a [`Value`], or a [`Failure`] with
-//! its place in the text. A text is compiled once ([`Template::compile`], which never fails: a broken text is a
-//! template that fails when it is evaluated) and evaluated often.
+//! The input is a text with `${…}`, its [`Phase`], and a [`Scope`] that answers queries about the job. The result is a
+//! [`Value`], or a [`Failure`] with its position in the text. A text is compiled once ([`Template::compile`], which
+//! never fails: a malformed text becomes a template whose evaluation fails) and evaluated often.
 //!
-//! The language can access functions, variables, keys of maps and indices of lists. The library that the server uses
+//! Expressions can access functions, variables, keys of maps and indices of lists. The library that the server uses
 //! also reads properties of Java objects; here that is a failure.
 //!
-//! Nothing here recurses on the depth of an expression: it is a list of operations ([`tree`]).
+//! Nothing here recurses on the depth of an expression: a parsed expression is a list of operations ([`tree`]).
 //!
 //! ```
 //! use ankus_lang::el::{Dialect, Phase, Template, Value, Variables};
@@ -52,7 +52,7 @@ pub use scope::{
 pub use template::{Fault, Piece, SyntaxError, Template};
 pub use value::{Items, Map, Value, write_double};
 
-/// Which library evaluates: the server changed it with 5.2.
+/// The EL library that evaluates expressions: the server replaced it in 5.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Dialect {
     /// Up to 5.1: JSP 2.0 (commons-el).
@@ -63,7 +63,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a release: `5.2.1`, `4.3.1`, `trunk`.
+    /// Returns the dialect of a release: `5.2.1`, `4.3.1`, `trunk`.
     pub fn of_target(target: &str) -> Dialect {
         let mut numbers = target.split(['.', '-']).map(|part| part.parse::<u32>().ok());
         match (numbers.next().flatten(), numbers.next().flatten()) {
