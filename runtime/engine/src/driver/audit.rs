@@ -1,7 +1,7 @@
 //! The audit log: who requested what for which job, and the result, one line each in `audit.log` in the store's folder.
 //!
-//! Every request of a client comes through here, from this process or over the control channel; what jobs do on their
-//! own does not. The lines are those of a server's audit log (`reference` of the engine, 16.1).
+//! Every request of a client passes through here, from this process or over the control channel; what jobs do on their
+//! own does not. The lines have the format of a server's audit log (`reference` of the engine, 16.1).
 #![expect(
     clippy::disallowed_methods,
     reason = "the log is a file that people and their tools read"
@@ -19,10 +19,10 @@ use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_lang::machine::coordinator::{Event, ScopeKind};
 use ankus_procedure::private;
 
-/// Its name in the store's folder.
+/// The file name of the log in the store's folder.
 const FILE: &str = "audit.log";
 
-/// The whole log of the store in this folder; empty where nothing was ever asked.
+/// Returns the whole log of the store in this folder; empty if there was never a request.
 pub fn read(store: &Path) -> io::Result<String> {
     match fs::read(store.join(FILE)) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
@@ -31,14 +31,14 @@ pub fn read(store: &Path) -> io::Result<String> {
     }
 }
 
-/// Requests of a user, who need not be the one whose process this is: nobody in particular where it is empty.
+/// Requests of a user, who need not be the owner of this process; the name is empty if it is unknown.
 pub struct OnBehalf<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) by: &'a str,
 }
 
 impl OnBehalf<'_> {
-    /// Has a job take a command. A job that has ended takes none.
+    /// Sends a command to a job. A job that has ended accepts none.
     pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
         self.shared.ask_command(id, command, self.by)
     }
@@ -53,23 +53,23 @@ impl OnBehalf<'_> {
         self.shared.ask_rerun(id, plan, properties, self.by)
     }
 
-    /// Has a coordinator take a message, or says why it would not.
+    /// Sends a message to a coordinator. Fails if the coordinator would refuse it.
     pub fn coordinator(&self, id: &str, message: &coordinator::Message) -> Result<(), Error> {
         self.shared.ask_coordinator(id, message, self.by)
     }
 
-    /// Has a bundle take a command, or says why it would not.
+    /// Sends a command to a bundle. Fails if the bundle would refuse it.
     pub fn bundle(&self, id: &str, event: &BundleEvent) -> Result<(), Error> {
         self.shared.ask_bundle(id, event, self.by)
     }
 }
 
-/// What somebody asks for who submits this: a held job waits for another request to start.
+/// Returns the operation of a submission with these properties: a held job waits for another request to start.
 fn operation_of(properties: &BTreeMap<String, String>) -> &'static str {
     if properties.contains_key(HELD) { "submit" } else { "start" }
 }
 
-/// Whom a request is about.
+/// The job that a request is about.
 #[derive(Default)]
 struct About {
     id: String,
@@ -119,7 +119,7 @@ impl Shared {
         self.audit(self.asked(id, by), operation, "", done)
     }
 
-    /// A kill or a rerun that does not wait for programs.
+    /// Abandons the programs of an ended job, for a kill or a rerun that does not wait for them.
     pub(super) fn ask_abandon(&self, id: &str, by: &str) -> Result<(), Error> {
         let done = self.abandon(id);
         self.audit(self.asked(id, by), "kill", "force=true", done)
@@ -134,7 +134,7 @@ impl Shared {
     ) -> Result<(), Error> {
         let mut properties = properties.clone();
         if !by.is_empty() && self.submitter(id).is_some_and(|submitter| submitter != by) {
-            // Whose job it is, is who has it run again. (`reference` of the engine, 13.3)
+            // The user who reruns a job becomes its owner. (`reference` of the engine, 13.3)
             properties.entry("user.name".to_owned()).or_insert_with(|| by.to_owned());
         }
         let done = self.rerun(id, plan, &properties);
@@ -187,7 +187,7 @@ impl Shared {
                 Event::IgnoreActions(kind, scope) => ("ignore", scoped(kind, scope)),
                 Event::Change(value) => ("change", value.clone()),
                 Event::Rerun(kind, scope, _) => ("coord-rerun", scoped(kind, scope)),
-                // These no client asks for.
+                // Clients do not send the others.
                 _ => return self.coordinator_message(id, message),
             },
         };
@@ -216,13 +216,13 @@ impl Shared {
         self.audit(self.asked(id, by), operation, &parameter, done)
     }
 
-    /// Who has submitted a workflow, where that is known.
+    /// Returns the user who submitted a workflow, if known.
     fn submitter(&self, id: &str) -> Option<String> {
         let needs = needs::of_job(self.reader(), id).ok()??;
         Some(needs.user).filter(|user| !user.is_empty())
     }
 
-    /// The same with the user who asks, where that is known: it may be another than the one whose job it is.
+    /// Like [`Shared::about`], with the requesting user, if known: it may differ from the owner of the job.
     fn asked(&self, id: &str, by: &str) -> About {
         let about = self.about(id);
         match by.is_empty() {
@@ -231,7 +231,7 @@ impl Shared {
         }
     }
 
-    /// What is known of a job; a request about one that cannot be read is written down all the same.
+    /// Returns what is known about a job; a request about a job that cannot be read is logged all the same.
     fn about(&self, id: &str) -> About {
         let reader = self.reader();
         let mut about = About { id: id.to_owned(), ..About::default() };
@@ -246,7 +246,7 @@ impl Shared {
         about
     }
 
-    /// Writes down what came of a request, and hands it on.
+    /// Logs the result of a request, and returns it.
     fn audit<T: AsId>(
         &self,
         mut about: About,
@@ -254,7 +254,7 @@ impl Shared {
         parameter: &str,
         done: Result<T, Error>,
     ) -> Result<T, Error> {
-        // What is asked of a job has its id as the parameter, where it has none of its own; a submission has none.
+        // The parameter of a request about a job is the job's id if it has no other; a submission has none.
         let mut parameter =
             if parameter.is_empty() { about.id.as_str() } else { parameter }.to_owned();
         if let Some(id) = done.as_ref().ok().and_then(AsId::as_id) {
@@ -286,14 +286,14 @@ impl Shared {
         );
         if let Some(store) = self.folder.parent() {
             let log = private::options().append(true).create(true).open(store.join(FILE));
-            // What was asked is done and in the store: a log without room cannot undo that, and must not deny it.
+            // The request is done and stored: a log without room cannot undo that, and must not deny it.
             let _ = log.and_then(|mut log| log.write_all(line.as_bytes()));
         }
         done
     }
 }
 
-/// Answers of requests that may be the id of a new job.
+/// Results of requests, which may be the id of a new job.
 trait AsId {
     fn as_id(&self) -> Option<&str>;
 }
@@ -320,13 +320,14 @@ fn about_new(id: Option<&str>, properties: &BTreeMap<String, String>) -> About {
     }
 }
 
-/// A text as a part of a line that people look at in a terminal: what would steer that is written out.
+/// Returns a text as part of a line that is read in a terminal: control characters are escaped.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '\n' | '\r' => line.push(' '),
-            // Marks of direction, separators of lines, and what only tells a text apart from another that looks the same.
+            // Direction marks, line separators, and invisible characters that only make a text differ from another that
+            // looks the same.
             '\u{61c}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'

@@ -1,5 +1,5 @@
-//! The life of a bundle as a procedure: the machine determines what follows, its coordinators are procedures that
-//! report their states, and commands to it become events for them.
+//! A bundle as a procedure: the state machine determines what follows, its coordinators are procedures that report
+//! their states, and commands to it become events for them.
 //!
 //! Its coordinators are resolved when it is submitted, so that one that the server would refuse, or that is missing,
 //! refuses the bundle at once instead of leaving it in PREP.
@@ -23,45 +23,46 @@ use ankus_procedure::{
     Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait, has_messages,
 };
 
-/// The kind of this procedure.
+/// The procedure kind of a bundle.
 pub(super) const KIND: &str = "bundle";
-/// A bundle by its id: [`Record`].
+/// The space of bundles, by id: [`Record`].
 pub(super) const RECORD: &str = "bundle";
-/// Its definition and those of its coordinators by its id.
+/// The space of their definitions and those of their coordinators, by the bundle's id.
 pub(super) const DEFINITION: &str = "bundle-definition";
-/// What happened, by the bundle's id and a number.
+/// The space of moments, by the bundle's id and a number.
 pub(super) const EVENT: &str = "bundle-event";
 
-/// Where its rows are: spaces whose keys begin with its id, and those it is the key of, itself last.
+/// The spaces with rows of a bundle: those whose keys begin with its id, and those whose keys are its id, with its own
+/// row last.
 pub(super) const SPACES: (&[&str], &[&str]) =
     (&[EVENT, spaces::NOTIFICATION], &[spaces::CONF, DEFINITION, RECORD]);
 
-/// The first and the longest time between two passes while something is pending, in milliseconds.
+/// The first and the longest pause between two passes while something is pending, in milliseconds.
 const LOOK_MS: (u64, u64) = (200, 10_000);
 
-/// A bundle as it is kept.
+/// A bundle as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// The user who submitted it.
     pub user: String,
     /// When it was submitted, in milliseconds since 1970.
     pub created: i64,
     /// Its state.
     pub job: Job,
-    /// The ids of its coordinators, of those that have begun.
+    /// The ids of its coordinators, as far as they have begun.
     pub coordinators: Vec<Option<String>>,
-    /// How many moments of it are kept.
+    /// How many moments of it are stored.
     pub moments: u64,
     procedure: ProcedureId,
-    /// Where it is kept what its jobs run with; empty where an older version submitted it.
+    /// The key under which the needs of its jobs are stored; empty if an older version submitted it.
     pub(super) needs: String,
 }
 
-/// A bundle as an older version kept it.
+/// A bundle as an older version stored it.
 #[derive(Deserialize)]
 struct RecordBefore {
     id: String,
@@ -75,12 +76,12 @@ struct RecordBefore {
 }
 
 impl Record {
-    /// Whether something that it was sent has not been taken yet.
+    /// Whether a message to it has not been handled yet.
     pub fn has_messages(&self, reader: &dyn Reader) -> Result<bool, store::Error> {
         has_messages(reader, self.procedure)
     }
 
-    /// The procedure that is or was its life.
+    /// Returns the procedure that runs or ran it.
     pub(super) fn procedure(&self) -> ProcedureId {
         self.procedure
     }
@@ -97,29 +98,29 @@ impl Record {
     }
 }
 
-/// What is submitted.
+/// A bundle to submit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubmitBundle {
-    /// The bundle, with those coordinators only that are enabled.
+    /// The bundle, with its enabled coordinators only.
     pub bundle: Definition,
-    /// What a server would keep of each of them.
+    /// The definitions of its coordinators as a server would store them.
     pub coordinators: Vec<Coordinator>,
-    /// The id it gets, instead of the next one.
+    /// The id of the bundle, instead of the next free one.
     pub id: Option<String>,
-    /// Folders of this machine that stand at URIs.
+    /// Folders of this machine that are mounted at URIs.
     pub mounts: Vec<(String, PathBuf)>,
 }
 
-/// What reaches the procedure.
+/// A message to the procedure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Message {
-    /// A client commands something.
+    /// A command of a client.
     Event(Event),
-    /// A coordinator is in a state.
+    /// The state of the coordinator with this index.
     Coordinator(usize, Status),
 }
 
-/// A bundle, if there is one of this id.
+/// Returns the bundle with this id, if there is one.
 pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     match reader.get(RECORD, id.as_bytes())? {
         Some(bytes) => Ok(Some(Record::read(&format!("the bundle {id}"), &bytes)?)),
@@ -127,25 +128,25 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     }
 }
 
-/// Every bundle, in the order of ids. One whose row is damaged is not among them.
+/// Returns every bundle, ordered by id, except those whose rows are damaged.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
     let (rows, _) = reader.scan_sound(RECORD, b"")?;
     rows.iter().map(|row| Ok(Record::read("a bundle", &row.value)?)).collect()
 }
 
-/// What is kept of its definition, and of those of its coordinators.
+/// Returns the stored definition of a bundle, and those of its coordinators.
 pub fn definitions(reader: &dyn Reader, id: &str) -> Result<(Definition, Vec<Coordinator>), Error> {
     let what = || store::Error::Damaged(format!("the definition of {id}"));
     let bytes = reader.get(DEFINITION, id.as_bytes())?.ok_or_else(what)?;
     Ok(decode(&format!("the definition of {id}"), &bytes)?)
 }
 
-/// What happened to a bundle since its moment number `from`: those, and the number that comes next.
+/// Returns the moments of a bundle from number `from` on, and the number of the next one.
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
     coordinator::moments_since(reader, EVENT, id, from)
 }
 
-/// What of a bundle cannot be read any more.
+/// Returns the parts of a bundle that are damaged.
 pub fn missing(reader: &dyn Reader, id: &str) -> Result<Vec<String>, Error> {
     let mut missing = Vec::new();
     if let Err(Error::Store(store::Error::Damaged(_))) = definitions(reader, id) {
@@ -156,7 +157,7 @@ pub fn missing(reader: &dyn Reader, id: &str) -> Result<Vec<String>, Error> {
     Ok(missing)
 }
 
-/// Ids of bundles whose own rows are damaged.
+/// Returns the ids of bundles whose own rows are damaged.
 pub(super) fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
     let (_, damaged) = reader.scan_sound(RECORD, b"")?;
     Ok(damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned()).collect())
@@ -168,7 +169,7 @@ fn key(id: &str, number: u64) -> Vec<u8> {
     key
 }
 
-/// Tells the bundle of a coordinator in which state that is.
+/// Reports the state of a coordinator to its bundle.
 pub(super) fn tell(context: &mut Context<'_>, shared: &Shared, of: &coordinator::Record) {
     let Some((bundle, at)) = &of.bundle else { return };
     if let Ok(Some(record)) = record(shared.reader(), bundle) {
@@ -177,7 +178,7 @@ pub(super) fn tell(context: &mut Context<'_>, shared: &Shared, of: &coordinator:
     }
 }
 
-/// A coordinator with the properties that a bundle gives it beside its own. (`reference` of the web API, 8.3)
+/// Returns a coordinator with the properties that a bundle adds to its own. (`reference` of the web API, 8.3)
 fn member_of(id: &str, bundle: &Definition, at: usize, of: &Coordinator) -> Coordinator {
     const BUNDLE: &str = "oozie.bundle.application.path";
     let mut of = of.clone();
@@ -192,20 +193,20 @@ fn member_of(id: &str, bundle: &Definition, at: usize, of: &Coordinator) -> Coor
     of
 }
 
-/// A bundle.
+/// The procedure of a bundle.
 pub(super) struct Bundle {
     shared: Arc<Shared>,
     saved: Saved,
     loaded: Option<Loaded>,
     look_ms: u64,
-    /// How many times in a row a step could not be made.
+    /// How many times in a row a step failed.
     failures: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
     id: String,
-    /// What it begins with.
+    /// The event it begins with.
     first: Option<Event>,
 }
 
@@ -241,7 +242,7 @@ fn broken(error: Error) -> Failure {
     steady::broken("bundle", &error)
 }
 
-/// What has come for a bundle, in order, and whether anything has.
+/// Returns the events that have arrived for a bundle, in order, and whether there are any.
 fn events(context: &mut Context<'_>, first: Option<Event>) -> (VecDeque<Event>, bool) {
     let mut any = first.is_some();
     let mut events: VecDeque<Event> = first.into_iter().collect();
@@ -265,22 +266,22 @@ fn events(context: &mut Context<'_>, first: Option<Event>) -> (VecDeque<Event>, 
     (events, any)
 }
 
-/// The milliseconds until a moment, in pieces of a minute; nothing where it has passed.
+/// Returns the milliseconds until a time, at most a minute; none if it has passed.
 fn until(at: Option<Instant>, now: Instant) -> Option<u64> {
     let at = at.filter(|at| *at > now)?;
     u64::try_from(at.0 - now.0).ok().map(|seconds| (seconds * 1000).min(60_000))
 }
 
-/// Whoever has commands of a bundle reach its coordinators.
+/// Passes commands of a bundle on to its coordinators.
 struct Members<'m> {
     shared: &'m Arc<Shared>,
     id: &'m str,
-    /// Coordinators that begin with this step are not in the store yet.
+    /// Coordinators that begin with this step and are not in the store yet.
     begun: BTreeMap<usize, ProcedureId>,
 }
 
 impl Members<'_> {
-    /// Carries out an effect; what the bundle takes next because of it.
+    /// Carries out an effect, and returns the event for the bundle that follows from it.
     fn take(
         &mut self,
         context: &mut Context<'_>,
@@ -352,7 +353,7 @@ impl Bundle {
             };
             let Loaded { record, definition, .. } = &mut *loaded;
             let before = record.job.status;
-            // What the machine refuses, a client was told when it asked.
+            // If the machine refuses a request, the client was told when it made it.
             let Ok(effects) = apply(definition, &mut record.job, &event, now, zone) else {
                 continue;
             };
@@ -384,7 +385,7 @@ impl Bundle {
         } else {
             context.skip_persistence();
         }
-        // One that is killed before it has begun has nobody who could answer for it.
+        // A coordinator that is killed before it has begun cannot answer.
         let waits_for_members = record.job.members.iter().any(|member| member.pending);
         let is_over = record.job.status.is_end() && !(record.job.pending && waits_for_members);
         if is_over {
@@ -418,7 +419,7 @@ impl Procedure for Bundle {
         let before = self.saved.clone();
         match steady::attempt(context, |context| self.step(context)) {
             Err(failure) if !steady::is_lasting(&failure) => {
-                // What it has come to is in the store.
+                // The current state is in the store.
                 (self.saved, self.loaded) = (before, None);
                 Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
             }
@@ -460,12 +461,12 @@ impl Shared {
         let first = Event::Submitted { start, absent: Vec::new() };
         let mut job = Job::new(&new.bundle, zone);
         let begins = Event::Submitted { start: true, absent: Vec::new() };
-        // A bundle that cannot start would wait in PREP for ever.
+        // A bundle that cannot start would stay in PREP forever.
         apply(&new.bundle, &mut job, &begins, now, zone)
             .map_err(|refusal| refused("the bundle", refusal.code))?;
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
         let created = self.host.wall_ms();
-        // A held one waits for a request to start; as on a server its kick-off starts it as well.
+        // A held bundle waits for a request to start; as on a server, its kick-off time starts it as well.
         let is_held = new.bundle.properties.contains_key(super::HELD);
         let saved = Saved { id: id.clone(), first: (!is_held).then_some(first) };
         let body = Bundle::of(self.clone(), saved);
@@ -494,7 +495,8 @@ impl Shared {
         Ok(id)
     }
 
-    /// Sends what a client commands; the machine is asked first whether it would refuse it. One that has ended lives again.
+    /// Sends a client's command to a bundle, after asking the state machine whether it would refuse it. A bundle that
+    /// has ended is revived.
     pub(super) fn bundle_event(self: &Arc<Self>, id: &str, event: &Event) -> Result<(), Error> {
         let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
@@ -507,7 +509,7 @@ impl Shared {
         self.wake_all(id);
         let message = encode(&Message::Event(event.clone()));
         if !self.executor().send(kept.procedure, 0, message)? {
-            // What it came to last may be on its way into the store.
+            // Its last state may still be on its way into the store.
             self.executor().write(|_| {})?;
             let kept = record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
             let saved = Saved { id: id.to_owned(), first: Some(event.clone()) };

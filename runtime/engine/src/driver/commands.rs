@@ -1,4 +1,4 @@
-//! What operators and other jobs ask of workflow jobs, as the process that runs the store carries it out.
+//! Requests of operators and other jobs to workflow jobs, as carried out by the process that runs the store.
 
 use super::keep::{Calls, JobRecord, Keep, Moment, spaces};
 use super::needs::Needs;
@@ -85,21 +85,21 @@ impl Shared {
         Ok(jobs.into_iter().map(|job| job.record.job.id).collect())
     }
 
-    /// What was answered to a submission that was made before, by a client who did not hear the answer.
+    /// Returns the answer to a submission that was made before, by a client that did not receive it.
     pub(super) fn answered(&self, asked: Option<u64>) -> Result<Option<String>, Error> {
         let Some(asked) = asked else { return Ok(None) };
         let id = self.reader().get(spaces::ASKED, &asked.to_be_bytes())?;
         Ok(id.map(|id| String::from_utf8_lossy(&id).into_owned()))
     }
 
-    /// A job as it will be, or why it will not. The one before it has perhaps the same plan.
+    /// Prepares a job for submission, or returns why it is refused. The job before it may have the same plan.
     pub(super) fn prepare(
         &self,
         new: Submit,
         needs: &Needs,
         before: Option<&Submitted>,
     ) -> Result<Submitted, Error> {
-        // Files of defaults may be others by now.
+        // Default files may have changed meanwhile.
         let same = before.filter(|before| {
             before.bytes == new.plan && !before.run.conf.contains_key(defaults::PATHS)
         });
@@ -139,7 +139,7 @@ impl Shared {
         let properties = new.properties;
         let submission = Submission { id: id.clone(), properties, defaults: Vec::new() };
         let run = submit(&plan, submission, &self.world(&equipped)).map_err(Error::Refused)?;
-        // The procedure gets its id last.
+        // The id of the procedure is filled in last.
         let record = JobRecord::new(&run, ProcedureId(0), key, id, needs.key.clone());
         Ok(Submitted {
             record,
@@ -197,7 +197,7 @@ impl Shared {
             if !record.job.status.is_end() || self.lives(record.procedure) {
                 open += 1;
                 self.activate_coordinator(&record.id)?;
-                // A bundle that is resumed resumes its own.
+                // A resumed bundle resumes its own coordinators.
                 let is_of_it = record.bundle.as_ref().is_some_and(|(of, _)| suspended.contains(of));
                 if !is_of_it && is_suspended(record.job.status) {
                     let resume = coordinator::Message::Event(OfCoordinator::Resume);
@@ -205,7 +205,7 @@ impl Shared {
                 }
             }
         }
-        // Who was started last is below who was started before; what is suspended is resumed from below.
+        // Later jobs are below earlier ones, and suspended jobs are resumed from the bottom up.
         for record in view::records(self.reader())?.into_iter().rev() {
             if record.job.status.is_end() && !self.lives(record.procedure) {
                 continue;
@@ -213,14 +213,14 @@ impl Shared {
             open += 1;
             self.wake_all(&record.root);
             if resumes && record.job.status == JobStatus::Suspended {
-                // One that has ended meanwhile needs none.
+                // A job that has ended meanwhile need not be resumed.
                 let _ = self.ask_command(&record.job.id, Command::Resume, by);
             }
         }
         Ok(open)
     }
 
-    /// Wakes everything that sleeps because the job on top of it was not active.
+    /// Activates a top-level job, and wakes everything that sleeps because it was not active.
     pub(super) fn wake_all(&self, root: &str) {
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(root.to_owned());
         self.wake_those(|asleep| asleep.root == root);
@@ -241,7 +241,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until everything has ended that an ended job began.
+    /// Waits until everything that an ended job began has ended.
     pub(super) fn wait_for_stop(&self, id: &str) -> Result<(), Error> {
         let record = self.record(id)?;
         if !record.job.status.is_end() || !self.lives(record.procedure) {
@@ -261,7 +261,8 @@ impl Shared {
         Err(Error::State(format!("{programs} of `{id}` are still stopping")))
     }
 
-    /// A job below this place, however deep, that runs, or another at the very place: run again by itself, perhaps.
+    /// Returns a job that runs at any depth below this position, or another job at the same position, for example one
+    /// rerun by itself.
     pub(super) fn lives_at(&self, id: &str) -> Result<Option<String>, Error> {
         let records = view::records(self.reader())?;
         let places = Standing::new(&records);
@@ -272,8 +273,8 @@ impl Shared {
         Ok(found.cloned())
     }
 
-    /// Who above a job is about to run it, or another in its place: meanwhile it does not run again by itself, or there were two
-    /// copies of its actions.
+    /// Returns the job above this one that is about to run it, or another in its place. Meanwhile this job must not be
+    /// rerun by itself, or its actions would run twice.
     pub(super) fn comes_to(&self, id: &str) -> Result<Option<String>, Error> {
         let records = view::records(self.reader())?;
         let places = Standing::new(&records);
@@ -301,8 +302,8 @@ impl Shared {
         Ok(None)
     }
 
-    /// Takes everything for ended that an ended job began. Programs that can be reached are made to end first, so that whoever runs the
-    /// job again begins no second copy beside one that lives.
+    /// Treats everything that an ended job began as ended. Programs that can be reached are forced to end first, so
+    /// that a rerun does not start a second copy beside one that still runs.
     pub(super) fn abandon(&self, id: &str) -> Result<(), Error> {
         let record = self.record(id)?;
         if !record.job.status.is_end() {
@@ -336,7 +337,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A job does not run again while another runs what it would run.
+    /// Refuses to rerun a job while another job runs the same nodes.
     fn refuse_second_copy(&self, id: &str) -> Result<(), Error> {
         if let Some(other) = self.lives_at(id)? {
             let why =
@@ -360,7 +361,7 @@ impl Shared {
         let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         self.wait_for_stop(id)?;
         let mut record = self.record(id)?;
-        // Of one that has not ended itself, that is what to say, with the server's code: below.
+        // If the job itself has not ended, that is the error to report, with the server's code: see below.
         if record.job.status.is_end() {
             self.refuse_second_copy(id)?;
         }

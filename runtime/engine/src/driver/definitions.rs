@@ -1,7 +1,8 @@
-//! Definitions as they were when their jobs were submitted: whoever looks at an old job sees what it ran, not what lies at its path now.
+//! Keeps the definitions of jobs as they were submitted, so that an old job is shown with what it ran, not with what is
+//! at its path now.
 //!
-//! Each job has a file of its id in the folder `definitions` of the store. Jobs with the same definition share one: their files are links to
-//! a file that is named by what is in it.
+//! Each job has a file named by its id in the folder `definitions` of the store. Jobs with the same definition share
+//! one: their files are hard links to a file that is named by a hash of its contents.
 #![expect(clippy::disallowed_methods, reason = "files in the store's own folder")]
 
 use std::fs;
@@ -12,19 +13,19 @@ use std::path::{Path, PathBuf};
 
 use ankus_procedure::private;
 
-/// The folder in that of the store.
+/// The name of the folder in the store's folder.
 const FOLDER: &str = "definitions";
-/// What the names of shared files begin with, which no id does.
+/// The prefix of the names of shared files, with which no id begins.
 const SHARED: &str = "text-";
 
 fn named(store: &Path, name: &str) -> PathBuf {
     store.join(FOLDER).join(name)
 }
 
-/// Keeps the definition of a job in the store of this folder, in place of one that it had.
+/// Stores the definition of a job in the store in this folder, replacing a previous one.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// Fails if it cannot be written.
 pub fn keep(store: &Path, id: &str, text: &str) -> io::Result<()> {
     private::folder(&store.join(FOLDER))?;
     let mut hasher = DefaultHasher::new();
@@ -37,22 +38,22 @@ pub fn keep(store: &Path, id: &str, text: &str) -> io::Result<()> {
     }
     let is_same = || fs::read(&shared).is_ok_and(|bytes| bytes == text.as_bytes());
     if !is_same() {
-        // Whole or not at all: others may read it meanwhile.
+        // Replaced atomically, since other processes may read it meanwhile.
         let new = named(store, &format!("{SHARED}{id}"));
         private::write(&new, text)?;
         fs::rename(&new, &shared)?;
     }
-    // Another may have taken its name just now, and some file systems know no links.
+    // Another process may have replaced the shared file just now, and some file systems have no hard links.
     match is_same() && fs::hard_link(&shared, &own).is_ok() {
         true => Ok(()),
         false => private::write(&own, text),
     }
 }
 
-/// The definition with which a job was submitted; none where it was not kept.
+/// Returns the definition with which a job was submitted, or none if it was not stored.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Fails if it cannot be read.
 pub fn kept(store: &Path, id: &str) -> io::Result<Option<String>> {
     match fs::read_to_string(named(store, id)) {
         Ok(text) => Ok(Some(text)),
@@ -61,7 +62,7 @@ pub fn kept(store: &Path, id: &str) -> io::Result<Option<String>> {
     }
 }
 
-/// Forgets that of a job that is purged.
+/// Deletes the definition of a job that is purged.
 pub(super) fn forget(store: &Path, id: &str) -> io::Result<()> {
     match fs::remove_file(named(store, id)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -69,7 +70,7 @@ pub(super) fn forget(store: &Path, id: &str) -> io::Result<()> {
     }
 }
 
-/// Deletes shared files that no job has any more.
+/// Deletes shared files that no job uses any more.
 pub(super) fn tidy(store: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(store.join(FOLDER)) {
         Ok(entries) => entries,

@@ -7,7 +7,7 @@ use ankus_lang::machine::coordinator::Status;
 use ankus_lang::time::ProcessingZone;
 use std::fmt;
 
-/// Why a filter is not taken, as the server says it.
+/// The refusal of a filter, in the server's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The error code: `E0420`, or `E0603` for a time.
@@ -24,10 +24,10 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Reads a filter of jobs of one kind, or of all kinds where none is given. Times that are said from now on are counted from
-/// `now_ms`, in milliseconds since 1970.
+/// Parses a filter of jobs of one kind, or of all kinds if none is given. Relative times are counted from `now_ms`, in
+/// milliseconds since 1970.
 ///
-/// Unlike a server, which takes `group=` and ignores it, this one goes by it.
+/// Unlike a server, which accepts `group=` and ignores it, this applies it.
 pub fn parse(text: &str, kind: Option<Kind>, now_ms: i64) -> Result<Wanted, Refused> {
     let refused = |why: String| Refused {
         code: "E0420",
@@ -67,7 +67,7 @@ pub fn parse(text: &str, kind: Option<Kind>, now_ms: i64) -> Result<Wanted, Refu
             "sortby" if value.eq_ignore_ascii_case("lastmodifiedtime") => {
                 wanted.order = Order::Modified;
             }
-            // What it does not know it passes over, and so do we.
+            // The server ignores values that it does not know, and so does this.
             "sortby" => {}
             _ => return Err(refused(format!("invalid name [{name}]"))),
         }
@@ -90,10 +90,10 @@ const PAIRS: &str = "elements must be semicolon-separated name=value pairs";
 const UNIT_ALONE: &str = "time unit should be added only when frequency is specified. Either specify frequency also or else remove \
                           the time unit";
 
-/// Whether jobs of this kind can be in a state of this name.
+/// Whether a job of this kind can be in the state with this name.
 fn is_status(kind: Option<Kind>, name: &str) -> bool {
     let of_workflows = JobStatus::ALL.iter().any(|status| status.name() == name);
-    // The server knows a state that no job of ours comes to.
+    // The server knows one state that no job here reaches.
     let of_others = name == "PREMATER" || Status::ALL.iter().any(|status| status.name() == name);
     match kind {
         Some(Kind::Workflow) => of_workflows,
@@ -102,7 +102,7 @@ fn is_status(kind: Option<Kind>, name: &str) -> bool {
     }
 }
 
-/// What is kept of so many units: hours, and perhaps days, as minutes.
+/// Returns how a frequency may be stored: hours, and possibly days, as minutes.
 fn frequencies(count: i64, unit: &str) -> Vec<(i64, &'static str)> {
     match unit {
         "months" => vec![(count, "MONTH")],
@@ -112,7 +112,7 @@ fn frequencies(count: i64, unit: &str) -> Vec<(i64, &'static str)> {
     }
 }
 
-/// A time as `2026-11-23T07:09Z`, or before now as `-2d`, `-3h`, `-4m`.
+/// Parses a time such as `2026-11-23T07:09Z`, or before now: `-2d`, `-3h`, `-4m`.
 fn moment(text: &str, now_ms: i64) -> Result<i64, Refused> {
     let before = |text: &str| {
         let amount = text.strip_prefix('-')?;

@@ -23,17 +23,17 @@ use ankus_lang::machine::{
 use ankus_lang::plan::{Action, NOWHERE, NodeIndex, Plan, Work};
 use ankus_procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
-/// The kind of this procedure.
+/// The procedure kind of a job.
 pub(super) const KIND: &str = "job";
 
-/// A job.
+/// The procedure of a job.
 pub(super) struct Job {
     shared: Arc<Shared>,
     saved: Saved,
     loaded: Option<Loaded>,
-    /// How many times in a row a step could not be made.
+    /// How many times in a row a step failed.
     failures: u32,
-    /// Whether what it does by itself may have been done before: by another process, or in a step that failed then.
+    /// Whether what it does itself may already have been done: by another process, or in a step that then failed.
     is_taken_up: bool,
 }
 
@@ -55,7 +55,7 @@ impl Job {
         Job { shared, saved, loaded: None, failures: 0, is_taken_up: false }
     }
 
-    /// A job that was just submitted, with what it would otherwise read from the store.
+    /// Creates the procedure of a job that was just submitted, with what it would otherwise read from the store.
     pub(super) fn fresh(shared: Arc<Shared>, record: &JobRecord, run: Run, plan: Arc<Plan>) -> Job {
         let mut job = Job::new(shared, &record.job.id, &record.root);
         job.loaded = Some(Loaded { record: record.clone(), run, plan });
@@ -82,8 +82,8 @@ impl Job {
 }
 
 impl Loaded {
-    /// Whether the job does itself what begins: an `fs` action beside which nothing is under way. Its end and the beginning of the
-    /// next one are then one commit.
+    /// Whether the job itself carries out what begins: an `fs` action while nothing else is under way. Its end and the
+    /// beginning of the next action are then one commit.
     fn does_itself(&self, fresh: &[Fresh]) -> bool {
         let [Fresh { node, phase: Phase::Start, stop: None, .. }] = fresh else { return false };
         let is_fs = |action: &Action| action.kind == "fs";
@@ -91,7 +91,7 @@ impl Loaded {
         is_meant && self.record.open.is_empty()
     }
 
-    /// What came of expectations by now.
+    /// Checks the SLA expectations, and returns the events that are due by now.
     fn look(&mut self, now: i64) -> Vec<(NodeIndex, SlaEvent)> {
         if self.run.expectations.is_empty() {
             return Vec::new();
@@ -99,8 +99,8 @@ impl Loaded {
         self.run.look_at_expectations(now)
     }
 
-    /// Until a message comes, or something that is expected would be missed. In pieces, so that a clock that is set makes it late
-    /// by no more than one.
+    /// Waits for a message, or until an expectation would be missed. Waits in pieces, so that a clock that is set
+    /// delays it by at most one piece.
     fn wait(&self, now: i64) -> Wait {
         match self.run.next_expectation() {
             Some(at) => Wait::for_message().or_pause((at - now).clamp(1, 60_000) as u64),
@@ -108,7 +108,7 @@ impl Loaded {
         }
     }
 
-    /// Who is told of them.
+    /// Returns the notices to send about these SLA events.
     fn notices(&self, events: &[(NodeIndex, SlaEvent)]) -> Vec<notice::What> {
         let job = &self.run.job;
         let mut notices = Vec::new();
@@ -135,12 +135,12 @@ impl Loaded {
     }
 }
 
-/// What a message means for the job.
+/// Returns the event that a message means for the job.
 fn event(note: Note, tag: u64, run: &Run) -> Option<Event> {
     match note {
         Note::Data(bytes) | Note::Succeeded(Some(bytes)) => postcard::from_bytes(&bytes).ok(),
         Note::Succeeded(None) => None,
-        // A call that broke down in itself: the action gets an error, and the job goes on.
+        // A call that failed internally: the action gets an error, and the job goes on.
         Note::Failed(failure) => {
             let (node, serial) = ((tag >> 32) as u32, tag as u32);
             let phase = run.rows.get(&node)?.calling?;
@@ -150,32 +150,32 @@ fn event(note: Note, tag: u64, run: &Run) -> Option<Event> {
     }
 }
 
-/// What the calls of a job came to, and those that follow.
+/// The results of a job's calls, and the calls that follow from them.
 struct Calling<'a> {
     loaded: &'a mut Loaded,
     world: &'a dyn World,
-    /// What follows beside calls.
+    /// Effects other than calls.
     effects: Vec<Effect>,
     /// Calls that begin with this step.
     fresh: Vec<Fresh>,
-    /// Calls that are told to stop.
+    /// Calls that are requested to stop.
     stopped: Vec<ProcedureId>,
-    /// That the job was suspended, or went on, each time it was.
+    /// Each suspension and resumption of the job in this step.
     news: Vec<WorkflowStatus>,
 }
 
-/// A call that begins with this step, perhaps only to end.
+/// A call that begins with this step, possibly only to be stopped.
 struct Fresh {
     node: NodeIndex,
     serial: u32,
     phase: Phase,
-    /// Which attempt of which run it is.
+    /// The node's name, the run and the attempt, from which its folder is derived.
     folder: (String, u32, u32),
     stop: Option<u32>,
 }
 
 impl Calling<'_> {
-    /// Folds an event, and all that follows from it at once.
+    /// Applies an event, and everything that follows from it at once.
     fn take(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -193,7 +193,7 @@ impl Calling<'_> {
                 match effect {
                     Effect::Call { node, serial, phase: Phase::Kill } => {
                         if !self.stop(node, serial) {
-                            // Nothing runs that could be stopped.
+                            // Nothing is running that could be stopped.
                             events.push_back(stopped(node, serial));
                         }
                     }
@@ -209,7 +209,7 @@ impl Calling<'_> {
         }
     }
 
-    /// Stops what was begun for a node, and says whether there is anything.
+    /// Stops what was begun for a node, and reports whether there is anything.
     fn stop(&mut self, node: NodeIndex, by: u32) -> bool {
         let mut any = false;
         let of = |of: NodeIndex, phase: Phase| of == node && phase == Phase::Start;
@@ -225,13 +225,13 @@ impl Calling<'_> {
         any
     }
 
-    /// Whether a call to begin an action has not been answered.
+    /// Whether the call that begins an action is still unanswered.
     fn is_beginning(&self, node: NodeIndex, serial: u32) -> bool {
         let row = self.loaded.run.rows.get(&node);
         row.is_some_and(|row| row.calling == Some(Phase::Start) && row.serial == serial)
     }
 
-    /// Stops everything of these kinds that was begun.
+    /// Stops all running calls of these kinds.
     fn stop_all(&mut self, kinds: &[Calls]) {
         let starts = |open: &&mut Open| {
             open.stop.is_none() && open.phase == Phase::Start && kinds.contains(&open.what)
@@ -248,7 +248,7 @@ impl Calling<'_> {
         }
     }
 
-    /// A call has ended, in whatever way.
+    /// Removes a call that has ended, however it ended, from the open ones.
     fn closed(&mut self, procedure: ProcedureId) -> Option<Open> {
         let open = &mut self.loaded.record.open;
         let at = open.iter().position(|open| open.procedure == procedure)?;
@@ -256,7 +256,7 @@ impl Calling<'_> {
     }
 }
 
-/// What a call of a node begins.
+/// Returns what a call of a node begins.
 fn calls(plan: &Plan, node: NodeIndex, phase: Phase) -> Calls {
     match &plan.node(node).work {
         Work::Action(action) if phase == Phase::Start => match action.kind.as_str() {
@@ -268,7 +268,7 @@ fn calls(plan: &Plan, node: NodeIndex, phase: Phase) -> Calls {
     }
 }
 
-/// An action begins that is killed at once.
+/// Returns the event that an action has begun, for one that is killed at once.
 fn begun(job: &str, node: NodeIndex, serial: u32) -> Event {
     let external = External { id: job.into(), tracker: "local".into(), ..External::none() };
     let answer = Answer::Started(external);
@@ -280,7 +280,7 @@ fn stopped(node: NodeIndex, serial: u32) -> Event {
 }
 
 impl Calling<'_> {
-    /// Takes what has come for the job; whether a call has ended.
+    /// Handles the messages to the job, and reports whether a call has ended.
     fn take_messages(&mut self, context: &mut Context<'_>) -> bool {
         let mut is_any_closed = false;
         for message in context.take_messages() {
@@ -293,19 +293,19 @@ impl Calling<'_> {
                 self.take(event);
             }
             let Some(Open { node, serial, stop: Some(by), .. }) = closed else { continue };
-            // One that was stopped before it had begun says nothing, and a kill may wait for it to begin.
+            // A call that was stopped before it had begun sends no answer, and a kill may be waiting for it to begin.
             if is_mute && self.is_beginning(node, serial) {
                 let job = self.loaded.run.job.id.clone();
                 self.take(begun(&job, node, serial));
             }
-            // Whatever a call says last, what it was to stop has stopped.
+            // Whatever the last answer of a call is, what it was to stop has stopped.
             self.take(stopped(node, by));
         }
         is_any_closed
     }
 }
 
-/// A step of a job whose outcome is being written.
+/// A step of a job whose results are being written.
 struct Turn<'t> {
     shared: &'t Arc<Shared>,
     id: &'t str,
@@ -315,13 +315,13 @@ struct Turn<'t> {
     now: i64,
 }
 
-/// By which a procedure that was begun for a node is known.
+/// Returns the tag of a procedure that was begun for a node.
 fn tag(node: u32, serial: u32) -> u64 {
     (u64::from(node) << 32) | u64::from(serial)
 }
 
 impl Turn<'_> {
-    /// Begins what a job calls.
+    /// Begins the calls of a job.
     fn begin(
         &self,
         context: &mut Context<'_>,
@@ -349,13 +349,13 @@ impl Turn<'_> {
         }
     }
 
-    /// Carries out what follows beside calls; what is told of it.
+    /// Carries out effects other than calls, and returns the moments to record.
     fn carry_out(&self, context: &mut Context<'_>, run: &Run, effects: Vec<Effect>) -> Vec<Moment> {
         let shared = self.shared;
         let mut moments = Vec::new();
         for effect in effects {
             match effect {
-                // They were taken out before.
+                // Calls were taken out before.
                 Effect::Call { .. } => {}
                 Effect::Timer { node, serial, at: due } => {
                     let body = Timer::new(shared.clone(), self.root, node, serial, due);
@@ -376,7 +376,7 @@ impl Turn<'_> {
                 }
                 Effect::Ended => {
                     if let Some(endings) = shared.endings.get() {
-                        // Nobody who falls behind holds a job up.
+                        // A receiver that falls behind does not delay a job.
                         let _ = endings.try_send(self.id.to_owned());
                     }
                 }
@@ -385,7 +385,7 @@ impl Turn<'_> {
         moments
     }
 
-    /// Keeps what is expected, and tells whoever wants to know what came of it.
+    /// Stores the state of the expectations, and sends the notices about their events.
     fn expect(
         &self,
         context: &mut Context<'_>,
@@ -409,7 +409,8 @@ impl Turn<'_> {
         moments.extend(changes.map(|change| Moment { at: self.now, change }));
     }
 
-    /// Tells the coordinator action that started the job what it has come to, `news` and whether it has ended.
+    /// Reports the state of the job to the coordinator action that started it: each status in `news`, and whether the
+    /// job has ended.
     fn tell_coordinator(
         &self,
         context: &mut Context<'_>,
@@ -419,11 +420,12 @@ impl Turn<'_> {
         ended: bool,
     ) {
         let Some(action) = &run.job.parent_id else { return };
-        // A coordinator hears of the end by itself, and of each of these: it counts what it waits for.
+        // A coordinator is told of the end by the executor, and of each of these by a message, since it counts the
+        // answers it waits for.
         for status in news {
             coordinator::tell(context, self.shared, action, self.id, status);
         }
-        // Of one that a client has run again by itself its coordinator hears no more than this.
+        // If a client reran the job by itself, this is all that its coordinator is told.
         let again = match (before, run.job.status) {
             _ if context.answers_to().is_some_and(|to| self.shared.lives(to)) => None,
             (_, JobStatus::Succeeded) if ended => Some(WorkflowStatus::Succeeded),
@@ -463,12 +465,13 @@ impl Job {
         if before == JobStatus::Prep && !is_held(&calling.loaded.run) {
             calling.take(Event::Command(Command::Start));
         }
-        // Commands that were put off for a busy call: it may only wait by now, for a place or for the job itself.
+        // Commands that were deferred for a busy call: it may only be waiting by now, for a place or for the job
+        // itself.
         for command in std::mem::take(&mut calling.loaded.run.job.deferred) {
             calling.take(Event::Command(command));
         }
         let mut is_any_closed = false;
-        // What it was to do by itself is in the store by now.
+        // What the job was to do itself is in the store by now.
         if let Some(open) = calling.closed(own) {
             is_any_closed = true;
             let Loaded { run, plan, .. } = &*calling.loaded;
@@ -477,7 +480,7 @@ impl Job {
             calling.take(Event::Answered { node, serial, phase, answer });
         }
         is_any_closed |= calling.take_messages(context);
-        // A kill waits for what begins. What begins elsewhere need not wait for its turn only to be killed.
+        // A kill waits for what begins. A queued call need not wait for its turn only to be killed.
         if calling.loaded.run.job.deferred.contains(&Command::Kill) {
             calling.stop_all(&[Calls::Program, Calls::Child]);
         }
@@ -505,7 +508,7 @@ impl Job {
             context.send(procedure, 0, encode(&Wish::Stop));
         }
         if before == JobStatus::Suspended && loaded.run.job.status == JobStatus::Running {
-            // What was ready to start did not while the job was suspended.
+            // What was ready to start did not start while the job was suspended.
             let is_begun = |open: &&Open| {
                 loaded.run.rows.get(&open.node).is_none_or(|row| row.calling != Some(Phase::Start))
             };
@@ -547,7 +550,7 @@ impl Procedure for Job {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         match steady::attempt(context, |context| self.step(context)) {
             Err(failure) if !steady::is_lasting(&failure) => {
-                // What it has come to is in the store, and what it did by itself is perhaps done.
+                // The current state is in the store, and what the job did itself may be done.
                 (self.loaded, self.is_taken_up) = (None, true);
                 Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
             }
@@ -568,23 +571,24 @@ impl Procedure for Job {
     }
 }
 
-/// The property of a job that runs from a node on, or one action alone.
+/// The property of a job that runs from this node on.
 pub const FROM: &str = "ankus.run.from";
-/// The property of a job that runs one action alone.
+/// The property of a job that runs this action alone.
 pub const ONLY: &str = "ankus.run.only";
 
-/// The property of a job that is submitted and not yet started: it stays in PREP until it is told to start.
+/// The property of a job that is submitted but not started: it stays in PREP until it gets the command to start.
 pub const HELD: &str = "ankus.run.held";
-/// The property of a bundle that is told to start as it is submitted: as on a server, it does not wait for its kick-off then.
+/// The property of a bundle that is started as it is submitted: as on a server, it then does not wait for its kick-off
+/// time.
 pub const AT_ONCE: &str = "ankus.run.at-once";
 
-/// Whether a job waits for the command to start. One that is run again has been started before.
+/// Whether a job waits for the command to start. A rerun job has been started before.
 fn is_held(run: &Run) -> bool {
     run.job.run == 0 && run.conf.contains_key(HELD)
 }
 
-/// The plan of the definition that lies at the application path now; none where nothing lies there that could be read, and the job
-/// goes on with the plan it has.
+/// Compiles the definition that is at the application path now. Returns none if there is nothing to read, and the job
+/// continues with the plan it has.
 pub(super) fn reread(
     equipped: &Equipped,
     run: &Run,
@@ -615,7 +619,7 @@ pub(super) fn reread(
     part.map(Some).map_err(gone)
 }
 
-/// Has an ended job run again as its parent wants it, under this plan or its own. The answer is its new procedure.
+/// Reruns an ended job for its parent, with this plan or its own. Returns its new procedure.
 pub(super) fn rerun(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
@@ -666,7 +670,7 @@ pub(super) fn rerun(
     Ok(record.procedure)
 }
 
-/// The procedure of the job above. By its properties a workflow may claim any parent, but not another root.
+/// Returns the procedure of the parent job. By its properties a workflow may claim any parent, but not another root.
 fn parent(shared: &Shared, run: &Run, root: &str) -> Option<ProcedureId> {
     let id = run.job.parent_id.as_deref()?;
     let above = view::record(shared.reader(), id).ok()??;

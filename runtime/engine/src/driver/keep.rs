@@ -9,46 +9,46 @@ use ankus_procedure::{ProcedureId, has_messages};
 
 /// The spaces of the store that jobs use.
 pub(crate) mod spaces {
-    /// A job by its id: [`super::JobRecord`].
+    /// Jobs, by id: [`super::JobRecord`].
     pub(crate) const JOB: &str = "job";
-    /// The properties of a job by its id.
+    /// Properties of jobs, by id.
     pub(crate) const CONF: &str = "conf";
-    /// A plan by its sum and length.
+    /// Plans, by checksum and length.
     pub(crate) const PLAN: &str = "plan";
-    /// A row of a node by the job's id and the node's index.
+    /// Rows of nodes, by the job's id and the node's index.
     pub(crate) const ROW: &str = "row";
-    /// What happened, by the job's id and a number.
+    /// Moments, by the job's id and a number: lists of [`super::Moment`].
     pub(crate) const EVENT: &str = "event";
-    /// A notification by the job's id and a number: [`super::super::Notified`].
+    /// Notifications, by the job's id and a number: [`super::super::Notified`].
     pub(crate) const NOTIFICATION: &str = "notification";
-    /// What jobs run with by its sum and length: [`super::super::Needs`].
+    /// What jobs run with, by checksum and length: [`super::super::Needs`].
     pub(crate) const NEEDS: &str = "needs";
-    /// A folder of this machine by the URI at which it stands, of jobs that older versions submitted.
+    /// Folders of this machine, by the URI at which they are mounted, for jobs that older versions submitted.
     pub(crate) const MOUNT: &str = "mount";
-    /// What an SLA block expects of a node, by the job's id and the node's index: [`ankus_lang::coordinator::Sla`].
+    /// SLA expectations of nodes, by the job's id and the node's index: [`ankus_lang::coordinator::Sla`].
     pub(crate) const EXPECTATION: &str = "expectation";
-    /// The id of what was submitted, by the number that names the request.
+    /// Ids of submitted jobs, by the number that identifies the request.
     pub(crate) const ASKED: &str = "asked";
-    /// Numbers of the store itself.
+    /// Values of the store itself.
     pub(crate) const META: &str = "meta";
 }
 
-/// A job as it is kept; its properties and rows lie beside it.
+/// A job as it is stored; its properties and rows are stored separately.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The job.
     pub job: Job,
-    /// The procedure that is or was its life.
+    /// The procedure that runs or ran it.
     pub procedure: ProcedureId,
-    /// Where its plan is kept.
+    /// The key of its plan.
     pub plan: String,
     /// The job at the top of the chain of parents; its own id if it has none.
     pub root: String,
-    /// How many moments of it are kept.
+    /// How many moments of it are stored.
     pub moments: u64,
-    /// What it has called for that is not known to have ended. A job may have ended before.
+    /// Its calls that are not known to have ended, even if the job itself has.
     pub open: Vec<Open>,
-    /// Where it is kept what it runs with; empty where an older version submitted it.
+    /// The key of what it runs with; empty if an older version submitted it.
     pub(crate) needs: String,
 }
 
@@ -59,28 +59,28 @@ pub struct Open {
     pub node: NodeIndex,
     /// The number of the call.
     pub serial: u32,
-    /// What for.
+    /// What the call is for.
     pub phase: Phase,
     /// What may be running for it.
     pub what: Calls,
-    /// The procedure that is its life.
+    /// The procedure of the call.
     pub(crate) procedure: ProcedureId,
-    /// The call that it is stopped by, where it is to stop.
+    /// The serial number of the call that stops it, if it is to stop.
     pub(crate) stop: Option<u32>,
 }
 
 /// What may be running for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Calls {
-    /// Something that is over soon by itself.
+    /// Work of the driver itself that ends soon.
     Us,
     /// A program.
     Program,
-    /// A job below.
+    /// A child job.
     Child,
 }
 
-/// A job as an older version kept it.
+/// A job as an older version stored it.
 #[derive(Deserialize)]
 struct JobRecordBefore {
     job: Job,
@@ -91,7 +91,7 @@ struct JobRecordBefore {
 }
 
 impl JobRecord {
-    /// Whether a command that it was sent has not been taken yet.
+    /// Whether a command to it has not been handled yet.
     pub fn has_messages(&self, reader: &dyn Reader) -> Result<bool, store::Error> {
         has_messages(reader, self.procedure)
     }
@@ -107,7 +107,7 @@ impl JobRecord {
         JobRecord { job, procedure, plan, root, moments: 0, open, needs }
     }
 
-    /// A job as it is kept, by whatever version.
+    /// Decodes a stored job of any version.
     pub(crate) fn read(what: &str, bytes: &[u8]) -> Result<JobRecord, store::Error> {
         if let Ok(record) = decode(what, bytes) {
             return Ok(record);
@@ -119,7 +119,7 @@ impl JobRecord {
     }
 }
 
-/// Something that changed, and when.
+/// A change, and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Milliseconds since 1970.
@@ -128,11 +128,11 @@ pub struct Moment {
     pub change: Change,
 }
 
-/// Plans in the store.
+/// Access to the plans in the store.
 pub(crate) struct Keep;
 
 impl Keep {
-    /// Where a plan is kept, and its bytes if they are not there yet. The same plan is kept once.
+    /// Returns the key of a plan, and its bytes if they are not stored yet. Identical plans are stored once.
     pub(crate) fn plan_key(
         reader: &dyn Reader,
         bytes: &[u8],
@@ -142,7 +142,7 @@ impl Keep {
             match reader.get(spaces::PLAN, key.as_bytes()) {
                 Ok(None) => return Ok((key, Some(bytes.to_vec()))),
                 Ok(Some(known)) if *known == *bytes => return Ok((key, None)),
-                // It is another one, or nobody knows any more which it was.
+                // The stored plan is a different one, or damaged.
                 Ok(Some(_)) | Err(store::Error::Damaged(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -151,12 +151,12 @@ impl Keep {
     }
 }
 
-/// Any of our types as bytes.
+/// Encodes any stored type.
 pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(value).expect("every type of ours has a serialized form")
 }
 
-/// Bytes as one of our types.
+/// Decodes any stored type.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(
     what: &str,
     bytes: &'a [u8],
@@ -164,26 +164,26 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(
     postcard::from_bytes(bytes).map_err(|_| store::Error::Damaged(what.to_owned()))
 }
 
-/// The key of a row; rows of a job are in the order of nodes.
+/// Returns the key of a row; the rows of a job are ordered by node.
 pub(crate) fn row_key(job: &str, node: NodeIndex) -> Vec<u8> {
     let mut key = prefix(job);
     key.extend_from_slice(&node.to_be_bytes());
     key
 }
 
-/// The key of a moment.
+/// Returns the key of a moment.
 pub(crate) fn moment_key(job: &str, number: u64) -> Vec<u8> {
     let mut key = prefix(job);
     key.extend_from_slice(&number.to_be_bytes());
     key
 }
 
-/// The rows of what is expected of a job.
+/// Returns the rows of a job's expectations.
 pub(crate) fn expectations(run: &Run) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> + '_ {
     run.expectations.iter().map(|(node, sla)| (row_key(&run.job.id, *node), encode(sla)))
 }
 
-/// What all keys of a job's rows begin with. An id has no zero byte.
+/// Returns the prefix of all keys of a job's rows. An id contains no zero byte.
 pub(crate) fn prefix(job: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(job.len() + 9);
     key.extend_from_slice(job.as_bytes());
@@ -191,7 +191,7 @@ pub(crate) fn prefix(job: &str) -> Vec<u8> {
     key
 }
 
-/// The moment a store was made, as it stands in ids of jobs: `yyMMddHHmmssSSS`.
+/// Formats the time at which a store was created for use in job ids: `yyMMddHHmmssSSS`.
 pub(crate) fn stamp(ms: i64) -> String {
     match jiff::Timestamp::from_millisecond(ms) {
         Ok(moment) => {

@@ -1,5 +1,5 @@
-//! The table of jobs: workflows, coordinators and bundles by what lists of a server are filtered by, found without reading every
-//! job of the store.
+//! The table of jobs: workflows, coordinators and bundles with the columns by which a server filters lists, so that
+//! they are found without reading every job of the store.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use ankus_procedure::store::tables::{
     Column, ColumnKind, Index, Line, Query, Source, Table, Test, Value,
 };
 
-/// What a store of jobs keeps beside its rows.
+/// The tables that a store of jobs keeps beside its rows.
 pub const TABLES: &[&Table] = &[&JOBS];
 
 const fn text(name: &'static str) -> Column {
@@ -31,7 +31,7 @@ const fn by(columns: &'static [&'static str]) -> Index {
     Index { columns, is_sparse: false }
 }
 
-/// The jobs of a store. Columns that a kind of jobs has no value for are empty.
+/// The jobs of a store. Columns for which a kind of jobs has no value are empty.
 pub static JOBS: Table = Table {
     name: "job",
     view: "jobs",
@@ -54,9 +54,9 @@ pub static JOBS: Table = Table {
         text("unit"),
     ],
     indexes: &[
-        // With all that jobs are counted by: those of some values are found in their order without being read.
+        // Covers all columns by which jobs are counted: those with given values are found in order without being read.
         by(&["kind", "created", "name", "user", "group_name", "status"]),
-        // The jobs of each count, with what says when they ended and where they stand in a list.
+        // The jobs of each count, with their end time and their position in a list.
         by(&["kind", "name", "user", "group_name", "status", "ended", "created"]),
         by(&["kind", "modified"]),
         Index { columns: &["parent"], is_sparse: true },
@@ -138,7 +138,7 @@ fn id_before_number(key: &[u8]) -> Option<&str> {
     id(key.split(|byte| *byte == 0).next()?)
 }
 
-/// The beginning of a job as it is kept: what follows may be long.
+/// The first fields of a stored job; what follows may be long.
 #[derive(Deserialize)]
 struct Head<'a> {
     _id: &'a str,
@@ -232,7 +232,7 @@ fn last_moment(bytes: &[u8]) -> Option<Vec<Value>> {
     Some(vec![moments.last()?.at.into()])
 }
 
-/// A kind of jobs.
+/// A kind of job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A workflow.
@@ -245,10 +245,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 3] = [Kind::Workflow, Kind::Coordinator, Kind::Bundle];
 
-    /// The lower-case name.
+    /// Returns the name of the kind, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Workflow => "workflow",
@@ -258,48 +258,49 @@ impl Kind {
     }
 }
 
-/// By which moment a list is ordered, the latest first.
+/// The time by which a list is ordered, latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// When it was submitted.
+    /// The time of submission.
     #[default]
     Created,
-    /// When something of it changed.
+    /// The time of the last change.
     Modified,
 }
 
-/// Which jobs a list is of. Of several values for one thing any will do; of several things, each must hold.
+/// Criteria for jobs in a list. A job has to match one value of each criterion that has any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Kinds; all where none is given.
+    /// Kinds of jobs; all if empty.
     pub kinds: Vec<Kind>,
-    /// Ids.
+    /// Ids of jobs.
     pub ids: Vec<String>,
     /// Names of applications.
     pub names: Vec<String>,
-    /// Users.
+    /// Users who own jobs.
     pub users: Vec<String>,
-    /// Groups.
+    /// Groups of jobs.
     pub groups: Vec<String>,
-    /// States by the server's words.
+    /// States, by the server's names.
     pub statuses: Vec<String>,
-    /// Frequencies of coordinators: how many of which unit, such as `MINUTE`.
+    /// Frequencies of coordinators: the number and the unit, such as `MINUTE`.
     pub frequencies: Vec<(i64, &'static str)>,
-    /// Parts of a name or of a user, or whole ids.
+    /// Parts of a name or of a user's name, or whole ids.
     pub texts: Vec<String>,
-    /// What somebody looks for: with `*` and `?` a pattern of a name or of an id, otherwise a part of a name or the beginning of an id.
+    /// A search text: with `*` or `?` a pattern for a name or an id, otherwise a part of a name or the beginning of an
+    /// id.
     pub search: Option<String>,
-    /// Ids of parents: an action or a workflow above it, or the bundle of a coordinator.
+    /// Ids of parents: the action or the workflow above a workflow, or the bundle of a coordinator.
     pub parents: Vec<String>,
     /// External ids.
     pub external_ids: Vec<String>,
-    /// Whether only those are wanted that nothing above them started.
+    /// Whether to list only jobs that were not started by another job.
     pub only_tops: bool,
-    /// The beginning of ids.
+    /// The prefix of ids.
     pub beginning: Option<String>,
-    /// Submitted no earlier, in milliseconds since 1970.
+    /// The earliest time of submission, in milliseconds since 1970.
     pub created_from: Option<i64>,
-    /// Submitted no later.
+    /// The latest time of submission.
     pub created_to: Option<i64>,
     /// The order.
     pub order: Order,
@@ -310,35 +311,35 @@ pub struct Wanted {
 pub struct Listed {
     /// Its id.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// The user who owns it.
     pub user: String,
     /// Its group.
     pub group: Option<String>,
-    /// Its state, by the server's word.
+    /// Its state, by the server's name.
     pub status: String,
-    /// Which run of a workflow it is.
+    /// The run number of a workflow.
     pub run: i64,
     /// The path of its application.
     pub path: Option<String>,
     /// When it was submitted, in milliseconds since 1970.
     pub created: i64,
-    /// When it started, or will; of a bundle its kick-off.
+    /// When it started, or will start; for a bundle its kick-off time.
     pub started: Option<i64>,
-    /// When it ended, or will.
+    /// When it ended, or will end.
     pub ended: Option<i64>,
-    /// When something of it changed.
+    /// When it last changed.
     pub modified: i64,
-    /// What is above it.
+    /// The id of its parent.
     pub parent: Option<String>,
     /// Its external id.
     pub external_id: Option<String>,
-    /// How many units lie between the actions of a coordinator without cron.
+    /// The number of units between the actions of a coordinator that has no cron expression.
     pub frequency: Option<i64>,
-    /// The unit of that.
+    /// The unit of the frequency.
     pub unit: Option<String>,
 }
 
@@ -369,10 +370,10 @@ impl Listed {
     }
 }
 
-/// How many jobs there are of each kind and state, where there are any.
+/// Returns the number of jobs of each kind and state, without zeros.
 ///
 /// # Errors
-/// Where the store cannot be read.
+/// Fails if the store cannot be read.
 pub fn counts(reader: &dyn Reader) -> Result<Vec<(Kind, &'static str, usize)>, Error> {
     let mut counts = Vec::new();
     for kind in Kind::ALL {
@@ -397,20 +398,21 @@ pub fn counts(reader: &dyn Reader) -> Result<Vec<(Kind, &'static str, usize)>, E
     Ok(counts)
 }
 
-/// For each name and state of workflows the one that ended last.
+/// Returns, for each name and state of workflows, the one that ended last.
 ///
 /// # Errors
-/// Where the store cannot be read.
+/// Fails if the store cannot be read.
 pub fn last_ends(reader: &dyn Reader) -> Result<Vec<Listed>, Error> {
     let lines = reader.largest(&JOBS, "ended", &["kind", "name", "status"])?;
     let listed = lines.iter().filter_map(Listed::of);
     Ok(listed.filter(|job| job.kind == Kind::Workflow).collect())
 }
 
-/// The ids of workflows that have ended since a moment, in milliseconds since 1970: the last `most` of them, and how many there are.
+/// Returns the ids of workflows that have ended since a time, in milliseconds since 1970: the last `most` of them, and
+/// how many there are.
 ///
 /// # Errors
-/// Where the store cannot be read.
+/// Fails if the store cannot be read.
 pub fn ended_since(
     reader: &dyn Reader,
     since: i64,
@@ -419,15 +421,15 @@ pub fn ended_since(
     let all = vec![
         vec![Test::Is("kind", Kind::Workflow.name().into())],
         vec![Test::AtLeast("ended", since)],
-        // What has ended has changed since, and an index has that.
+        // What has ended since then has changed since then, and that column has an index.
         vec![Test::AtLeast("modified", since)],
     ];
     let found = reader.find(&JOBS, &Query { all, order: "ended", offset: 0, limit: most })?;
     Ok((found.lines.into_iter().map(|line| line.id).collect(), found.total))
 }
 
-/// Finds jobs, and says how many there are in all: `offset` of them are passed over, and at most `len` are answered. A job whose row
-/// is damaged is listed with what was last known of it.
+/// Finds jobs, skipping `offset` of them and returning at most `len`, and the total number of matches. A job whose row
+/// is damaged is listed with what was last known about it.
 pub fn jobs(
     reader: &dyn Reader,
     wanted: &Wanted,
@@ -449,7 +451,7 @@ pub fn jobs(
         let found = reader.find(&JOBS, &query)?;
         return Ok((found.lines.iter().filter_map(Listed::of).collect(), found.total));
     }
-    // Each kind has an order of its own, and what is wanted of all is among the first of each.
+    // Each kind is ordered by itself, and the requested jobs are among the first of each.
     (query.offset, query.limit) = (0, offset.saturating_add(len).min(usize::MAX >> 1));
     let (mut listed, mut total) = (Vec::new(), 0);
     for kind in kinds {
@@ -467,13 +469,13 @@ pub fn jobs(
     Ok((listed.into_iter().skip(offset).take(len).collect(), total))
 }
 
-/// What is kept of the job of this id in the table, if there is one.
+/// Returns the job with this id from the table, if there is one.
 pub fn job(reader: &dyn Reader, id: &str) -> Result<Option<Listed>, Error> {
     let wanted = Wanted { ids: vec![id.to_owned()], ..Wanted::default() };
     Ok(jobs(reader, &wanted, 0, 1)?.0.pop())
 }
 
-/// The workflow with this external id that was submitted last.
+/// Returns the workflow with this external id that was submitted last.
 pub fn by_external_id(reader: &dyn Reader, external_id: &str) -> Result<Option<Listed>, Error> {
     let wanted = Wanted {
         kinds: vec![Kind::Workflow],
@@ -541,7 +543,7 @@ fn tests(wanted: &Wanted) -> Vec<Vec<Test>> {
     all
 }
 
-/// The workflows among these, as they are kept; nothing in the place of one whose row is damaged.
+/// Returns the records of the workflows among these, with none for a workflow whose row is damaged.
 pub fn records(reader: &dyn Reader, listed: &[Listed]) -> Result<Vec<Option<JobRecord>>, Error> {
     let of = |job: &Listed| match super::view::record(reader, &job.id) {
         Err(Error::Store(ankus_procedure::store::Error::Damaged(_))) => Ok(None),

@@ -1,10 +1,10 @@
 //! Runs workflow jobs: the machine's events and effects as procedures of the durable executor.
 //!
-//! In: plans and properties ([`Driver::submit`]), commands of operators ([`Driver::command`]). Out: jobs in the store
-//! ([`view`]), each step written before any of it is carried out. A job is a procedure that sleeps until an event
-//! comes; whatever takes time (a program, a timer, a child) is a procedure of its own that reports its end. What ran
-//! when the process was killed is resumed by the next one that opens the store and [activates](Driver::activate) the
-//! job.
+//! Input: plans and properties ([`Driver::submit`]), and commands of operators ([`Driver::command`]). Output: jobs in
+//! the store ([`view`]), with each step written before any of it is carried out. A job is a procedure that sleeps until
+//! an event arrives; whatever takes time (a program, a timer, a child job) is a procedure of its own that reports its
+//! end. If the process is killed, the next one that opens the store and [activates](Driver::activate) a job resumes
+//! what it was doing.
 
 pub mod audit;
 pub mod bundle;
@@ -62,24 +62,24 @@ pub use remote::{
 };
 pub(crate) use world::FilesOf;
 
-/// How long, beyond the grace of programs, an ended job is waited for that still stops them.
+/// How long to wait for an ended job that is still stopping its programs, beyond their grace period.
 const STOPPING: Duration = Duration::from_secs(20);
-/// How long programs may take to end that are made to, before they are taken for ended.
+/// How long programs that are forced to end may take, before they are assumed to have ended.
 const FORCED: Duration = Duration::from_secs(2);
-/// How soon a notification that failed is tried again by somebody who is about to end; twice as late each time.
+/// The pause before a failed notification is tried again while the driver is about to shut down; it doubles each time.
 const SOON_MS: u64 = 500;
-/// So many old actions a coordinator is asked to give up at once.
+/// Maximum number of old actions that one request asks a coordinator to forget.
 const ACTIONS_AT_ONCE: usize = 500;
-/// Bytes that a commit may need.
+/// How many bytes a commit may need.
 const ROOM: u64 = 1 << 18;
 
-/// The name of the store in its folder.
+/// The file name of the store in its folder.
 pub const STORE: &str = "store.sqlite";
 
-/// Makes plans of applications that a run comes upon: the frontend, as a sub-workflow needs it.
+/// Compiles applications that a run refers to, such as sub-workflows, to plans: the frontend as the driver sees it.
 pub trait Compiler: Send + Sync {
-    /// The plan of the workflow at a path of the file system, submitted with these properties and under shared settings
-    /// handed down by its parent. An error is the code and the message of the action that asked.
+    /// Returns the plan of the workflow at a path of the file system, submitted with these properties and with the
+    /// shared settings that its parent hands down. An error is the code and the message for the action that starts it.
     fn compile(
         &self,
         path: &FileUri,
@@ -89,36 +89,36 @@ pub trait Compiler: Send + Sync {
     ) -> Result<Plan, (String, String)>;
 }
 
-/// What a driver works with beside its store.
+/// What a driver works with besides its store.
 pub struct Surroundings {
-    /// What jobs run with that are submitted here.
+    /// What jobs that are submitted here run with.
     pub needs: Needs,
-    /// Who starts programs.
+    /// Start the programs of actions.
     pub launchers: Box<dyn Launchers>,
-    /// How many of them may run at once.
+    /// How many programs may run at once.
     pub limits: places::Limits,
-    /// The frontends.
+    /// Make the compilers for submitted jobs.
     pub frontends: Box<dyn Frontends>,
 }
 
-/// Why a driver did not do what it was asked.
+/// Errors of [`Driver`].
 #[derive(Debug)]
 pub enum Error {
     /// The store cannot be used.
     Store(store::Error),
-    /// Something else of the executor.
+    /// Another error of the executor.
     Executor(ankus_procedure::Error),
-    /// The lock or the socket beside the store.
+    /// The lock or the socket beside the store failed.
     Control(control::ControlError),
-    /// The folder of the store.
+    /// The folder of the store cannot be used.
     Folder(PathBuf, std::io::Error),
-    /// Several machines share the file system of the store's folder, which has this name.
+    /// The store's folder is on a network file system of this type, which several machines share.
     Network(PathBuf, &'static str),
     /// The server would refuse the job.
     Refused(Refused),
     /// No job has this id.
     Unknown(String),
-    /// The state of the job does not allow it.
+    /// The state of the job does not allow the request.
     State(String),
 }
 
@@ -128,7 +128,7 @@ impl std::fmt::Display for Error {
             Error::Store(error) => error.fmt(f),
             Error::Executor(error) => error.fmt(f),
             Error::Control(error) => error.fmt(f),
-            // It names the folder, or what of it, and says what to do.
+            // The error names the folder, or the file in it, and says what to do.
             Error::Folder(_, error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 write!(f, "the store is refused: {error}")
             }
@@ -171,37 +171,38 @@ impl From<control::ControlError> for Error {
     }
 }
 
-/// What all procedures of a driver share.
+/// State that all procedures of a driver share.
 pub(crate) struct Shared {
     surroundings: Surroundings,
-    /// What jobs run with, by where that is kept.
+    /// What jobs run with, by the key under which it is stored.
     equipped: Mutex<HashMap<String, Arc<needs::Equipped>>>,
-    /// Where jobs have their folders.
+    /// The folder that contains the folders of jobs.
     folder: PathBuf,
     host: Arc<dyn Host>,
     executor: OnceLock<Executor>,
     reader: OnceLock<Arc<dyn Reader>>,
-    /// Top jobs that run here; others sleep until somebody asks for them.
+    /// Top-level jobs that run here; the others sleep until a client activates them.
     active: Mutex<BTreeSet<String>>,
-    /// Jobs that have ended, or are below one that has: what is left of them to do is done whoever asks for it.
+    /// Jobs that have ended or whose ancestor has: their remaining work is done even if nobody activated them.
     ending: Mutex<BTreeSet<String>>,
-    /// Jobs that were alive when the store was opened, by their ids.
+    /// The ids of jobs that had not ended when the store was opened.
     found: Mutex<Vec<String>>,
     /// Procedures that sleep because their job is not active.
     asleep: Mutex<Vec<Asleep>>,
     plans: Mutex<HashMap<String, Arc<Plan>>>,
-    /// Who may start a program.
+    /// Limits how many programs run at once.
     places: Arc<places::Places>,
-    /// Held while a coordinator or a bundle is commanded, so that none lives twice.
+    /// Held while a coordinator or a bundle is given a command, so that it is not started twice.
     commands: Mutex<()>,
-    /// Actions of coordinators that began once more, with the procedures of their workflows, which may not be in the store yet.
+    /// Actions of coordinators that were rerun, with the procedures of their workflows, which may not be in the store
+    /// yet.
     begun: Mutex<HashMap<String, Option<ProcedureId>>>,
     notifier: Arc<notify::Notifier>,
-    /// Who is told which workflows end.
+    /// Receives the ids of workflows that end.
     endings: OnceLock<SyncSender<String>>,
-    /// Wakes coordinators when data come.
+    /// Wakes coordinators when data arrives.
     watch: watch::Watch,
-    /// The next number of a job, and the moment the store was made.
+    /// The next number of a job, and the time at which the store was created.
     counter: AtomicU64,
     stamp: String,
 }
@@ -222,7 +223,7 @@ impl Shared {
         self.executor.get().expect("it is set before anything runs")
     }
 
-    /// Whether a job below this top job may do something; if not, `procedure` is woken when it may.
+    /// Whether a job below this top-level job may act. If not, `procedure` is woken when it may.
     fn is_active(&self, root: &str, job: &str, procedure: ProcedureId) -> bool {
         let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
         if active.contains(root) {
@@ -239,7 +240,7 @@ impl Shared {
         false
     }
 
-    /// Whether a job on top has ended, and nothing of it is left to do: nobody will ask for it any more.
+    /// Whether a top-level job has ended and has nothing left to do, so that nobody will activate it again.
     fn is_over(&self, root: &str) -> bool {
         let reader = self.reader();
         let workflow = || {
@@ -258,18 +259,18 @@ impl Shared {
         known.is_some_and(|(has_ended, procedure)| has_ended && !self.lives(procedure))
     }
 
-    /// The same as [`Shared::is_active`] for whoever only has something to tell: he does so too when everything else is over.
+    /// Like [`Shared::is_active`], for a procedure that only notifies others: it may act after its job is over, too.
     fn may_tell(&self, root: &str, job: &str, procedure: ProcedureId) -> bool {
         self.is_active(root, job, procedure) || self.is_over(root)
     }
 
-    /// A job has ended, and what it has begun ends too.
+    /// Records that a job has ended, and wakes what it began so that it ends too.
     fn is_ending(&self, job: &str) {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned());
         self.wake_those(|asleep| asleep.job == job);
     }
 
-    /// Wakes some of those that sleep because their job is not active.
+    /// Wakes the sleeping procedures that match.
     fn wake_those(&self, are_meant: impl Fn(&Asleep) -> bool) {
         let woken: Vec<ProcedureId> = {
             let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
@@ -284,12 +285,12 @@ impl Shared {
         }
     }
 
-    /// Whether something of this procedure is left to do.
+    /// Whether this procedure has not ended.
     fn lives(&self, procedure: ProcedureId) -> bool {
         self.executor().state(procedure).is_some_and(|state| !state.is_end())
     }
 
-    /// Of the jobs that were found alive, those that have ended or are below one that has.
+    /// Marks the jobs found when the store was opened that have ended or whose ancestor has.
     fn find_ending(&self) -> Result<(), Error> {
         let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
         for id in found {
@@ -308,7 +309,7 @@ impl Shared {
                     }),
                 };
                 let (has_ended, parent) = match looked {
-                    // Whether it has ended nobody knows any more, and all others go on.
+                    // It is unknown whether this one has ended; the others are still looked at.
                     Err(Error::Store(store::Error::Damaged(_))) => (false, None),
                     looked => looked?,
                 };
@@ -326,8 +327,8 @@ impl Shared {
         loop {
             let number = self.counter.fetch_add(1, Ordering::Relaxed);
             let id = format!("{number:07}-{}-ankus-W", self.stamp);
-            // Of two steps that take numbers at once the one with the smaller may be written last, and after a crash the
-            // larger would be given out again.
+            // If two steps take numbers at once, the one with the smaller number may be written last, and after a crash
+            // the larger would be given out again.
             let is_taken = self.reader().get(spaces::JOB, id.as_bytes());
             if !matches!(is_taken, Ok(Some(_))) {
                 return id;
@@ -352,7 +353,7 @@ impl Shared {
         world::Surrounded::new(self, equipped)
     }
 
-    /// The same as a job sees it whose actions may wait for a place.
+    /// Returns the world of a job whose actions may be waiting for a place.
     fn world_of<'a>(&self, equipped: &'a needs::Equipped, job: &str) -> world::Surrounded<'a> {
         let mut world = world::Surrounded::new(self, equipped);
         world.waiting = self.places.nodes_of(job);
@@ -360,36 +361,36 @@ impl Shared {
     }
 }
 
-/// What is submitted.
+/// A workflow to submit.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Submit {
-    /// The plan, as bytes.
+    /// The plan in its serialized form.
     pub plan: Vec<u8>,
     /// The properties of the job.
     pub properties: BTreeMap<String, String>,
-    /// The id it gets, instead of the next one.
+    /// The id of the job, instead of the next free one.
     pub id: Option<String>,
-    /// Folders of this machine that stand at URIs.
+    /// Folders of this machine that are mounted at URIs.
     pub mounts: Vec<(String, PathBuf)>,
 }
 
-/// A job on its way into the store.
+/// A job that is prepared but not yet in the store.
 struct Submitted {
     record: JobRecord,
     run: ankus_lang::machine::Run,
     plan: Arc<Plan>,
     bytes: Vec<u8>,
-    /// The plan's bytes where the store does not have them.
+    /// The plan's bytes, if the store does not have them.
     new_plan: Option<Vec<u8>>,
-    /// Whether its id was chosen by whoever submits it.
+    /// Whether the submitter chose its id.
     given: bool,
     needs: needs::Kept,
     conf: Arc<BTreeMap<String, String>>,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Where a job stands: the job or the action of a coordinator on top, and the nodes from there. Two jobs stand at one place where one
-/// was run in the other's stead.
+/// The position of jobs: the top-level job or coordinator action, and the nodes from there down to the job. Two jobs
+/// have the same position if one was run in place of the other.
 struct Standing<'a>(HashMap<&'a str, &'a JobRecord>);
 
 impl<'a> Standing<'a> {
@@ -402,7 +403,7 @@ impl<'a> Standing<'a> {
         let mut of = id;
         while let Some(record) = self.0.get(of).filter(|_| place.len() <= self.0.len()) {
             let Some(parent) = record.job.parent_id.as_deref() else { break };
-            // The id by which its parent knows it: job, node, run.
+            // Its parent knows it by the id `job@node@run`.
             let node = record.job.external_id.as_deref().and_then(|id| id.strip_prefix(parent));
             let node = node.and_then(|rest| Some(rest.strip_prefix('@')?.rsplit_once('@')?.0));
             place.extend(node);
@@ -420,7 +421,7 @@ pub struct Driver {
     executor: Executor,
     _server: Option<control::Server>,
     runtime: Option<tokio::runtime::Runtime>,
-    /// Who was given a place, where no thread hears of it.
+    /// Procedures that were given a place, if no thread receives them.
     still: Option<Mutex<tokio::sync::mpsc::UnboundedReceiver<ProcedureId>>>,
 }
 
@@ -441,11 +442,11 @@ impl Driver {
         let (number, is_lost) = meta(b"counter")?;
         let number = number.and_then(|bytes| Some(u64::from_le_bytes((*bytes).try_into().ok()?)));
         let stamp = match meta(b"stamp")? {
-            // With another stamp every number is new, whatever was counted up to.
+            // With another stamp every number is new, no matter how far the counter got.
             (Some(stamp), _) if !is_lost => String::from_utf8_lossy(&stamp).into_owned(),
             _ => keep::stamp(host.wall_ms()),
         };
-        // Programs start in folders of their own, and find theirs from there.
+        // Programs are started in other directories, so this path must be absolute.
         let jobs = std::path::absolute(folder.join("jobs")).unwrap_or_else(|_| folder.join("jobs"));
         let (wakes, mut woken) = tokio::sync::mpsc::unbounded_channel();
         let places = surroundings.limits.clone();
@@ -495,7 +496,7 @@ impl Driver {
         shared.watch.set_executor(executor.clone());
         shared.find_ending()?;
         let runtime = || {
-            // Whoever has no room for a thread in the midst of things stands still or breaks; here it is said.
+            // Running out of threads later would hang or break the driver; here it is reported.
             has_threads(workers() + 4).map_err(|error| {
                 Error::State(format!("there is no room for the threads that run a store: {error}"))
             })?;
@@ -504,11 +505,11 @@ impl Driver {
             built.map_err(|error| Error::Folder(folder.clone(), error))
         };
         let runtime = moves.then(runtime).transpose()?;
-        // A program may have ended while nobody waited for it.
+        // A program may have ended while no process was waiting for it.
         for call in executor.list().into_iter().filter(|listing| listing.kind == call::KIND) {
             executor.wake(call.id);
         }
-        // A place may be given back wherever a call goes, in the midst of the executor too: others hear of it from outside.
+        // A place may be released anywhere in a call, even inside the executor, so waiters are woken from outside.
         let waking = executor.clone();
         let mut still = None;
         match &runtime {
@@ -533,12 +534,12 @@ impl Driver {
         Ok(Driver { shared, executor, _server: server, runtime, still })
     }
 
-    /// Submits a job and lets it run. It is durable when this returns.
+    /// Submits a job and starts it. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
         self.shared.ask_submit(new, &self.shared.surroundings.needs, None)
     }
 
-    /// The same for a request that is made again where nobody answered it; it is done once.
+    /// Like [`Driver::submit`], for a request that a client repeats when it got no answer: it is carried out only once.
     pub fn submit_as(&self, new: Submit, request: u64) -> Result<String, Error> {
         self.shared.ask_submit(new, &self.shared.surroundings.needs, Some(request))
     }
@@ -561,14 +562,14 @@ impl Driver {
         self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, Some(request))
     }
 
-    /// Submits many jobs, all of them or none, and lets them run. They are durable when this returns, together, which takes
-    /// no longer than for one of them.
+    /// Submits many jobs, all or none, and starts them. They become durable in one commit, which takes no longer than
+    /// for a single job.
     pub fn submit_all(&self, all: Vec<Submit>) -> Result<Vec<String>, Error> {
         self.shared.ask_submit_all(all)
     }
 
-    /// Takes ended jobs out of the store, each with all below it, and says which jobs have gone. None goes unless the job
-    /// on top of it is among `ids`.
+    /// Removes ended jobs from the store, each with everything below it, and returns the ids of the removed jobs. A job
+    /// is only removed if its top-level job is among `ids`.
     pub fn purge(&self, ids: &[String]) -> Result<Vec<String>, Error> {
         let chosen = purge::chosen(&*self.reader(), ids)?;
         let gone = chosen.ids();
@@ -580,8 +581,9 @@ impl Driver {
         }
     }
 
-    /// Has coordinators that go on give up actions whose workflows ended before a moment, in milliseconds since 1970, with those
-    /// workflows: at most so many, the oldest first. How many were asked of coordinators that run here; they go soon after.
+    /// Asks running coordinators to forget actions whose workflows ended before `before`, in milliseconds since 1970,
+    /// and to remove those workflows: at most `most`, oldest first. Returns how many actions live coordinators were
+    /// asked to forget; they are removed soon afterward.
     pub fn purge_actions(&self, before: i64, most: usize) -> Result<usize, Error> {
         let mut asked = 0;
         for (id, actions) in purge::old_actions(&*self.reader(), before, most)? {
@@ -593,15 +595,16 @@ impl Driver {
         Ok(asked)
     }
 
-    /// The ids of workflows that end from now on, and of actions of coordinators that end without one, each shortly before that shows
-    /// in the store; none where somebody has asked before. Whoever does not keep up loses some: at most `most` wait.
+    /// Returns a channel of the ids of workflows that end from now on, and of coordinator actions that end without a
+    /// workflow, each sent shortly before the end shows in the store. Returns none if it was called before. At most
+    /// `most` ids are buffered; a receiver that falls behind loses some.
     pub fn endings(&self, most: usize) -> Option<Receiver<String>> {
         let (tell, told) = sync_channel(most);
         self.shared.endings.set(tell).ok().map(|()| told)
     }
 
-    /// Waits until every notification that is due has been tried, at most so long. What failed is tried again meanwhile, sooner
-    /// than it would be: nobody may be there later.
+    /// Waits, at most for `at_most`, until every due notification has been tried. Failed ones are retried meanwhile,
+    /// sooner than usual, since no process may be there later.
     pub fn settle(&self, at_most: Duration) {
         let began = self.shared.host.elapsed_ms();
         let at_most_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
@@ -609,7 +612,7 @@ impl Driver {
         let mut pause = SOON_MS;
         loop {
             let mut due = self.executor.list();
-            // One whose job is not ours sleeps without an end.
+            // A notification of a job that is not active here sleeps indefinitely.
             due.retain(|it| it.kind == notify::KIND && it.state == State::WaitingTimeout);
             let spent = self.shared.host.elapsed_ms().saturating_sub(began);
             if due.is_empty() || spent.saturating_add(pause) > at_most_ms {
@@ -623,22 +626,22 @@ impl Driver {
         }
     }
 
-    /// Submits a coordinator and lets it run. It is durable when this returns.
+    /// Submits a coordinator and starts it. It is durable when this returns.
     pub fn submit_coordinator(&self, new: coordinator::SubmitCoordinator) -> Result<String, Error> {
         self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs, None)
     }
 
-    /// Submits a bundle and lets it run. It is durable when this returns.
+    /// Submits a bundle and starts it. It is durable when this returns.
     pub fn submit_bundle(&self, new: bundle::SubmitBundle) -> Result<String, Error> {
         self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, None)
     }
 
-    /// The same driver, asked by somebody else than whose process this is.
+    /// Returns the driver for requests of a user other than the owner of this process.
     pub fn on_behalf<'a>(&'a self, by: &'a str) -> OnBehalf<'a> {
         OnBehalf { shared: &self.shared, by }
     }
 
-    /// Has a coordinator take what a client wants, or says why it would not.
+    /// Sends a client's request to a coordinator. Fails if the coordinator would refuse it.
     pub fn coordinator_message(
         &self,
         id: &str,
@@ -647,7 +650,7 @@ impl Driver {
         self.on_behalf(self.asker()).coordinator(id, message)
     }
 
-    /// Has a bundle take what a client commands, or says why it would not.
+    /// Sends a client's command to a bundle. Fails if the bundle would refuse it.
     pub fn bundle_event(
         &self,
         id: &str,
@@ -656,21 +659,21 @@ impl Driver {
         self.on_behalf(self.asker()).bundle(id, event)
     }
 
-    /// Why the store takes nothing at the moment, if so.
+    /// Returns why the store accepts no commits at the moment, if it does not.
     pub fn refused(&self) -> Option<store::Error> {
         let (error, is_asked_again) = self.executor.refused_by()?;
-        // What nobody asks again for is over when there is room for a commit.
+        // If no commit is waiting to be retried, a full disk is no longer a problem once there is room for one.
         let has_room = || self.shared.places.free().is_none_or(|free| free > ROOM);
         (is_asked_again || error != store::Error::Full || !has_room()).then_some(error)
     }
 
-    /// Waits so long for the end of a bundle, and says whether it has come.
+    /// Waits for a bundle to end, at most for `at_most`, and reports whether it has.
     pub fn wait_for_bundle(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
         let procedure = self.shared.activate_bundle(id)?;
         self.wait_for(procedure, at_most)
     }
 
-    /// Waits so long for a coordinator's end, and says whether it has come.
+    /// Waits for a coordinator to end, at most for `at_most`, and reports whether it has.
     pub fn wait_for_coordinator(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
         let procedure = self.shared.activate_coordinator(id)?;
         self.wait_for(procedure, at_most)
@@ -684,33 +687,33 @@ impl Driver {
         Ok(finished || self.executor.state(procedure).is_none())
     }
 
-    /// Whose process this is.
+    /// The user who owns this process.
     fn asker(&self) -> &str {
         &self.shared.surroundings.needs.user
     }
 
-    /// Lets every job do what it has to do, and resumes what is suspended, if that is wished. The answer is how many jobs,
-    /// coordinators and bundles there are that have not ended.
+    /// Activates every job, and resumes the suspended ones if `resumes`. Returns how many jobs, coordinators and
+    /// bundles have not ended.
     pub fn activate_all(&self, resumes: bool) -> Result<usize, Error> {
         self.shared.activate_all(resumes, self.asker())
     }
 
-    /// The jobs on top that may do something here.
+    /// Returns the top-level jobs that are active here.
     pub fn active(&self) -> BTreeSet<String> {
         self.shared.active.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The actions of a job that are ready to start and may not yet.
+    /// Returns the actions of a job that are ready to start but have to wait.
     pub fn waiting(&self, id: &str) -> Vec<places::Waiting> {
         self.shared.places.waiting(|job| job == id)
     }
 
-    /// Lets a job, and all below it, do what it has to do.
+    /// Activates a job and everything below it.
     pub fn activate(&self, id: &str) -> Result<(), Error> {
         self.shared.activate(id)
     }
 
-    /// Has a job take a command. A job that has ended takes none.
+    /// Sends a command to a job. A job that has ended accepts none.
     pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
         self.on_behalf(self.asker()).command(id, command)
     }
@@ -725,27 +728,28 @@ impl Driver {
         self.on_behalf(self.asker()).rerun(id, plan, properties)
     }
 
-    /// Waits no more for programs of an ended job, wherever they may run.
+    /// Stops waiting for programs of an ended job, even if they may still run somewhere.
     pub fn abandon(&self, id: &str) -> Result<(), Error> {
         self.shared.ask_abandon(id, self.asker())
     }
 
-    /// Reads what is kept of jobs.
+    /// Returns a reader of the stored jobs.
     pub fn reader(&self) -> Arc<dyn Reader> {
         self.executor.reader()
     }
 
-    /// Waits so long for a job's end, and says whether it has come.
+    /// Waits for a job to end, at most for `at_most`, and reports whether it has.
     pub fn wait(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
         self.wait_for_record(&self.shared.record(id)?, at_most)
     }
 
-    /// The same for who has the record of the job, which takes a while to read where it has many actions.
+    /// Like [`Driver::wait`], for callers that have the job's record, which is slow to read for a job with many
+    /// actions.
     pub fn wait_for_record(&self, record: &JobRecord, at_most: Duration) -> Result<bool, Error> {
         self.wait_for(record.procedure, at_most)
     }
 
-    /// Wakes those who were given a place, where no thread does: see [`open_still`].
+    /// Wakes procedures that were given a place, if no thread does: see [`open_still`].
     pub fn give_places(&self) {
         let Some(woken) = &self.still else { return };
         let mut woken = woken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -765,14 +769,14 @@ impl Drop for Driver {
         self.shared.surroundings.launchers.leave();
         self.executor.stop();
         if let Some(runtime) = self.runtime.take() {
-            // A step that is stuck in the outside world is repeated by whoever comes next.
+            // A step that is stuck in the outside world is repeated by the next process.
             runtime.shutdown_timeout(Duration::from_millis(200));
         }
         self.executor.settle();
     }
 }
 
-/// Whether the system has room for so many threads at once.
+/// Checks that the system can run this many threads at once.
 fn has_threads(count: usize) -> std::io::Result<()> {
     let all_there = Arc::new(Mutex::new(()));
     let held = all_there.lock().unwrap_or_else(PoisonError::into_inner);
@@ -799,7 +803,7 @@ fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }
 
-/// Keeps the answer to a submission, in case it is made again.
+/// Stores the answer to a submission, in case the request is repeated.
 fn answer(rows: &mut ankus_procedure::Rows, asked: Option<u64>, id: &str) {
     if let Some(asked) = asked {
         rows.put_new(spaces::ASKED, asked.to_be_bytes(), id.as_bytes());

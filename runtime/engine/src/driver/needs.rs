@@ -1,7 +1,7 @@
-//! What a job runs with: file systems, tools, variables, settings. It belongs to the job from its submission on.
+//! What a job runs with: file systems, tools, variables, settings. It is fixed when the job is submitted.
 //!
-//! In: the [`Needs`] of the submitter. Out: the same for the process that runs the job, in whatever folder and
-//! environment (`Equipped`). They are stored once for all jobs with the same needs, and child jobs inherit them.
+//! The [`Needs`] of the submitter become `Equipped` in the process that runs the job, in whatever folder and
+//! environment that is. They are stored once for all jobs with the same needs, and child jobs inherit them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,53 +23,53 @@ use ankus_lang::el::{Called, Failure, SiteFunction};
 use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::{self, Reader};
 
-/// What a job runs with, as it was where it was submitted.
+/// What a job runs with, as it was at the place of submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Needs {
-    /// The file root; empty for `root` in the folder of the store.
+    /// The root of the file systems; empty for `root` in the folder of the store.
     pub root: PathBuf,
-    /// What stands for authorities: folders of this machine with their whole paths, and URLs of clusters.
+    /// What authorities of URIs map to: folders of this machine with their whole paths, and URLs of clusters.
     pub hosts: BTreeMap<String, String>,
     /// Folders of this machine that `file:` URIs may reach.
     pub machine: Vec<PathBuf>,
-    /// Folders of this machine that stand at URIs.
+    /// Folders of this machine that are mounted at URIs.
     pub mounts: Vec<(String, PathBuf)>,
-    /// Programs by the names of tools; others are looked for on PATH.
+    /// Programs by the names of tools; the others are looked up on PATH.
     pub tools: BTreeMap<String, String>,
-    /// Properties of the server that are not as shipped.
+    /// Server properties that differ from the defaults.
     pub server: BTreeMap<String, String>,
     /// Schemes of file systems that actions may use.
     pub schemes: Vec<String>,
-    /// Types of actions that the site adds.
+    /// Action types that the site adds.
     pub site_types: BTreeSet<String>,
-    /// What actions that run programs have by default.
+    /// Default elements of actions that run programs.
     pub action_defaults: Vec<ActionDefaults>,
-    /// The variables of programs.
+    /// The environment variables of programs.
     pub environment: BTreeMap<String, String>,
-    /// How long a program may take to end when it is asked to, in milliseconds.
+    /// How long a program may take to end after it was asked to, in milliseconds.
     pub grace_ms: u64,
-    /// Whether a program that a shutdown ended is started again; else its action ends with an error.
+    /// Whether a program that a shutdown ended is started again; otherwise its action ends with an error.
     pub starts_again: bool,
-    /// How many bytes are kept of each stream of a program.
+    /// How many bytes are kept of each output stream of a program.
     pub output: u64,
-    /// How many bytes are kept of all programs of one run of a job.
+    /// How many bytes of output are kept of all programs of one run of a job.
     pub output_of_job: u64,
-    /// What a program may use.
+    /// The resource limits of a program.
     pub bounds: Bounds,
-    /// What stands around it.
+    /// The sandbox of a program.
     pub sandbox: Sandbox,
-    /// Where programs run that do not run on this machine, by the types of actions.
+    /// Where programs run that do not run on this machine, by action type.
     pub places: BTreeMap<String, Place>,
-    /// Functions of the site.
+    /// EL functions that the site adds.
     pub functions: Vec<SiteFunction>,
-    /// Programs that answer for them, by their names.
+    /// Programs that evaluate those functions, by function name.
     pub programs: BTreeMap<String, Function>,
-    /// What else the frontend goes by, in its own words.
+    /// Further settings of the frontend, in its own format.
     pub settings: String,
-    /// The settings file that it is from.
+    /// The settings file that they come from.
     pub settings_file: Option<PathBuf>,
-    /// Who submitted the job.
+    /// The user who submitted the job.
     pub user: String,
 }
 
@@ -82,7 +82,7 @@ impl Default for Needs {
             mounts: Vec::new(),
             tools: BTreeMap::new(),
             server: BTreeMap::new(),
-            // Everything is a folder here, and nothing is gained by refusing some.
+            // Every file system is a folder here, and nothing is gained by refusing some.
             schemes: vec!["*".to_owned()],
             site_types: BTreeSet::new(),
             action_defaults: Vec::new(),
@@ -104,7 +104,7 @@ impl Default for Needs {
 }
 
 impl Needs {
-    /// What a program says for a function of the site; nothing where none answers for it.
+    /// Returns the result of the program for a function of the site, or none if the function has no program.
     fn answer(&self, called: &Called<'_>, store: &Path) -> Option<Result<String, Box<Failure>>> {
         let function = self.programs.get(called.function)?;
         let Needs { environment, tools, sandbox, bounds, settings_file, .. } = self;
@@ -112,20 +112,20 @@ impl Needs {
         Some(function.call(called, &Around { environment, tools, sandbox, bounds, folder, store }))
     }
 
-    /// Who asks clusters that believe whoever asks.
+    /// Returns the user name for clusters that trust the client's name.
     pub fn cluster_user(&self) -> &str {
         let named = self.environment.get("HADOOP_USER_NAME").filter(|name| !name.is_empty());
         named.unwrap_or(&self.user)
     }
 }
 
-/// A frontend for what it is told to go by.
+/// Makes frontends for given needs.
 pub trait Frontends: Send + Sync {
-    /// What makes plans for jobs with these needs.
+    /// Returns the compiler for jobs with these needs.
     fn compiler(&self, needs: &Needs) -> Result<Box<dyn Compiler>, String>;
 }
 
-/// Needs, fulfilled.
+/// Needs with the objects that provide them.
 pub(crate) struct Equipped {
     pub(crate) needs: Needs,
     pub(crate) files: Applications,
@@ -167,14 +167,14 @@ impl Equipped {
         Ok(Equipped { needs, files, compiler, store: folder.to_owned() })
     }
 
-    /// The zone of the server's dates.
+    /// Returns the time zone of the server's dates.
     pub(super) fn zone(&self) -> ProcessingZone {
         self.server("oozie.processing.timezone")
             .and_then(ProcessingZone::from_id)
             .unwrap_or_default()
     }
 
-    /// A property of the server.
+    /// Returns a property of the server.
     pub(super) fn server(&self, name: &str) -> Option<&str> {
         self.needs.server.get(name).map(String::as_str)
     }
@@ -190,7 +190,7 @@ impl Answers for Equipped {
     }
 }
 
-/// The programs that answer for functions of the site, for whoever evaluates a text as a job would.
+/// The programs that evaluate functions of the site, for callers that evaluate a text as a job would.
 pub struct Programs {
     needs: Needs,
     store: PathBuf,
@@ -206,20 +206,20 @@ impl Answers for Programs {
     }
 }
 
-/// Those of a job, of a store in this folder.
+/// Returns the programs of a job, of a store in this folder.
 pub fn programs_of_job(reader: &dyn Reader, id: &str, store: &Path) -> Result<Programs, Error> {
     let needs = of_job(reader, id)?.unwrap_or_default();
     Ok(Programs { needs, store: store.to_owned() })
 }
 
-/// Needs that go into the store with a job: where they lie, and what is to be put there if it is not there yet.
+/// Needs to be stored with a job: their key, and their bytes if they are not stored yet.
 pub(super) struct Kept {
     pub(super) key: String,
     pub(super) new: Option<Vec<u8>>,
     pub(super) equipped: Arc<Equipped>,
 }
 
-/// What is kept under a key.
+/// Returns the needs with this key.
 pub fn read(reader: &dyn Reader, key: &str) -> Result<Option<Needs>, Error> {
     if key.is_empty() {
         return Ok(None);
@@ -229,7 +229,7 @@ pub fn read(reader: &dyn Reader, key: &str) -> Result<Option<Needs>, Error> {
     serde_json::from_slice(&bytes).map(Some).map_err(|_| damaged().into())
 }
 
-/// What a job, a coordinator or a bundle runs with; nothing where an older version submitted it.
+/// Returns what a job, a coordinator or a bundle runs with, or none if an older version submitted it.
 pub fn of_job(reader: &dyn Reader, id: &str) -> Result<Option<Needs>, Error> {
     read(reader, &key_of(reader, id)?)
 }
@@ -248,7 +248,7 @@ fn key_of(reader: &dyn Reader, id: &str) -> Result<String, Error> {
 }
 
 impl Shared {
-    /// What a job runs with that whoever asks wants to submit, with more folders at URIs.
+    /// Prepares the needs of a submission for storage, with further folders mounted at URIs.
     pub(super) fn keep_needs(
         &self,
         needs: &Needs,
@@ -291,12 +291,12 @@ impl Shared {
         Ok(equipped)
     }
 
-    /// What jobs with these needs run with. Those of an older version have what we have.
+    /// Returns what jobs with these needs run with. Jobs of an older version have the needs of this process.
     pub(super) fn equipped(&self, key: &str) -> Result<Arc<Equipped>, Error> {
         self.equip(key, || Ok(read(self.reader(), key)?.unwrap_or_else(|| self.own_needs())))
     }
 
-    /// The same for a job, a coordinator or a bundle.
+    /// Like [`Shared::equipped`], for a job, a coordinator or a bundle.
     pub(super) fn equipped_of(&self, id: &str) -> Result<Arc<Equipped>, Error> {
         self.equipped(&key_of(self.reader(), id)?)
     }
@@ -305,8 +305,8 @@ impl Shared {
         self.folder.with_file_name("root")
     }
 
-    /// What we ourselves have, for jobs that do not know what they need: with the root that the store was used with, and the
-    /// folders that stood at URIs then.
+    /// Returns the needs of this process, for jobs stored without needs: with the root and the mounted folders that the
+    /// store was used with.
     fn own_needs(&self) -> Needs {
         let mut needs = self.surroundings.needs.clone();
         let known = self.reader().get(spaces::META, b"root").ok().flatten();
@@ -323,13 +323,13 @@ impl Shared {
 }
 
 impl Kept {
-    /// The bytes that go into the store with the job.
+    /// Returns the key and the bytes to store with the job, if any.
     pub(super) fn row(&mut self) -> Option<(&str, Vec<u8>)> {
         self.new.take().map(|bytes| (self.key.as_str(), bytes))
     }
 }
 
-/// What a job runs with, by its record.
+/// Returns what a job runs with, by its record.
 pub(super) fn of_record(shared: &Shared, record: &JobRecord) -> Result<Arc<Equipped>, Error> {
     shared.equipped(&record.needs)
 }

@@ -1,9 +1,9 @@
-//! Notifies others about a coordinator: a URL that is called when an action reaches a state, a mail when an SLA is
-//! missed.
+//! Sends notifications about coordinators and SLAs: calls a URL when an action reaches a state, and sends a mail when
+//! an SLA is missed.
 //!
-//! In: messages and recipients, decided with the state and written with it. Out: calls, which [`super::notify`] makes,
-//! and mails: one attempt, and three more a minute apart. After that a message is dropped; a job never waits for it,
-//! nor fails because of it.
+//! Messages and recipients are determined with the state and stored with it. Calls are made by [`super::notify`]; mails
+//! are tried once, and three more times a minute apart. After that a message is dropped. A job never waits for it, nor
+//! fails because of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use ankus_lang::machine::coordinator::{ActionStatus, Event};
 use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_procedure::{Context, Failure, New, Procedure, Step, Wait};
 
-/// The kind of this procedure.
+/// The procedure kind of a mail.
 pub(super) const KIND: &str = "notice";
-/// The tag of its end, which nobody waits for.
+/// The tag of its end, which no procedure waits for.
 pub(super) const TAG: u64 = u64::MAX;
-/// How often it is tried again.
+/// How often sending is retried.
 const RETRIES: u8 = 3;
-/// Between two attempts.
+/// The pause between two attempts.
 const PAUSE_MS: u64 = 60_000;
 
-/// What is told.
+/// A notification to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// This URL is called.
+    /// A URL to call.
     Call(String),
-    /// This is sent.
+    /// A mail to send.
     Mail(Mail),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Mail {
     text: String,
 }
 
-/// Whether a state that an action came to by an event is told to the URL of its job.
+/// Whether the job's URL is notified of a state that an action reached by an event.
 pub(super) fn is_told(status: ActionStatus, by: &Event) -> bool {
     use ActionStatus::{Killed, Running, Skipped, TimedOut, Waiting};
     match status {
@@ -55,7 +55,7 @@ pub(super) fn is_told(status: ActionStatus, by: &Event) -> bool {
     }
 }
 
-/// The call that tells the state of an action, where a URL is given.
+/// Returns the call that reports the state of an action, if a URL is configured.
 pub(super) fn url(
     properties: &BTreeMap<String, String>,
     action: &str,
@@ -66,7 +66,7 @@ pub(super) fn url(
     (!url.trim().is_empty()).then_some(What::Call(url))
 }
 
-/// The call that tells what came of an expectation, where a URL is given.
+/// Returns the call that reports an SLA event, if a URL is configured.
 pub(super) fn sla_url(
     properties: &BTreeMap<String, String>,
     action: &str,
@@ -77,20 +77,21 @@ pub(super) fn sla_url(
     (!url.trim().is_empty()).then_some(What::Call(url))
 }
 
-/// Hours after its time at which the creation of an action is too late for alerts: of a job, or else of the server.
+/// The property with the number of hours after its nominal time at which the creation of an action is too late for
+/// alerts: of the job, or else of the server.
 pub(super) const OLDER: &str = "oozie.sla.disable.alerts.older.than";
 
-/// The action that is asked about.
+/// The action whose alerts are in question.
 pub(super) struct Asked {
     pub(super) number: i64,
     pub(super) nominal: Instant,
     pub(super) created: Instant,
-    /// The zone of the server's dates.
+    /// The time zone of the server's dates.
     pub(super) zone: ProcessingZone,
 }
 
-/// Whether nobody is to be told of the expectations of an action: by its number, its time, its coordinator, or because it was created
-/// that many hours after its time. What came of them is kept all the same.
+/// Whether SLA alerts of an action are disabled: by its number, its nominal time or its coordinator, or because it was
+/// created too many hours after its nominal time. Its SLA status is recorded all the same.
 pub(super) fn is_silent(
     properties: &BTreeMap<String, String>,
     of_server: Option<&str>,
@@ -125,21 +126,21 @@ pub(super) fn is_silent(
     })
 }
 
-/// Whose expectation it is.
+/// The job or action that an expectation belongs to.
 pub(super) struct About<'a> {
     /// Its name.
     pub(super) name: &'a str,
     /// Its id.
     pub(super) id: &'a str,
-    /// What it is, in the server's word.
+    /// Its kind, by the server's name.
     pub(super) kind: &'static str,
-    /// The id of the job above it.
+    /// The id of its parent job.
     pub(super) parent: Option<&'a str>,
     /// Its status.
     pub(super) status: &'a str,
 }
 
-/// What is told, as a procedure of its own.
+/// Returns a procedure that sends a notification.
 pub(super) fn procedure(
     shared: &Arc<Shared>,
     id: &str,
@@ -158,7 +159,7 @@ pub(super) fn procedure(
     }
 }
 
-/// The mail about a missed expectation, where somebody wants one.
+/// Returns the mail about a missed expectation, if recipients are configured.
 pub(super) fn mail(
     about: &About<'_>,
     sla: &Sla,
@@ -196,7 +197,7 @@ pub(super) fn mail(
     Some(What::Mail(Mail { to: sla.alert_contact.join(","), subject, text }))
 }
 
-/// One mail on its way.
+/// The procedure that sends a mail.
 pub(super) struct Notice {
     shared: Arc<Shared>,
     saved: Saved,

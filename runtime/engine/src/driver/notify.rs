@@ -1,8 +1,8 @@
-//! Notifications of workflows and actions over HTTP: a GET of the URL, up to three more after a minute each, as the
-//! server does it (`reference/engine.md`, 14.1). Ours outlive the process: one that was not delivered is sent by the
-//! process that continues the job.
+//! Sends notifications of workflows and actions over HTTP: a GET of the URL, and up to three more a minute apart, as
+//! the server does (`reference/engine.md`, 14.1). Unlike the server's, they survive the process: one that was not
+//! delivered is sent by the process that continues the job.
 //!
-//! They are sent on separate threads, so that a listener that hangs delays no job.
+//! Separate threads send them, so that an endpoint that hangs delays no job.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,37 +19,37 @@ use super::keep::{encode, prefix, spaces};
 use super::needs::Equipped;
 use ankus_procedure::{Context, Executor, Failure, Procedure, ProcedureId, Step, Wait};
 
-/// The kind of this procedure.
+/// The procedure kind of a notification.
 pub(super) const KIND: &str = "notification";
 
-/// After the first attempt so many more are made.
+/// How many attempts are made after the first.
 const MORE_ATTEMPTS: u32 = 3;
 const BETWEEN_MS: u64 = 60_000;
-/// So many listeners are talked to at a time.
+/// How many notifications are sent at a time.
 const THREADS: usize = 4;
-/// So often a listener may send us on.
+/// How many redirects are followed.
 const REDIRECTS: usize = 5;
 const TIMEOUT_PROPERTY: &str = "oozie.notification.url.connection.timeout";
 const TIMEOUT_MS: u64 = 10_000;
 
-/// A notification, and what came of it so far.
+/// A notification and its result so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notified {
-    /// Where it goes.
+    /// The URL that is called.
     pub url: String,
     /// Milliseconds since 1970 of the last attempt.
     pub at: i64,
     /// How many attempts were made.
     pub attempts: u32,
-    /// Why the last attempt did not reach anybody; nothing where it did.
+    /// Why the last attempt failed; none if it succeeded.
     pub fault: Option<String>,
 }
 
-/// One notification.
+/// The procedure of a notification.
 pub(super) struct Notification {
     shared: Arc<Shared>,
     saved: Saved,
-    /// Whether a thread of this process is at it.
+    /// Whether a thread of this process is sending it.
     asked: bool,
 }
 
@@ -79,7 +79,7 @@ impl Notification {
         Ok(Notification { shared: shared.clone(), saved, asked: false })
     }
 
-    /// Where its listener is reached: the server's property counts where the job has none.
+    /// Returns the URL of the proxy: the job's, or else the one in the server's property.
     fn proxy(&self, equipped: &Equipped) -> Option<String> {
         let server = || equipped.server("oozie.notification.proxy").map(str::to_owned);
         self.saved.proxy.clone().or_else(server).as_deref().and_then(proxy_url)
@@ -139,7 +139,7 @@ impl Procedure for Notification {
     }
 }
 
-/// `host:port`, `http@host:port` or `socks@host:port` as a URL; none where there is no number of a port.
+/// Converts `host:port`, `http@host:port` or `socks@host:port` to a URL. Returns none if there is no port number.
 fn proxy_url(proxy: &str) -> Option<String> {
     let (scheme, place) = match proxy.trim().split_once('@') {
         Some((kind, place)) if kind.eq_ignore_ascii_case("socks") => ("socks5", place),
@@ -159,7 +159,7 @@ struct Ask {
     executor: Executor,
 }
 
-/// Those who talk to listeners.
+/// The threads that send notifications, and their queue.
 #[derive(Default)]
 pub(super) struct Notifier {
     state: Mutex<State>,
@@ -171,7 +171,7 @@ struct State {
     waiting: VecDeque<Ask>,
     threads: usize,
     outcomes: HashMap<ProcedureId, Result<(), String>>,
-    /// Those that were never tried.
+    /// How many notifications have never been tried.
     untried: usize,
 }
 
@@ -184,22 +184,22 @@ impl Notifier {
         self.state().outcomes.remove(&procedure)
     }
 
-    /// One more is due.
+    /// Counts one more notification that is due.
     pub(super) fn expect(&self) {
         self.state().untried += 1;
     }
 
     fn tried(&self) {
         let mut state = self.state();
-        // One that another process left to us was not expected.
+        // A notification that another process left behind was not counted.
         state.untried = state.untried.saturating_sub(1);
         self.changed.notify_all();
     }
 
-    /// Waits until every notification has been attempted, at most so long.
+    /// Waits, at most for `at_most`, until every notification has been tried once.
     pub(super) fn settle(&self, at_most: Duration) {
         let untried = |state: &mut State| state.untried > 0;
-        // Who waits for the longest time has waited long enough.
+        // If the time is up, the wait simply ends.
         drop(self.changed.wait_timeout_while(self.state(), at_most, untried));
     }
 }
@@ -230,7 +230,7 @@ fn ask_for(notifier: &Arc<Notifier>, ask: Ask) {
     let mut state = count.state();
     state.threads -= 1;
     if state.threads > 0 {
-        // Those there are come to it.
+        // The existing threads will send it.
         return;
     }
     let asks: Vec<Ask> = state.waiting.drain(..).collect();
@@ -261,11 +261,11 @@ fn get(given: &str, proxy: Option<&str>, timeout: Duration) -> Result<(), String
             .max_redirects_will_error(false)
             .proxy(proxy.clone())
             .build();
-        // A proxy may well be of this network, and decides itself where it goes.
+        // A proxy may be in this network, and decides itself where the request goes.
         let any = is_given || proxy.is_some();
         let resolver = Public { any, inner: DefaultResolver::default() };
         let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
-        // Nobody reads what a listener says beyond its head, which ureq bounds.
+        // Nothing beyond the response head is read, and ureq limits that.
         let answer = agent.get(&url).call().map_err(|error| error.to_string())?;
         let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
         url = match (answer.status().as_u16(), location) {
@@ -277,17 +277,17 @@ fn get(given: &str, proxy: Option<&str>, timeout: Duration) -> Result<(), String
     Err(format!("the listener sent us on more than {REDIRECTS} times"))
 }
 
-/// Scheme, host and port of a URL, as they are written.
+/// Returns scheme, host and port of a URL as written.
 fn origin(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
     &url[..url[host..].find(['/', '?', '#']).map_or(url.len(), |end| host + end)]
 }
 
-/// Where a listener sends us on to.
+/// Returns the target URL of a redirect.
 fn redirected(url: &str, location: &str) -> Result<String, String> {
     let scheme = url.split("://").next().unwrap_or_default();
     let next = match location {
-        // Behind a query nothing is a path.
+        // After a query, nothing is part of the path.
         _ if location.split(['/', '?', '#']).next().is_some_and(|first| first.contains(':')) => {
             location.to_owned()
         }
@@ -317,7 +317,7 @@ fn elsewhere(what: impl std::fmt::Display) -> String {
     )
 }
 
-/// Whether a URL names this machine, or a private address, without a resolver being asked.
+/// Whether a URL names this machine or a private address, decided without a resolver.
 fn names_machine(url: &str) -> bool {
     let authority = origin(url).split("://").nth(1).unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -335,11 +335,11 @@ fn names_machine(url: &str) -> bool {
     }
 }
 
-/// Finds the addresses of a host, and refuses those that are not of the open network: what a listener sends us on to is its
-/// choice, and no way into the network that we stand in.
+/// Resolves hosts, and refuses addresses outside the public internet: the target of a redirect is chosen by the
+/// endpoint, and must not open a way into our own network.
 #[derive(Debug)]
 struct Public {
-    /// Whether any address will do, for it is the user's own choice.
+    /// Whether any address is allowed, since the user chose it.
     any: bool,
     inner: DefaultResolver,
 }
@@ -362,7 +362,7 @@ impl Resolver for Public {
     }
 }
 
-/// Whether an address is of the open network.
+/// Whether an address is on the public internet.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -380,7 +380,7 @@ fn is_public(address: IpAddr) -> bool {
         }
         IpAddr::V6(address) => {
             let parts = address.segments();
-            // Addresses of version 4 in their several forms.
+            // IPv4 addresses in their several embedded forms.
             let within = match parts {
                 [0, 0, 0, 0, 0, 0xffff | 0, high, low]
                 | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
@@ -406,7 +406,8 @@ mod tests {
     use std::net::TcpListener;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A listener that answers each request with the next of these, and then as the last; how often it was asked.
+    /// Starts an HTTP endpoint that answers each request with the next of these, and then repeats the last. Returns its
+    /// URL and the counter of requests.
     fn listener(answers: &[&str]) -> (String, Arc<AtomicUsize>) {
         let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
         let here = format!("127.0.0.1:{}", socket.local_addr().expect("an address").port());

@@ -7,15 +7,15 @@ use ankus_lang::machine::{Row, Run};
 use ankus_lang::plan::{NOWHERE, NodeIndex, Plan, Work};
 use ankus_lang::time::{Instant, ProcessingZone};
 
-/// Hides what nobody may see.
+/// Masks secrets in what is shown.
 pub trait Mask {
-    /// The value of a property as it may be shown.
+    /// Returns the value of a property as it may be shown.
     fn value(&self, name: &str, value: &str) -> String;
-    /// A text as it may be shown.
+    /// Returns a text as it may be shown.
     fn text(&self, text: &str) -> String;
 }
 
-/// A moment as the web services write it: `Thu, 01 Jan 2009 00:00:00 GMT`.
+/// Formats a time as the web services do: `Thu, 01 Jan 2009 00:00:00 GMT`.
 pub fn date(ms: Option<i64>) -> Value {
     let moment = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     match moment {
@@ -24,7 +24,7 @@ pub fn date(ms: Option<i64>) -> Value {
     }
 }
 
-/// A moment for people and programs: `2009-01-01T00:00:00.000Z`.
+/// Formats a time for people and programs: `2009-01-01T00:00:00.000Z`.
 pub fn instant(ms: i64) -> String {
     match jiff::Timestamp::from_millisecond(ms) {
         Ok(moment) => moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
@@ -32,7 +32,7 @@ pub fn instant(ms: i64) -> String {
     }
 }
 
-/// Where an expectation stands.
+/// Returns the state of an SLA expectation.
 pub fn sla(sla: &Sla) -> Value {
     let time = |at: Instant| ProcessingZone::UTC.format(at);
     json!({
@@ -44,7 +44,7 @@ pub fn sla(sla: &Sla) -> Value {
     })
 }
 
-/// A job without its actions, as lists show it.
+/// Returns a job without its actions, as in lists.
 pub fn job(run: &Run) -> Value {
     let job = &run.job;
     json!({
@@ -69,7 +69,7 @@ pub fn job(run: &Run) -> Value {
     })
 }
 
-/// A job with its properties and its actions, in the order in which they were reached.
+/// Returns a job with its properties, and its actions in the order in which they were reached.
 pub fn full(run: &Run, plan: &Plan, mask: &dyn Mask) -> Value {
     let mut object = job(run);
     let rows = run.in_order();
@@ -92,7 +92,7 @@ pub fn full(run: &Run, plan: &Plan, mask: &dyn Mask) -> Value {
     object
 }
 
-/// An action.
+/// Returns an action.
 pub fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mask) -> Value {
     let work = &plan.node(node).work;
     let name = &plan.node(node).name;

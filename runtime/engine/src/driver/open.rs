@@ -9,30 +9,30 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the jobs of a driver are kept.
+/// Where the jobs of a driver are stored.
 pub enum Place {
-    /// In this folder, which is made; refused where several machines share it.
+    /// In this folder, which is created. Refused if several machines share its file system.
     Folder(PathBuf),
-    /// In this folder, also where several machines share it. Only one of them may use it.
+    /// In this folder, even if several machines share its file system. Only one of them may use it.
     SharedFolder(PathBuf),
-    /// Nowhere: they are gone with the driver.
+    /// In memory: they are gone with the driver.
     Memory,
 }
 
-/// What [`open`] found.
+/// The result of [`open`].
 pub enum Opened {
-    /// The store is ours to run.
+    /// This process runs the store.
     Mine(Box<Driver>),
-    /// Another process runs it, and this reaches it.
+    /// Another process runs the store, and this client is connected to it.
     Theirs(control::Client),
 }
 
-/// How a store of jobs is opened.
+/// Returns the options for opening a store of jobs.
 pub fn options() -> store::Options {
     store::Options { tables: list::TABLES, ..store::Options::default() }
 }
 
-/// Opens a store to run its jobs, or reaches the process that does.
+/// Opens a store to run its jobs, or connects to the process that runs it.
 pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
     let may_be_shared = matches!(place, Place::SharedFolder(_));
     let (store, guard, folder): (Box<dyn Store>, _, _) = match place {
@@ -56,7 +56,8 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
         .map(|driver| Opened::Mine(Box::new(driver)))
 }
 
-/// Reads the store in this folder, whoever runs it; none where there is none. One that is not this user's alone is refused.
+/// Opens the store in this folder for reading, whichever process runs it. Returns none if there is no store. Fails if
+/// other users have access to it.
 pub fn reading(folder: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
     let is_there = private::check(folder).map_err(|error| Error::Folder(folder.into(), error))?;
     if !is_there {
@@ -65,8 +66,8 @@ pub fn reading(folder: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
     Ok(Sqlite::reading(&folder.join(STORE))?)
 }
 
-/// The store in this folder for whoever looks after it while nobody runs its jobs, as long as the guard lasts. Where the log or
-/// rows are damaged nothing keeps it from being opened, if `forget_damaged`.
+/// Opens the store in this folder for maintenance while no process runs its jobs, for as long as the guard is held.
+/// With `forget_damaged` it opens even if the log or rows are damaged.
 pub fn tend(folder: &Path, forget_damaged: bool) -> Result<(Sqlite, control::Guard), Error> {
     private::claim(folder).map_err(|error| Error::Folder(folder.into(), error))?;
     let path = folder.join(STORE);
@@ -77,13 +78,13 @@ pub fn tend(folder: &Path, forget_damaged: bool) -> Result<(Sqlite, control::Gua
     Ok((Sqlite::open(&path, options)?, guard))
 }
 
-/// Takes plans out of a store that no job has any more, and says how many. Nobody may run its jobs meanwhile.
+/// Removes plans from a store that no job has any more, and returns how many. No process may run its jobs meanwhile.
 pub fn forget_plans(store: &mut Sqlite) -> Result<usize, Error> {
     let reader = store.reader();
     let used: BTreeSet<String> =
         view::records(&*reader)?.into_iter().map(|record| record.plan).collect();
     if !view::damaged(&*reader)?.is_empty() {
-        // Nobody knows which plan that job has.
+        // It is unknown which plan the damaged job has.
         return Ok(0);
     }
     let plans = reader.scan_sound(spaces::PLAN, b"")?.0.into_iter().map(|row| row.key);
@@ -95,7 +96,7 @@ pub fn forget_plans(store: &mut Sqlite) -> Result<usize, Error> {
     Ok(idle.len())
 }
 
-/// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.
+/// Runs the jobs of any store, which no other process may use meanwhile. Programs have their folders below `folder`.
 pub fn open_store(
     store: Box<dyn Store>,
     folder: PathBuf,
@@ -104,7 +105,7 @@ pub fn open_store(
     open_store_on(store, folder, surroundings, Arc::new(RealHost::new()))
 }
 
-/// The same, on another clock than the machine's.
+/// Like [`open_store`], with another clock than the machine's.
 pub fn open_store_on(
     store: Box<dyn Store>,
     folder: PathBuf,
@@ -114,8 +115,8 @@ pub fn open_store_on(
     Driver::new(store, None, folder, surroundings, host, true)
 }
 
-/// The same without threads: nothing happens but what [`turn`](ankus_procedure::Executor::turn),
-/// [`commit`](ankus_procedure::Executor::commit) and [`tick`](ankus_procedure::Executor::tick) do.
+/// Like [`open_store_on`], without threads: nothing happens except through [`turn`](ankus_procedure::Executor::turn),
+/// [`commit`](ankus_procedure::Executor::commit) and [`tick`](ankus_procedure::Executor::tick).
 pub fn open_still(
     store: Box<dyn Store>,
     folder: PathBuf,

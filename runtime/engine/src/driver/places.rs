@@ -1,9 +1,9 @@
-//! Who may start a program now: limits per store, action type and queue.
+//! Limits how many programs run at once: per store, action type and queue.
 //!
-//! In: calls that want to start a program, and the [`Limits`] of the process that runs the store. Out: which of them
-//! may, top-level jobs in turn, and what the others [wait for](Waiting). None of this is stored: a waiting call has
-//! done nothing yet and asks again after a restart, and programs that survived a restart are counted before any call is
-//! admitted.
+//! Calls that want to start a program ask for a place. Within the [`Limits`] of the process that runs the store, places
+//! are given to top-level jobs in turn; for the others, [`Waiting`] says what they wait for. None of this is stored: a
+//! waiting call has done nothing yet and asks again after a restart, and programs that survived a restart are counted
+//! before any call is admitted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
@@ -16,75 +16,76 @@ use tokio::sync::mpsc::UnboundedSender;
 use ankus_lang::plan::NodeIndex;
 use ankus_procedure::{Host, ProcedureId};
 
-/// How long an answer about the disk counts, in milliseconds.
+/// How long a measurement of the free disk space is valid, in milliseconds.
 const DISK_LOOK: u64 = 1_000;
 
-/// How many programs may run at once, and how much disk there must be for another. Without numbers nothing is limited.
+/// How many programs may run at once, and how much disk space must be free to start another. A missing number means no
+/// limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// In the store.
+    /// In the whole store.
     pub most: Option<usize>,
-    /// By type of action.
+    /// By action type.
     pub of_type: BTreeMap<String, usize>,
     /// By queue.
     pub of_queue: BTreeMap<String, usize>,
-    /// With fewer bytes free on the disk of the store nothing new starts.
+    /// No program starts while fewer bytes are free on the disk of the store.
     pub disk_floor: u64,
-    /// Whether that is no more than a hundredth of the disk, however small it is.
+    /// Whether the floor is capped at a hundredth of the disk's size.
     pub is_floor_usual: bool,
 }
 
-/// An action that is ready to start and may not yet.
+/// An action that is ready to start but has to wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Whose action it is.
+    /// The id of its job.
     pub job: String,
     /// Its node.
     pub node: NodeIndex,
     /// Since when, in milliseconds since 1970.
     pub since: i64,
-    /// What for.
+    /// What it waits for.
     pub what: What,
 }
 
 /// What an action waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
-    /// Until another program ends.
+    /// A limit is reached: it waits until another program ends.
     Place {
-        /// The setting that says how many may run.
+        /// The setting with the limit; empty if the action only waits for its turn.
         limit: String,
-        /// How many do.
+        /// How many programs run.
         taken: u64,
-        /// How many may.
+        /// How many may run.
         most: u64,
     },
-    /// Until there is room on the disk of the store.
+    /// The disk of the store is too full.
     Disk {
-        /// Bytes that are free.
+        /// Free bytes.
         free: u64,
-        /// Bytes that must be.
+        /// Bytes that must be free.
         floor: u64,
     },
-    /// Until its job is resumed.
+    /// Its job is suspended.
     Suspended,
-    /// Until the system has what it takes to start a program: this it said.
+    /// The system lacks the resources to start a program; this was the error.
     Room(String),
 }
 
-/// What a program counts as.
+/// The action type and queue toward whose limits a program counts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Class {
     pub(super) kind: String,
     pub(super) queue: Option<String>,
 }
 
-/// Who asks.
+/// The request of a call for a place.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) procedure: ProcedureId,
     pub(super) job: String,
-    /// The job on top of it: these take turns.
+    /// Its top-level job: these take turns.
     pub(super) root: String,
     pub(super) node: NodeIndex,
     pub(super) class: Class,
@@ -102,28 +103,28 @@ pub(super) struct Places {
 
 #[derive(Default)]
 struct Inner {
-    /// Programs that run, or are about to; nothing is known yet of those that were found.
+    /// Programs that run, or are about to; the class is none for those found at startup and not checked yet.
     taken: HashMap<u64, Option<Class>>,
-    /// Those of which nothing is known.
+    /// Programs found at startup that have not been checked yet.
     found: HashSet<u64>,
-    /// Jobs on top for which somebody waits, in turn.
+    /// Top-level jobs with waiting calls, in the order of their turns.
     turns: VecDeque<String>,
-    /// Who waits, by the job on top, the older first.
+    /// Waiting calls by top-level job and class, oldest first.
     lines: HashMap<String, HashMap<Class, BTreeSet<(ProcedureId, u64)>>>,
-    /// Who waits, and who waits for something else than a place.
+    /// All waiting calls, including those that wait for something other than a place.
     waiting: HashMap<u64, Waiter>,
-    /// When the disk was looked at; what was free, and what has to be.
+    /// When the disk was last checked, the bytes that were free, and the bytes that must be.
     disk: Option<(u64, u64, u64)>,
 }
 
 struct Waiter {
     claim: Claim,
     since: i64,
-    /// Something else than a place.
+    /// What it waits for, if not for a place.
     other: Option<What>,
 }
 
-/// A place, or the wish for one. It is given back when this goes.
+/// A place, or a request for one. It is released on drop.
 pub(super) struct Held {
     places: Arc<Places>,
     token: u64,
@@ -140,7 +141,7 @@ impl Drop for Held {
 }
 
 impl Inner {
-    /// Takes somebody out of the lines.
+    /// Removes a waiting call from the queues.
     fn forget(&mut self, token: u64) {
         let Some(waiter) = self.waiting.remove(&token) else { return };
         let Claim { procedure, root, class, .. } = waiter.claim;
@@ -163,7 +164,7 @@ impl Inner {
 }
 
 impl Places {
-    /// Places in a store below this folder. Whoever gets one is sent to `wakes`.
+    /// Creates the places of a store below this folder. The procedures that get one are sent to `wakes`.
     pub(super) fn new(
         limits: Limits,
         folder: PathBuf,
@@ -177,18 +178,19 @@ impl Places {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the queue of an action counts.
+    /// Whether queues are limited, so that the queue of an action matters.
     pub(super) fn asks_for_queues(&self) -> bool {
         !self.limits.of_queue.is_empty()
     }
 
-    /// Nothing held, nothing wished yet.
+    /// Creates a token without a place or a request.
     fn token(self: &Arc<Self>) -> Held {
         let token = self.next.fetch_add(1, Ordering::Relaxed);
         Held { places: self.clone(), token }
     }
 
-    /// A place for what may have been running when the store was opened. As long as nobody has looked, nobody is let in.
+    /// Returns a place for a program that may have been running when the store was opened. Until it has been checked,
+    /// no call is admitted.
     pub(super) fn found(self: &Arc<Self>) -> Held {
         let held = self.token();
         let mut inner = self.lock();
@@ -198,7 +200,7 @@ impl Places {
         held
     }
 
-    /// A place for what runs, whether there is one or not.
+    /// Takes a place for a program that is running, even beyond the limits.
     pub(super) fn take(self: &Arc<Self>, held: &mut Option<Held>, class: Class) {
         let held = held.get_or_insert_with(|| self.token());
         let mut inner = self.lock();
@@ -209,7 +211,7 @@ impl Places {
         }
     }
 
-    /// Asks for a place, and says whether it is there. If not, whoever asked is woken when it is.
+    /// Asks for a place, and reports whether it was given. If not, the procedure is woken when it is.
     pub(super) fn ask(self: &Arc<Self>, held: &mut Option<Held>, claim: Claim, now: i64) -> bool {
         let held = held.get_or_insert_with(|| self.token());
         let mut inner = self.lock();
@@ -233,7 +235,7 @@ impl Places {
         inner.taken.contains_key(&held.token)
     }
 
-    /// Notes that somebody waits for something else than a place, and has none.
+    /// Records that a call waits for something other than a place, and releases its place.
     pub(super) fn waits_for(
         self: &Arc<Self>,
         held: &mut Option<Held>,
@@ -251,12 +253,12 @@ impl Places {
         self.let_in(&mut inner, None);
     }
 
-    /// Whether this is a wish that was not granted yet.
+    /// Whether this is a request that has not been granted yet.
     pub(super) fn is_waiting(&self, held: &Option<Held>) -> bool {
         held.as_ref().is_some_and(|held| self.lock().waiting.contains_key(&held.token))
     }
 
-    /// The limit that somebody of a class would pass.
+    /// Returns the limit that a program of this class would exceed.
     fn in_the_way(&self, inner: &Inner, class: &Class) -> Option<What> {
         let full = |limit: String, taken: usize, most: usize| {
             let (taken, most) = (taken as u64, most as u64);
@@ -280,7 +282,7 @@ impl Places {
         in_store.or_else(of_type).or_else(of_queue)
     }
 
-    /// Bytes that are free where the store lies, and have to be, where there are too few.
+    /// Returns the bytes that are free on the disk of the store, and those that must be, if there are too few.
     fn shortage(&self, inner: &mut Inner) -> Option<(u64, u64)> {
         if self.limits.disk_floor == 0 {
             return None;
@@ -290,7 +292,7 @@ impl Places {
         let (_, free, floor) = match known {
             Some(known) => known,
             None => {
-                // What cannot be looked at stops nothing.
+                // If the disk cannot be checked, nothing is held up.
                 let stat = rustix::fs::statvfs(&self.folder).ok()?;
                 let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
                 let usual = self.limits.disk_floor.min(bytes(stat.f_blocks) / 100);
@@ -301,18 +303,18 @@ impl Places {
         (free < floor).then_some((free, floor))
     }
 
-    /// Bytes that are free where the store lies; nothing where they cannot be asked for.
+    /// Returns the bytes that are free on the disk of the store, or none if they are unknown.
     pub(super) fn free(&self) -> Option<u64> {
         let stat = rustix::fs::statvfs(&self.folder).ok()?;
         Some(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
-    /// Whether nothing starts for want of room on the disk.
+    /// Whether nothing may start because the disk is too full.
     pub(super) fn is_short_of_disk(&self) -> bool {
         self.shortage(&mut self.lock()).is_some()
     }
 
-    /// Lets in whoever may start now, jobs on top in turn, and has them woken but for the one that asks.
+    /// Admits the calls that may start now, top-level jobs in turn, and wakes them, except the one that is asking.
     fn let_in(&self, inner: &mut Inner, asks: Option<u64>) {
         if inner.turns.is_empty() || !inner.found.is_empty() {
             return;
@@ -340,13 +342,13 @@ impl Places {
             }
             inner.taken.insert(token, Some(class));
             if asks != Some(token) {
-                // Without anybody who listens everything ends.
+                // The receiver is gone only while the driver shuts down.
                 let _ = self.wakes.send(procedure);
             }
         }
     }
 
-    /// Who waits, and what for.
+    /// Returns the waiting actions of the matching jobs.
     pub(super) fn waiting(&self, is_meant: impl Fn(&str) -> bool) -> Vec<Waiting> {
         let mut inner = self.lock();
         let shortage = self.shortage(&mut inner);
@@ -374,7 +376,7 @@ impl Places {
         waiting
     }
 
-    /// The nodes of a job whose actions wait.
+    /// Returns the nodes of a job whose actions are waiting.
     pub(super) fn nodes_of(&self, job: &str) -> BTreeSet<NodeIndex> {
         let inner = self.lock();
         let of_job = inner.waiting.values().filter(|waiter| waiter.claim.job == job);

@@ -16,30 +16,30 @@ use super::{Error, Shared, bundle, coordinator, definitions, view};
 use ankus_procedure::store::Reader;
 use ankus_procedure::{Context, Failure, New, Procedure, Step};
 
-/// The kind of this procedure.
+/// The procedure kind of a purge.
 pub(super) const KIND: &str = "purge";
-/// The folder of applications that were brought into the store: unpacked, or copied from elsewhere.
+/// The folder of applications that were brought into the store: unpacked, or copied.
 pub const APPLICATIONS: &str = "applications";
-/// What lies beside one whose job was submitted.
+/// The name of the marker in an application whose job was submitted.
 pub const SUBMITTED: &str = "submitted";
-/// So many jobs go in one transaction.
+/// Maximum number of jobs removed in one transaction.
 const STEP: usize = 200;
 
-/// A job that nothing above it started.
+/// A job that no other job started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top {
     /// Its id.
     pub id: String,
-    /// When it ended, in milliseconds since 1970; nothing if it has not, or something of it is still to be done.
+    /// When it ended, in milliseconds since 1970; none if it has not, or if something of it is still to be done.
     pub ended: Option<i64>,
 }
 
-/// Every job on top of others, workflows first.
+/// Returns every top-level job, workflows first.
 pub fn tops(reader: &dyn Reader) -> Result<Vec<Top>, Error> {
     let records = view::records(reader)?;
     let busy: BTreeSet<&str> = records
         .iter()
-        // One that has ended may have programs to stop.
+        // An ended job may still have programs to stop.
         .filter(|record| !record.job.status.is_end() || !record.open.is_empty())
         .map(|record| record.root.as_str())
         .collect();
@@ -72,12 +72,12 @@ pub fn tops(reader: &dyn Reader) -> Result<Vec<Top>, Error> {
     Ok(tops)
 }
 
-/// When the last thing happened.
+/// Returns the time of the last moment.
 fn last(created: i64, moments: Vec<coordinator::Moment>) -> i64 {
     moments.last().map_or(created, |moment| moment.at)
 }
 
-/// The job on top of one; nothing where there is no such job.
+/// Returns the id of a job's top-level job, or none if there is no such job.
 pub fn top_of(reader: &dyn Reader, id: &str) -> Result<Option<String>, Error> {
     if let Some(record) = view::record(reader, id)? {
         return Ok(Some(record.root));
@@ -88,7 +88,8 @@ pub fn top_of(reader: &dyn Reader, id: &str) -> Result<Option<String>, Error> {
     Ok(bundle::record(reader, id)?.map(|record| record.id))
 }
 
-/// What goes with these jobs on top, in the order in which it goes. None may still have something to do.
+/// Returns what is removed with these top-level jobs, in the order of removal. Fails if one of them still has something
+/// to do.
 pub(super) fn chosen(reader: &dyn Reader, ids: &[String]) -> Result<Gone, Error> {
     let of: BTreeSet<&String> = ids.iter().collect();
     let tops = tops(reader)?;
@@ -109,11 +110,12 @@ pub(super) fn chosen(reader: &dyn Reader, ids: &[String]) -> Result<Gone, Error>
     })
 }
 
-/// Actions of coordinators that go on, by coordinator: number and workflows, with all below these.
+/// Actions of running coordinators, by coordinator: the number, and the workflows with everything below them.
 type OldActions = BTreeMap<String, Vec<(i64, Vec<String>)>>;
 
-/// At most so many actions of coordinators that go on, whose workflows and all below these ended before a moment, the oldest
-/// first. An action without a workflow, such as one that was skipped, stays as long as its coordinator, as on a server.
+/// Returns at most `most` actions of running coordinators whose workflows, with everything below them, ended before
+/// `before`, oldest first. An action without a workflow, such as a skipped one, stays as long as its coordinator, as on
+/// a server.
 pub(super) fn old_actions(
     reader: &dyn Reader,
     before: i64,
@@ -126,7 +128,8 @@ pub(super) fn old_actions(
         .collect();
     let records = view::records(reader)?;
     let by_id: BTreeMap<&str, _> = records.iter().map(|it| (it.job.id.as_str(), it)).collect();
-    // Which action it is of, through all that called it. A workflow may claim any parent, but not another root.
+    // The action that a workflow belongs to, through all its callers. A workflow may claim any parent, but not another
+    // root.
     let action_of = |record: &JobRecord| -> Option<(String, i64)> {
         let mut at = record;
         for _ in 0..=records.len() {
@@ -162,14 +165,14 @@ pub(super) fn old_actions(
     Ok(by_coordinator)
 }
 
-/// The procedure that takes workflows out of the store.
+/// Returns a procedure that removes workflows from the store.
 pub(super) fn of_workflows(shared: &Arc<Shared>, jobs: Vec<String>) -> New {
     let gone = Gone { jobs, ..Gone::default() };
     New::of(KIND, Purge::new(shared.clone(), gone))
 }
 
 impl Shared {
-    /// Whether nothing of these workflows runs, or is about to.
+    /// Whether nothing of these workflows runs or is about to.
     pub(super) fn rest(&self, workflows: &[String]) -> bool {
         workflows.iter().all(|id| match self.record(id) {
             Ok(record) => record.job.status.is_end() && !self.lives(record.procedure),
@@ -178,7 +181,7 @@ impl Shared {
     }
 }
 
-/// What is to go.
+/// What is to be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Gone {
     /// Workflows.
@@ -194,13 +197,13 @@ impl Gone {
     }
 }
 
-/// What is to go as it was kept before coordinators could.
+/// What is to be removed as it was stored before coordinators could be purged.
 #[derive(Deserialize)]
 struct OnlyJobs {
     jobs: Vec<String>,
 }
 
-/// Jobs that are to go.
+/// The procedure of a purge.
 pub(super) struct Purge {
     shared: Arc<Shared>,
     saved: Gone,
@@ -218,7 +221,7 @@ impl Purge {
         Ok(Purge { shared: shared.clone(), saved: saved.map_err(|error| error.to_string())? })
     }
 
-    /// Deletes the rows of a job in spaces whose keys begin with its id, and those that it is the key of.
+    /// Deletes the rows of a job: in `below` those whose keys begin with its id, in `own` those whose keys are its id.
     fn delete(
         &self,
         id: &str,
@@ -241,11 +244,11 @@ impl Purge {
     }
 }
 
-/// An application that was brought may not be part of a job yet.
+/// How long an application without a submitted job is kept, since its submission may be under way.
 const FRESH: Duration = Duration::from_secs(3600);
 
 impl Purge {
-    /// The folder of the store.
+    /// Returns the folder of the store.
     fn store(&self) -> &Path {
         self.shared.folder.parent().unwrap_or(Path::new(""))
     }
@@ -273,7 +276,7 @@ impl Purge {
             let since = entry.metadata().and_then(|found| found.modified());
             let is_fresh = since.is_ok_and(|at| at.elapsed().is_ok_and(|since| since < FRESH));
             let is_used = used.iter().any(|mount| mount.starts_with(&path));
-            // One that has never been of a job is left alone for a while.
+            // An application that has not been submitted yet is kept for a while.
             if is_used || (is_fresh && !path.join(SUBMITTED).exists()) {
                 continue;
             }
@@ -286,7 +289,7 @@ impl Purge {
         Ok(())
     }
 
-    /// The folders that stand at URIs for the jobs that there are.
+    /// Returns the folders that are mounted at URIs for existing jobs.
     fn mounted(&self) -> Result<BTreeSet<PathBuf>, Error> {
         let reader = self.shared.reader();
         let mut keys: BTreeSet<String> = BTreeSet::new();
@@ -319,7 +322,7 @@ impl Procedure for Purge {
             let below = [spaces::ROW, spaces::EVENT, spaces::NOTIFICATION, spaces::EXPECTATION];
             self.delete(id, &below, &[spaces::CONF, spaces::JOB], context)?;
         }
-        // What is used no more is known when the rows are gone.
+        // What is no longer used is only known once the rows are gone.
         if !self.saved.jobs.is_empty() || !jobs.is_empty() {
             return Ok(Step::More);
         }

@@ -1,9 +1,9 @@
-//! Why a coordinator or a bundle does not take a command, in words behind the server's code.
+//! Messages for refused commands of coordinators and bundles, behind the server's code.
 
 use super::Error;
 
-/// A refused command on `job`, which is named with its kind ("the coordinator `x`"). The web services read the code off the
-/// beginning of the text.
+/// Returns the error for a refused command on `job`, which is named with its kind ("the coordinator `x`"). The web
+/// services read the code from the beginning of the text.
 pub(super) fn refused(job: &str, code: Option<&str>) -> Error {
     let Some(code) = code else {
         return Error::State(format!("{job} does not accept this value"));
@@ -21,7 +21,7 @@ pub(super) fn refused(job: &str, code: Option<&str>) -> Error {
                 "{job} is KILLED or IGNORED: only its status can be changed, and nothing together with it"
             )
         }
-        // The words that clients of the server know.
+        // The message that clients of the server know.
         "E1018" => {
             "Coord Job Rerun Error: part or all actions are not eligible to rerun!".to_owned()
         }

@@ -1,4 +1,4 @@
-//! Requests between processes: what others ask of the one that runs the store, over its socket.
+//! Requests of other processes to the one that runs the store, over its socket.
 
 use super::needs::Needs;
 use super::{Error, STOPPING, Shared, Submit, bundle, coordinator, keep, places};
@@ -9,11 +9,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 impl Shared {
-    /// What other processes ask of the one that runs the store.
+    /// Answers a request of another process.
     pub(super) fn answer(self: &Arc<Self>, name: &str, data: &[u8]) -> Result<Vec<u8>, String> {
         let shown = |error: Error| error.to_string();
         let strange = || "the question is of another version".to_owned();
-        // Who asks stands behind what is asked.
+        // The name of the request is followed by the user who makes it.
         let (name, by) = name.split_once(' ').unwrap_or((name, ""));
         match name {
             "submit" => {
@@ -77,8 +77,8 @@ impl Shared {
     }
 }
 
-/// What is submitted, with what it runs with, as one process tells another. A number names the request: the same one is
-/// answered once, by whomever.
+/// Encodes a submission, with what the job runs with, for the other process. The number identifies the request:
+/// repeating it has no effect but the same answer, whichever process runs the store.
 pub(super) fn submission(needs: &Needs, new: &impl serde::Serialize, asked: u64) -> Vec<u8> {
     let needs = serde_json::to_string(needs).expect("it has a serialized form");
     keep::encode(&(needs, asked, new))
@@ -91,7 +91,7 @@ fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs
     Ok((serde_json::from_str(&needs).map_err(|_| strange())?, asked, new))
 }
 
-/// Asks the process that runs the store to submit a job; the answer is its id.
+/// Asks the process that runs the store to submit a job, and returns its id.
 pub fn submit_there(
     client: &mut control::Client,
     new: &Submit,
@@ -102,7 +102,7 @@ pub fn submit_there(
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
-/// Asks the process that runs the store to have a job take a command.
+/// Asks the process that runs the store to send a command to a job.
 pub fn command_there(
     client: &mut control::Client,
     by: &str,
@@ -113,7 +113,8 @@ pub fn command_there(
     Ok(())
 }
 
-/// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`](super::Driver::activate_all).
+/// Asks the process that runs the store to activate every job; see
+/// [`Driver::activate_all`](super::Driver::activate_all).
 pub fn activate_all_there(
     client: &mut control::Client,
     by: &str,
@@ -124,13 +125,13 @@ pub fn activate_all_there(
     Ok(())
 }
 
-/// Asks the process that runs the store which jobs on top may do something there.
+/// Asks the process that runs the store which top-level jobs are active there.
 pub fn active_there(client: &mut control::Client) -> Result<BTreeSet<String>, Error> {
     let bytes = client.call("active", b"")?;
     Ok(keep::decode("the list of active jobs", &bytes)?)
 }
 
-/// Asks the process that runs the store which actions of a job are ready to start and may not yet.
+/// Asks the process that runs the store which actions of a job are ready to start but have to wait.
 pub fn waiting_there(
     client: &mut control::Client,
     id: &str,
@@ -139,19 +140,19 @@ pub fn waiting_there(
     Ok(keep::decode("the list of waiting actions", &bytes)?)
 }
 
-/// Asks the process that runs the store to let a job go on.
+/// Asks the process that runs the store to activate a job.
 pub fn activate_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
     client.call("activate", id.as_bytes())?;
     Ok(())
 }
 
-/// Asks the process that runs the store to wait no more for programs of an ended job.
+/// Asks the process that runs the store to stop waiting for programs of an ended job.
 pub fn abandon_there(client: &mut control::Client, by: &str, id: &str) -> Result<(), Error> {
     client.call(&format!("abandon {by}"), id.as_bytes())?;
     Ok(())
 }
 
-/// Asks the process that runs the store to run a job again.
+/// Asks the process that runs the store to rerun a job.
 pub fn rerun_there(
     client: &mut control::Client,
     by: &str,
@@ -165,7 +166,7 @@ pub fn rerun_there(
     Ok(())
 }
 
-/// Asks the process that runs the store to submit a coordinator; the answer is its id.
+/// Asks the process that runs the store to submit a coordinator, and returns its id.
 pub fn submit_coordinator_there(
     client: &mut control::Client,
     new: &coordinator::SubmitCoordinator,
@@ -176,7 +177,7 @@ pub fn submit_coordinator_there(
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
-/// Asks the process that runs the store to submit a bundle; the answer is its id.
+/// Asks the process that runs the store to submit a bundle, and returns its id.
 pub fn submit_bundle_there(
     client: &mut control::Client,
     new: &bundle::SubmitBundle,
@@ -187,7 +188,7 @@ pub fn submit_bundle_there(
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
-/// Asks the process that runs the store to have a coordinator take what a client wants.
+/// Asks the process that runs the store to send a client's request to a coordinator.
 pub fn coordinator_there(
     client: &mut control::Client,
     by: &str,
@@ -198,7 +199,7 @@ pub fn coordinator_there(
     Ok(())
 }
 
-/// Asks the process that runs the store to have a bundle take what a client commands.
+/// Asks the process that runs the store to send a client's command to a bundle.
 pub fn bundle_there(
     client: &mut control::Client,
     by: &str,

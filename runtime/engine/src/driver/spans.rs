@@ -1,9 +1,9 @@
 //! Ended workflows as spans of a trace: the action of the coordinator that started the job, the job, its actions, and the attempts
 //! of an action that was retried.
 //!
-//! In: the store. Out: [`Span`]s, which an exporter writes in the form that its collector reads. Ids are derived from those of
-//! jobs, so that whoever tells of a job again tells the same. A job that nothing above it started begins a trace, and so does
-//! each of its reruns; a sub-workflow belongs to the trace of its caller, below the action that started it.
+//! Reads the store and returns [`Span`]s, which an exporter writes in the form that its collector reads. Ids are
+//! derived from those of jobs, so that exporting a job again gives the same ids. A job without a parent begins a trace,
+//! and so does each of its reruns; a sub-workflow belongs to the trace of its caller, below the action that started it.
 
 use super::object::Mask;
 use super::{Error, JobRecord, coordinator, view};
@@ -12,31 +12,31 @@ use ankus_lang::machine::{JobStatus, Row, Run, Status};
 use ankus_lang::plan::{Plan, Work};
 use ankus_procedure::store::Reader;
 
-/// So many parents are looked through for the job that began a trace: no sub-workflow lies deeper.
+/// Maximum number of parents searched for the job that began a trace: no sub-workflow lies deeper.
 const DEEPEST: usize = 200;
 
-/// What took its time.
+/// A span of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The trace that it belongs to.
     pub trace: u128,
     /// Its id.
     pub id: u64,
-    /// The span that it is part of; none for the first of a trace.
+    /// The id of its parent span; none for the first span of a trace.
     pub parent: Option<u64>,
     /// The name of the application or of the action.
     pub name: String,
-    /// When it began, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub started: i64,
     /// When it ended.
     pub ended: i64,
-    /// Why it did not end well.
+    /// Why it failed.
     pub fault: Option<String>,
-    /// What else is known of it, secrets masked.
+    /// Further attributes, with secrets masked.
     pub attributes: Vec<(&'static str, Value)>,
 }
 
-/// A value of an attribute.
+/// The value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A text.
@@ -57,7 +57,7 @@ impl From<u32> for Value {
     }
 }
 
-/// FNV-1a of 128 bits: the same in every release, which the standard library does not promise of its own.
+/// FNV-1a with 128 bits: the same in every release, which the standard library does not promise for its hashes.
 fn fnv(bytes: impl Iterator<Item = u8>) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -65,23 +65,24 @@ fn fnv(bytes: impl Iterator<Item = u8>) -> u128 {
 }
 
 fn hash(parts: &[&str]) -> u128 {
-    // No part has the byte that ends it.
+    // No part contains the byte that terminates it.
     fnv(parts.iter().flat_map(|part| part.bytes().chain([0])))
 }
 
-/// The id of what these name.
+/// Returns the id of the object that these parts name.
 fn id(parts: &[&str]) -> u64 {
     let hash = hash(parts);
     let folded = (hash >> 64) as u64 ^ hash as u64;
-    // An id of zeros is none.
+    // An id of zero is invalid.
     folded.max(1)
 }
 
-/// The spans of a workflow that has ended, its own first, or of an action of a coordinator (`ID@NUMBER`) that has ended without one;
-/// none while it has not. `mask` hides the secrets of a job with the properties it is given.
+/// Returns the spans of a workflow that has ended, its own first, or of a coordinator action (`ID@NUMBER`) that has
+/// ended without a workflow. Returns none if it has not ended. `mask` returns the mask for a job with the given
+/// properties.
 ///
 /// # Errors
-/// Where the store cannot be read.
+/// Fails if the store cannot be read.
 pub fn spans<M: Mask>(
     reader: &dyn Reader,
     job: &str,
@@ -105,7 +106,7 @@ pub fn spans<M: Mask>(
     spans.extend(started_it);
     for (node, row) in run.in_order() {
         if let Work::Action(action) = &plan.node(node).work
-            // What a rerun passed over was done in the run before.
+            // An action that a rerun skipped belongs to the run before.
             && row.entered
         {
             spans.push(told.action(&plan.node(node).name, &action.kind, row));
@@ -115,12 +116,12 @@ pub fn spans<M: Mask>(
     Ok(spans)
 }
 
-/// The trace of a job, and the action of its parent that started it.
+/// Returns the trace of a job, and the span of the parent's action that started it.
 fn above(reader: &dyn Reader, record: &JobRecord) -> Result<(u128, Option<u64>), Error> {
     let mut parent = None;
     let mut top = record.clone();
     for depth in 0..DEEPEST {
-        // The action of a coordinator begins a trace with each of its workflows.
+        // A coordinator action begins a trace with each of its workflows.
         let Some(caller) = top.job.parent_id.as_deref() else { break };
         let Some(caller) = view::record(reader, caller)? else { break };
         if depth == 0 {
@@ -135,7 +136,7 @@ fn above(reader: &dyn Reader, record: &JobRecord) -> Result<(u128, Option<u64>),
     Ok((hash(&["trace", &top.job.id, &top.job.run.to_string()]), parent))
 }
 
-/// The action of a coordinator that started a workflow, from when it was made until the workflow has ended.
+/// Returns the span of the coordinator action that started a workflow, from its creation until the workflow has ended.
 fn of_coordinator(
     reader: &dyn Reader,
     record: &JobRecord,
@@ -147,7 +148,7 @@ fn of_coordinator(
     else {
         return Ok(None);
     };
-    // One that ran again did not wait anew.
+    // A rerun did not wait again.
     let started = match job.run {
         0 => kept.run.created.millis(),
         _ => job.started.unwrap_or(job.created),
@@ -157,7 +158,7 @@ fn of_coordinator(
     Ok(Some(of.span((trace, own), (started, ended), job.status.name(), fault)))
 }
 
-/// An action of a coordinator that came to its end without a workflow.
+/// Returns the span of a coordinator action that ended without a workflow.
 fn ended_alone(reader: &dyn Reader, action: &str) -> Result<Option<Span>, Error> {
     let Some((of, kept)) = coordinated(reader, action)? else { return Ok(None) };
     let run = &kept.run;
@@ -176,7 +177,7 @@ fn ended_alone(reader: &dyn Reader, action: &str) -> Result<Option<Span>, Error>
     Ok(Some(of.span(ids, (run.created.millis(), ended * 1000), status.name(), fault)))
 }
 
-/// An action of a coordinator that is told of.
+/// A coordinator action to be exported.
 struct Coordinated<'a> {
     action: &'a str,
     coordinator: coordinator::Record,
@@ -229,7 +230,7 @@ fn action_id(run: &Run, name: &str) -> u64 {
     id(&["action", &run.job.id, &run.job.run.to_string(), name])
 }
 
-/// A job that is told of.
+/// A job to be exported.
 struct Told<'a> {
     run: &'a Run,
     plan: &'a Plan,
@@ -302,7 +303,7 @@ impl Told<'_> {
         attributes
             .extend(more.into_iter().filter_map(|(name, value)| Some((name, Value::from(value?)))));
         let ended = row.ended.unwrap_or(self.ended);
-        // The first of several attempts is where the action began.
+        // An action with several attempts began with the first.
         let first = row.attempts.first().map(|(started, _)| *started);
         let started = first.or(row.started).unwrap_or(row.created);
         Span {
@@ -317,7 +318,7 @@ impl Told<'_> {
         }
     }
 
-    /// Each attempt of an action that was retried, the last included.
+    /// Returns a span for each attempt of an action that was retried, including the last.
     fn attempts(&self, name: &str, row: &Row) -> Vec<Span> {
         if row.attempts.is_empty() {
             return Vec::new();
@@ -327,7 +328,7 @@ impl Told<'_> {
         let attempt = |(at, (started, ended)): (usize, &(i64, Option<i64>))| {
             let number = at + 1;
             let is_last = number == all.len();
-            // What has no end of its own ended when the next one began.
+            // An attempt without an end time ended when the next one began.
             let next = all.get(number).map_or(self.ended, |(next, _)| *next);
             let ended = ended.unwrap_or(next);
             let fault = match is_last {

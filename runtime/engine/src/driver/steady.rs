@@ -1,8 +1,8 @@
-//! Steps that fail now are retried later, so that nothing is left half done.
+//! Retries failed steps later, so that nothing is left half done.
 //!
-//! In: a step of a job, a coordinator, a bundle or a call. Out: the same step; if it failed or panicked, nothing of it
-//! remains, and its failure is reported. An unreadable store or a missing folder may come back. Damaged rows do not:
-//! procedures that depend on them end.
+//! This wraps the steps of jobs, coordinators, bundles and calls. If a step fails or panics, nothing of it remains, and
+//! its failure is reported. An unreadable store or a missing folder may come back; damaged rows do not, and procedures
+//! that depend on them end.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,16 +11,16 @@ use super::Error;
 use ankus_procedure::store;
 use ankus_procedure::{Context, Failure, Step, Wait};
 
-/// The first pause before a step is made again, in milliseconds; each is twice as long as the one before.
+/// The pause before the first retry, in milliseconds; it doubles each time.
 const PAUSE_MS: u64 = 100;
 
-/// The longest pause of whoever is not in a hurry.
+/// The longest pause of procedures that are not in a hurry.
 pub(super) const LONGEST_MS: u64 = 30_000;
 
-/// The code of a failure that would be the same the next time.
+/// The code of a failure that would recur at every retry.
 const DAMAGED: &str = "damaged";
 
-/// A failure of whoever cannot go on with what the store says.
+/// Returns the failure of a procedure that cannot continue because of an error of the store.
 pub(super) fn broken(who: &str, error: &Error) -> Failure {
     let code = match error {
         Error::Store(store::Error::Damaged(_)) | Error::Unknown(_) => DAMAGED,
@@ -29,12 +29,12 @@ pub(super) fn broken(who: &str, error: &Error) -> Failure {
     Failure::new(who, code, error.to_string())
 }
 
-/// Whether the same step would fail again in the same way.
+/// Whether a retry would fail in the same way.
 pub(super) fn is_lasting(failure: &Failure) -> bool {
     failure.code == DAMAGED
 }
 
-/// Makes a step. Where it fails, it has collected nothing and taken no message.
+/// Executes a step. If it fails, it has collected no effects and taken no messages.
 pub(super) fn attempt(
     context: &mut Context<'_>,
     step: impl FnOnce(&mut Context<'_>) -> Result<Step, Failure>,
@@ -49,7 +49,7 @@ pub(super) fn attempt(
     Err(failure)
 }
 
-/// Waits, at most so long, before a step is made again that has failed so many times in a row.
+/// Suspends a procedure before the next retry, at most for `longest_ms`, according to the number of failures in a row.
 pub(super) fn later(context: &mut Context<'_>, failures: &mut u32, longest_ms: u64) -> Step {
     let pause = PAUSE_MS.saturating_mul(1 << (*failures).min(16)).min(longest_ms);
     *failures = failures.saturating_add(1);
@@ -57,7 +57,7 @@ pub(super) fn later(context: &mut Context<'_>, failures: &mut u32, longest_ms: u
     Step::Suspend(Wait::pause(pause))
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 pub(super) fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -12,7 +12,7 @@ use ankus_lang::plan::{Action, NOWHERE, Node, NodeIndex, Plan, Work};
 use ankus_procedure::ProcedureId;
 use ankus_procedure::store::{self, Reader};
 
-/// A job, if there is one of this id.
+/// Returns the job with this id, if there is one.
 pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error> {
     match reader.get(spaces::JOB, id.as_bytes())? {
         Some(bytes) => Ok(Some(JobRecord::read(&format!("the job {id}"), &bytes)?)),
@@ -20,12 +20,12 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error>
     }
 }
 
-/// What is left of a job whose own row is damaged: when it came to which state, whose it is, and where its application lies. What has no
-/// trace left is not known to have been.
+/// Reconstructs a job whose own row is damaged from its moments and properties: its states and their times, its user
+/// and the path of its application. Returns none if it has left no trace.
 pub fn remains(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error> {
     let (moments, _) = moments(reader, id, 0)?;
     let Some((first, last)) = moments.first().zip(moments.last()) else { return Ok(None) };
-    // Without its properties, too, it is a job.
+    // It is a job even if its properties are lost.
     let conf = properties(reader, id).unwrap_or_default();
     let property = |name: &str| conf.get(name).cloned().unwrap_or_default();
     let mut job = Job {
@@ -54,13 +54,13 @@ pub fn remains(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error
     Ok(Some(JobRecord::new(&run, ProcedureId(0), String::new(), root, String::new())))
 }
 
-/// Every job, in the order of ids. One whose row is damaged is not among them; [`damaged`] tells.
+/// Returns every job, ordered by id, except those whose rows are damaged; [`damaged`] returns those.
 pub fn records(reader: &dyn Reader) -> Result<Vec<JobRecord>, Error> {
     let (rows, _) = reader.scan_sound(spaces::JOB, b"")?;
     rows.iter().map(|row| Ok(JobRecord::read("a job", &row.value)?)).collect()
 }
 
-/// How many programs of an ended job, and of all below it, are not known to have ended.
+/// Returns how many programs of an ended job, and of everything below it, are not known to have ended.
 pub fn stopping(reader: &dyn Reader, record: &JobRecord) -> Result<usize, Error> {
     match record.job.status.is_end() {
         true => below(reader, record.clone()),
@@ -68,7 +68,8 @@ pub fn stopping(reader: &dyn Reader, record: &JobRecord) -> Result<usize, Error>
     }
 }
 
-/// How many programs of ended actions of a coordinator, or of the coordinator itself, are not known to have ended.
+/// Returns how many programs of ended actions of a coordinator, or of all its actions if it has ended itself, are not
+/// known to have ended.
 pub fn stopping_of_coordinator(reader: &dyn Reader, id: &str) -> Result<usize, Error> {
     let Some(of) = coordinator::record(reader, id)? else { return Ok(0) };
     let mut programs = 0;
@@ -85,7 +86,7 @@ pub fn stopping_of_coordinator(reader: &dyn Reader, id: &str) -> Result<usize, E
     Ok(programs)
 }
 
-/// How many programs of a job, and of all below it, are not known to have ended.
+/// Returns how many programs of a job, and of everything below it, are not known to have ended.
 fn below(reader: &dyn Reader, record: JobRecord) -> Result<usize, Error> {
     let mut programs = 0;
     let mut jobs = vec![record];
@@ -106,7 +107,7 @@ fn below(reader: &dyn Reader, record: JobRecord) -> Result<usize, Error> {
     Ok(programs)
 }
 
-/// Ids of jobs, coordinators and bundles whose own rows are damaged.
+/// Returns the ids of jobs, coordinators and bundles whose own rows are damaged.
 pub fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
     let (_, damaged) = reader.scan_sound(spaces::JOB, b"")?;
     let ids = damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned());
@@ -116,7 +117,8 @@ pub fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
     Ok(ids)
 }
 
-/// The plan of a job, or where it is damaged one that has a node for every row, with a number for a name; and whether it is whole.
+/// Returns the plan of a job, and whether it is intact. If it is damaged, the plan has a node for every known row,
+/// named by its number if the name is lost.
 pub fn readable_plan(
     reader: &dyn Reader,
     record: &JobRecord,
@@ -135,7 +137,7 @@ pub fn readable_plan(
     let last = known.max().unwrap_or(0);
     let node = |index: NodeIndex| {
         let row = run.rows.get(&index);
-        // A program is known by the name of its node, and an action by the text it had.
+        // The external id of a program contains the name of its node, and the row has the text of the action.
         let name = row.and_then(|row| row.external.id()).and_then(|id| id.split_once('#'));
         let name = name.map_or(format!("node number {index}"), |(_, name)| name.to_owned());
         let text = row.and_then(|row| row.conf.as_deref()).unwrap_or_default();
@@ -160,7 +162,8 @@ pub fn readable_plan(
     Ok((plan, false))
 }
 
-/// A job as far as its rows can be read, and what is missing. Nothing is run by it: what is missing has perhaps been done.
+/// Returns a job as far as its rows can be read, and what is missing. This must not be run: a missing row may belong to
+/// an action that was already done.
 pub fn readable(reader: &dyn Reader, record: &JobRecord) -> Result<(Run, Vec<String>), Error> {
     match run(reader, record) {
         Err(Error::Store(store::Error::Damaged(_))) => {}
@@ -199,7 +202,7 @@ pub fn readable(reader: &dyn Reader, record: &JobRecord) -> Result<(Run, Vec<Str
     Ok((run, missing))
 }
 
-/// The properties of a job.
+/// Returns the properties of a job.
 pub fn properties(reader: &dyn Reader, id: &str) -> Result<BTreeMap<String, String>, Error> {
     match reader.get(spaces::CONF, id.as_bytes())? {
         Some(bytes) => Ok(decode(&format!("the properties of {id}"), &bytes)?),
@@ -207,7 +210,7 @@ pub fn properties(reader: &dyn Reader, id: &str) -> Result<BTreeMap<String, Stri
     }
 }
 
-/// A job with its properties and rows.
+/// Returns a job with its properties and rows.
 pub fn run(reader: &dyn Reader, record: &JobRecord) -> Result<Run, Error> {
     let id = record.job.id.as_str();
     let start = prefix(id);
@@ -229,30 +232,30 @@ pub fn run(reader: &dyn Reader, record: &JobRecord) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// What is expected of a workflow or of one of its actions.
+/// An SLA expectation of a workflow or of one of its actions.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     /// The id of the job, or of the action: `job@name`.
     pub id: String,
-    /// What is above it: of an action its job.
+    /// The id of its parent: for an action, its job.
     pub parent: Option<String>,
     /// The name of the application or of the action.
     pub name: String,
-    /// What it is, in the server's word.
+    /// Its kind, by the server's name.
     pub kind: &'static str,
-    /// Whose it is.
+    /// The user who owns it.
     pub user: String,
-    /// Its state, in the server's word.
+    /// Its state, by the server's name.
     pub status: &'static str,
     /// When the job was submitted, or the action was reached, in milliseconds since 1970.
     pub created: i64,
-    /// What is expected, and what came of it.
+    /// The expectation and its state.
     pub sla: Sla,
     /// When it started and ended.
     pub progress: Progress,
 }
 
-/// All that is expected of workflows and of their actions. What is damaged is left out; [`damaged`] tells of jobs.
+/// Returns all SLA expectations of workflows and their actions, without damaged ones; [`damaged`] returns damaged jobs.
 pub fn expectations(reader: &dyn Reader) -> Result<Vec<Expectation>, Error> {
     let (rows, _) = reader.scan_sound(spaces::EXPECTATION, b"")?;
     let job = |key: &[u8]| key.split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
@@ -288,7 +291,7 @@ pub fn expectations(reader: &dyn Reader) -> Result<Vec<Expectation>, Error> {
     Ok(all)
 }
 
-/// The row of one node.
+/// Returns the row of a node.
 pub fn row(reader: &dyn Reader, id: &str, node: NodeIndex) -> Result<Option<Row>, Error> {
     match reader.get(spaces::ROW, &super::keep::row_key(id, node))? {
         Some(bytes) => Ok(Some(decode(&format!("a row of {id}"), &bytes)?)),
@@ -296,20 +299,20 @@ pub fn row(reader: &dyn Reader, id: &str, node: NodeIndex) -> Result<Option<Row>
     }
 }
 
-/// The plan of a job.
+/// Returns the plan of a job.
 pub fn plan(reader: &dyn Reader, record: &JobRecord) -> Result<Plan, Error> {
     let what = || store::Error::Damaged(format!("the plan of {}", record.job.id));
     let bytes = reader.get(spaces::PLAN, record.plan.as_bytes())?.ok_or_else(what)?;
     Plan::from_bytes(&bytes).map_err(|_| what().into())
 }
 
-/// The notifications of a job, in the order in which they were due, and what came of them.
+/// Returns the notifications of a job in the order in which they were due, with their results.
 pub fn notifications(reader: &dyn Reader, id: &str) -> Result<Vec<Notified>, Error> {
     let (rows, _) = reader.scan_sound(spaces::NOTIFICATION, &prefix(id))?;
     rows.iter().map(|row| Ok(decode(&format!("a notification of {id}"), &row.value)?)).collect()
 }
 
-/// Why a job is broken in itself: code and message, where it is so and no action tells.
+/// Returns the code and the message of the error that failed a job itself, if no action reports it.
 pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, String)>, Error> {
     if record.job.status != JobStatus::Failed {
         return Ok(None);
@@ -326,16 +329,16 @@ pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, 
     Ok(fault)
 }
 
-/// How much of what happened to a job cannot be read any more.
+/// Returns how many of a job's rows of moments are damaged.
 pub fn lost_moments(reader: &dyn Reader, id: &str) -> Result<usize, Error> {
     Ok(reader.scan_sound(spaces::EVENT, &prefix(id))?.1.len())
 }
 
-/// What happened to a job since its moment number `from`: those, and the number that comes next.
+/// Returns the moments of a job from number `from` on, and the number of the next one.
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
     let start = moment_key(id, from);
     let rows = match reader.scan(spaces::EVENT, &prefix(id), Some(&start), usize::MAX) {
-        // What happened at one moment is not known any more, and all else is.
+        // Only the damaged moment is lost.
         Err(store::Error::Damaged(_)) => {
             let (mut rows, _) = reader.scan_sound(spaces::EVENT, &prefix(id))?;
             rows.retain(|row| *row.key.key >= *start);

@@ -1,8 +1,9 @@
-//! Notifies a coordinator at once when something that it waits for may have arrived.
+//! Wakes a coordinator at once when something that it waits for may have arrived.
 //!
-//! In: missing paths, each with the procedure that waits for it. Out: that procedure is woken when the file system
-//! reports that the path, or a folder on the way to it, now exists. It is only a hint: a procedure checks for itself,
-//! and polls after a while in any case. Network file systems do not report what others write, and are not watched.
+//! Each missing path is registered with the procedure that waits for it. That procedure is woken when the file system
+//! reports that the path, or a folder on the way to it, now exists. This is only a hint: a procedure checks for itself,
+//! and polls after a while in any case. Network file systems do not report what other machines write, and are not
+//! watched.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,40 +14,40 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use ankus_procedure::{Executor, ProcedureId};
 
-/// Whether what somebody waits for is watched.
+/// Whether the missing paths of a procedure are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Watched {
-    /// All of it.
+    /// All are watched.
     All,
-    /// Not all of it: look as if nothing were watched.
+    /// Not all are watched: poll as if none were.
     Partly,
-    /// Something came while it was looked for: look again now.
+    /// Something arrived during registration: check again now.
     News,
 }
 
-/// Paths that are waited for.
+/// The watched paths.
 #[derive(Default)]
 pub(super) struct Watch {
     state: Arc<Mutex<State>>,
     executor: Arc<OnceLock<Executor>>,
-    /// Made when it is first needed; none where the platform cannot.
+    /// Created when first needed; none if the platform has no watcher.
     watcher: Mutex<Option<Option<RecommendedWatcher>>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Who waits for a path.
+    /// The procedures that wait for a path.
     waiting: HashMap<PathBuf, Vec<ProcedureId>>,
-    /// How many paths are waited for in a folder that is watched.
+    /// How many awaited paths are in a watched folder.
     folders: HashMap<PathBuf, usize>,
-    /// What a procedure waits for.
+    /// The paths that a procedure waits for.
     paths: HashMap<ProcedureId, Vec<PathBuf>>,
-    /// Procedures for which something may have come.
+    /// Procedures for which something may have arrived.
     news: HashSet<ProcedureId>,
 }
 
 impl State {
-    /// A procedure waits for nothing any more; the folders that nobody needs now.
+    /// Removes the paths of a procedure, and returns the folders that no longer need to be watched.
     fn forget(&mut self, procedure: ProcedureId) -> Vec<PathBuf> {
         let mut idle = Vec::new();
         for path in self.paths.remove(&procedure).unwrap_or_default() {
@@ -68,7 +69,7 @@ impl State {
         idle
     }
 
-    /// Who wants to hear of an event.
+    /// Returns the procedures that an event concerns.
     fn concerned(&self, event: &notify::Event) -> Vec<ProcedureId> {
         if event.need_rescan() {
             return self.paths.keys().copied().collect();
@@ -81,7 +82,7 @@ impl State {
                 EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Other
             );
             if is_gone && self.folders.contains_key(path) {
-                // A folder on the way has gone: whoever waits in it watches another from now on.
+                // A folder on the way is gone: procedures that wait in it have to watch another one.
                 let within = self.waiting.iter().filter(|(of, _)| of.parent() == Some(path));
                 concerned.extend(within.flat_map(|(_, known)| known));
             }
@@ -95,7 +96,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Watch {
-    /// Whom to ask to wake procedures.
+    /// Sets the executor that wakes procedures.
     pub(super) fn set_executor(&self, executor: Executor) {
         let _ = self.executor.set(executor);
     }
@@ -120,14 +121,14 @@ impl Watch {
         notify::recommended_watcher(told).ok()
     }
 
-    /// Whether something may have come for a procedure since it last asked.
+    /// Whether something may have arrived for a procedure since the last call.
     pub(super) fn take_news(&self, procedure: ProcedureId) -> bool {
         held(&self.state).news.remove(&procedure)
     }
 
-    /// From now on a procedure waits for these paths, and for nothing else.
+    /// Registers the paths that a procedure waits for, replacing the previous ones.
     pub(super) fn wait_for(&self, procedure: ProcedureId, paths: &[PathBuf]) -> Watched {
-        // The state is never held while the watcher is called, for that may wait for an event to be heard.
+        // The state is not locked while the watcher is called, which may wait for an event to be delivered.
         let mut idle = held(&self.state).forget(procedure);
         if paths.is_empty() {
             self.leave(idle);
@@ -186,7 +187,7 @@ impl Watch {
             }
         }
         if !given_up.is_empty() {
-            // Others may come to wait in the same folder: it counts as not watched for them, too.
+            // Other procedures may wait in the same folder: it counts as unwatched for them, too.
             let mut state = held(&self.state);
             let in_vain =
                 |path: &PathBuf| path.parent().is_some_and(|of| given_up.iter().any(|f| f == of));
@@ -201,7 +202,7 @@ impl Watch {
                 watched = Watched::Partly;
             }
         }
-        // What came between the look and the watch.
+        // Something may have arrived between the check and the start of the watch.
         let came = |path: &PathBuf| path.symlink_metadata().is_ok();
         if watched == Watched::All && steps.iter().any(came) {
             watched = Watched::News;
@@ -221,7 +222,8 @@ impl Watch {
     }
 }
 
-/// What has to come first on the way to a path: itself, or a folder above it. Nothing if it is there.
+/// Returns what has to appear next on the way to a path: the path itself, or a folder above it. Returns none if the
+/// path exists.
 fn step(path: &Path) -> Option<PathBuf> {
     let mut missing = path;
     if missing.symlink_metadata().is_ok() {
@@ -236,7 +238,7 @@ fn step(path: &Path) -> Option<PathBuf> {
     Some(path.to_path_buf())
 }
 
-/// Whether a folder is of a file system that others write to without this machine knowing.
+/// Whether a folder is on a file system to which other machines write unnoticed.
 #[cfg(target_os = "linux")]
 fn is_elsewhere(folder: &Path) -> bool {
     /// NFS, SMB, CIFS, SMB2, FUSE, 9P, Lustre, GPFS, Ceph, AFS, Coda, OCFS2, GFS2, as `statfs` has them.

@@ -1,4 +1,4 @@
-//! The world that jobs of a driver see.
+//! The environment in which the state machine evaluates jobs of a driver.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use ankus_lang::el::{self, Called, Failure, FileScope};
 use ankus_lang::machine::World;
 use ankus_lang::plan::NodeIndex;
 
-/// Clock, files and settings of a driver.
+/// The clock, files and settings of a driver.
 pub(crate) struct Surrounded<'a> {
     equipped: &'a Equipped,
     now: i64,
@@ -55,15 +55,15 @@ impl World for Surrounded<'_> {
     }
 }
 
-/// File systems as expressions ask them.
+/// The file systems that expressions may query.
 pub(crate) struct FilesOf<'a> {
     pub(crate) files: &'a dyn Files,
-    /// Schemes that may be asked for; `*` for all.
+    /// The allowed schemes; `*` allows all.
     pub(crate) schemes: &'a [String],
 }
 
 impl FilesOf<'_> {
-    /// A URI that some file system answers for; one without a scheme is of the default one.
+    /// Parses a URI, and fails if its scheme is not supported. One without a scheme belongs to the default file system.
     fn reachable(&self, uri: &str) -> Result<FileUri, Box<Failure>> {
         let uri = FileUri::parse(uri);
         if uri.scheme.is_empty() {

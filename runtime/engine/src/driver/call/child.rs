@@ -20,7 +20,7 @@ impl Call {
         element: roxmltree::Node<'_, '_>,
     ) -> Result<Step, Failure> {
         match self.child(context, looked, element) {
-            // The job that is to run again has programs of its last run to stop.
+            // The job to be rerun is still stopping programs of its last run.
             Ok(None) => {
                 context.skip_persistence();
                 Ok(Step::Suspend(Wait::pause(STOPPING_MS.1)))
@@ -39,7 +39,7 @@ impl Call {
         }
     }
 
-    /// Submits the child job; the answer is how it is known, or nothing where it cannot begin yet.
+    /// Submits the child job. Returns its id and procedure, or nothing if it cannot begin yet.
     pub(super) fn child(
         &self,
         context: &mut Context<'_>,
@@ -54,11 +54,12 @@ impl Call {
         let node = &looked.plan.node(self.saved.what.node).name;
         let child = machine::child(&looked.run, node, element, most)?;
         let machine::Child { path, mut properties, propagates } = child;
-        // How its parent was begun is no wish for the child: a held one would wait for a start that nobody asks for.
+        // These say how the parent was started and do not apply to the child: a held child would wait for a start that
+        // nobody requests.
         for of_parent in [job::FROM, job::ONLY, job::HELD] {
             properties.remove(of_parent);
         }
-        // The libraries of its parents, where it is to have them.
+        // The child inherits the libraries of its parents if that is configured.
         let inherits = looked.run.property("oozie.wf.subworkflow.classpath.inheritance");
         let inherits = inherits.or(equipped.server("oozie.subworkflow.classpath.inheritance"));
         properties.remove(INHERITED);
@@ -76,7 +77,7 @@ impl Call {
         let known = looked.run.rows.get(&self.saved.what.node);
         let known = known.and_then(|row| row.external.id()).filter(|id| {
             let failed_only = looked.run.property("oozie.wf.rerun.failnodes") == Some("true");
-            // A child that was started and not told of, before we were killed, is no rerun's.
+            // A child that was started but not reported before the process was killed does not belong to a rerun.
             failed_only && shared.record(id).is_ok_and(|record| record.job.status.is_end())
         });
         if let Some(id) = known {
@@ -126,7 +127,7 @@ impl Call {
         Ok(Some((external, procedure)))
     }
 
-    /// Waits for the end of a child, which has come when everything has ended that it began.
+    /// Waits for the end of a child job, which includes everything the child began.
     pub(super) fn child_step(
         &mut self,
         context: &mut Context<'_>,
@@ -146,7 +147,7 @@ impl Call {
             && let Some((id, child)) = self.child_procedure()
         {
             if !self.shared.lives(child) {
-                // Its last word has been taken for that of an older run.
+                // Its final message was discarded as one of an older run.
                 return Step::Done;
             }
             if stops || self.is_taken_up {

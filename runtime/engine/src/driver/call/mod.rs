@@ -1,6 +1,6 @@
-//! Calls of executors, and timers: what a job waits for, each a procedure of its own.
+//! Calls of executors, and timers: each thing that a job waits for is a procedure of its own.
 //!
-//! A call that starts a program, or a child job, reports the start and then stays until that has ended.
+//! A call that starts a program or a child job reports the start, and then lives until that has ended.
 
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,123 +32,125 @@ mod timer;
 
 pub(super) use timer::Timer;
 
-/// The kind of a call.
+/// The procedure kind of a call.
 pub(super) const KIND: &str = "call";
-/// The kind of a timer.
+/// The procedure kind of a timer.
 pub(super) const TIMER: &str = "timer";
-/// How often a program is looked after whose end nobody tells.
+/// How often to poll a program whose end may not be reported.
 const LOOK_MS: u64 = 30_000;
-/// The same of one that an older version started, which nobody tells that its job has ended.
+/// The same for a program that an older version started, which is not told when its job has ended.
 const LOOK_OLDER_MS: u64 = 500;
-/// How often it is looked whether what was asked to end has ended: at first, and in the end.
+/// The pause between checks whether something that was asked to end has ended: the first, and the longest.
 const STOPPING_MS: (u64, u64) = (10, 500);
-/// Before a program is started once more that a shutdown ended, so that it is not started into that shutdown.
+/// The pause before a program that a shutdown ended is started again, so that it is not started during the shutdown.
 const AGAIN_MS: u64 = 2_000;
-/// Before a program is started once more for which there was no room.
+/// The pause before a program is started again after the system had no room for it.
 const ROOM_MS: u64 = 5_000;
-/// How often it is looked, by whoever waits for a place, whether there is room on the disk by now.
+/// How often a call that waits for a place checks whether there is disk space by now.
 const DISK_MS: u64 = 5_000;
-/// The longest pause before a step that cannot be made is made again: something may have to stop.
+/// The longest pause before a failed step is retried; kept short because something may have to be stopped.
 const STEADY_MS: u64 = 1_000;
-/// A step that cannot be made is made again so often.
+/// How often a failed step is retried.
 const MOST_FAILURES: u32 = 6;
-/// How often the loss of a launcher, or the want of room, is made up for in one attempt.
+/// How often, per attempt, a program is started again because its launcher was lost or there was no room.
 const MOST_AGAIN: u32 = 3;
 
-/// What is called for.
+/// What a call is for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct What {
     pub(super) job: String,
     pub(super) root: String,
-    /// The procedure of the job: one run of it.
+    /// The procedure of the job, which stands for one run of it.
     pub(super) procedure: ProcedureId,
     pub(super) node: NodeIndex,
     pub(super) serial: u32,
     pub(super) phase: Phase,
 }
 
-/// What the job wants of a call that is under way.
+/// What a job requests of a running call.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Wish {
-    /// It ends what it began.
+    /// Stop what the call began.
     Stop,
-    /// It looks whether it may begin now.
+    /// Check whether the call may begin now.
     Look,
-    /// It ends what it began at once, and asks nobody.
+    /// Stop what the call began at once, without asking it to end.
     Force,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Stage {
-    /// Nothing was done.
+    /// Nothing was done yet.
     Begin,
-    /// A program runs in this folder; what it captures is found so.
+    /// A program runs in this folder, with the way in which its output is captured.
     Program { folder: PathBuf, kind: String, capture: Capture, limit: u64 },
     /// A child job runs.
     Child,
-    /// What runs in this folder ends, and then something follows.
+    /// What runs in this folder is being stopped, and then something follows.
     Stopping { folder: PathBuf, then: Then },
-    /// The program begins once more, in another folder.
+    /// The program is started again, in another folder.
     Again,
 }
 
-/// What follows when a program has been stopped.
+/// What follows after a program has been stopped.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Then {
-    /// Nothing: the job wanted it so.
+    /// Nothing: the job requested the stop.
     Nothing,
-    /// The job is told this.
+    /// This event is sent to the job.
     Tell(Vec<u8>),
-    /// It begins once more, after so many milliseconds.
+    /// The program is started again after this many milliseconds.
     Again(u64),
 }
 
-/// A call.
+/// The procedure of a call.
 pub(super) struct Call {
     shared: Arc<Shared>,
     saved: Saved,
-    /// Whether it was begun by another process. Its first step here may come before its job is active, and do nothing.
+    /// Whether another process began the call. Its first step here may come before its job is active, and then does
+    /// nothing.
     is_taken_up: bool,
-    /// How many times in a row a step could not be made.
+    /// How many times in a row a step failed.
     failures: u32,
-    /// Whether what it began is made to end at once.
+    /// Whether what it began is forced to end.
     is_forced: bool,
-    /// Since when what it began is asked to end, on the clock that only goes on, and how long it is waited before the next look.
+    /// Since when what it began has been asked to end, on the monotonic clock, and the pause before the next check.
     asked: Option<(u64, u64)>,
-    /// Whether its last step has nothing to do but to wait for a place, or to look after one.
+    /// Whether its last step only waited for a place, or kept one for a program that still runs.
     is_waiting: bool,
-    /// The place of its program, or the wish for one. A call that was begun by another process has one until somebody has looked.
+    /// The place of its program, or its request for one. A call that another process began holds one until it has been
+    /// checked.
     place: Option<Held>,
 }
 
-/// A call as it is kept: all that it touches it knows from here, never from what its job has come to since.
+/// A call as it is stored. It works from these values alone, not from what its job has become since.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
     what: What,
     stage: Stage,
-    /// Where the attempt works; an older version left it out.
+    /// The working folder of the attempt; empty if an older version stored the call.
     folder: PathBuf,
-    /// Whether it is to end what it began.
+    /// Whether it is to stop what it began.
     is_stopped: bool,
-    /// The child, and the procedure of the run of it that is ours.
+    /// The child job, and the procedure of the run of it that this call started.
     child: Option<(String, ProcedureId)>,
-    /// How often its program was started again.
+    /// How often its program has been started again.
     again: u32,
-    /// Whether an older version made it, whose jobs do not know which calls are open.
+    /// Whether an older version created it, in which jobs did not record their open calls.
     is_older: bool,
 }
 
-/// The same as an older version kept it.
+/// A call as an older version stored it.
 #[derive(Deserialize)]
 struct SavedBefore {
     what: What,
     stage: Stage,
 }
 
-/// What a call begins with that is kept as above; an older one begins with the length of a job's id.
+/// The first byte of a call stored as above; an older one begins with the length of a job's id.
 const MARK: u8 = 0;
 
-/// A job and one of its rows, as they are in the store, and what it runs with.
+/// A job and one of its rows as stored, and what the job runs with.
 struct Looked {
     equipped: Arc<Equipped>,
     record: JobRecord,
@@ -157,7 +159,7 @@ struct Looked {
 }
 
 impl Call {
-    /// A call that works in this folder.
+    /// Creates a call that works in this folder.
     pub(super) fn new(shared: Arc<Shared>, what: What, folder: PathBuf) -> Call {
         let saved = Saved {
             what,
@@ -208,12 +210,12 @@ impl Call {
         })
     }
 
-    /// Has it end at once what it would begin.
+    /// Makes the call stop whatever it would begin.
     pub(super) fn stop(&mut self) {
         self.saved.is_stopped = true;
     }
 
-    /// The folder of an attempt: of one node in one run of one job.
+    /// Returns the folder of an attempt: of one node in one run of one job.
     pub(super) fn folder_of(
         shared: &Shared,
         job: &str,
@@ -229,7 +231,7 @@ impl Call {
         encode(&Event::Answered { node, serial, phase, answer })
     }
 
-    /// Ends with this answer.
+    /// Ends the call with this answer.
     fn done(&self, context: &mut Context<'_>, phase: Phase, answer: Answer) -> Step {
         context.set_result(self.event(phase, answer));
         Step::Done
@@ -254,7 +256,7 @@ impl Call {
         Ok(Looked { equipped, record, run, plan })
     }
 
-    /// The folder in which this attempt works.
+    /// Returns the folder in which this attempt works.
     fn folder(&self, looked: &Looked) -> PathBuf {
         if !self.saved.folder.as_os_str().is_empty() {
             return self.saved.folder.clone();
@@ -353,7 +355,7 @@ impl Call {
         }
     }
 
-    /// Deletes what was brought for the attempt before this one, which failed and is retried. That of the last one stays.
+    /// Deletes the files brought for the previous attempt, which failed and is retried. Those of the last attempt stay.
     fn clear_before(&self, looked: &Looked, starts: u32) {
         if starts < 2 {
             return;
@@ -371,7 +373,8 @@ impl Call {
         }
     }
 
-    /// What the program of an action counts as. Its queue is that of its configuration, as far as that can be read.
+    /// Returns the class that the program of an action counts toward. The queue is read from its configuration, if that
+    /// can be evaluated.
     fn class(&self, looked: &Looked, element: roxmltree::Node<'_, '_>) -> PlaceClass {
         let kind = element.tag_name().name().to_owned();
         let queue = self.shared.places.asks_for_queues().then(|| {
@@ -393,7 +396,7 @@ impl Call {
         Claim { procedure, job, root, node: *node, class }
     }
 
-    /// Takes a place for a program that is to start. Where there is none the answer is the step that waits for it.
+    /// Takes a place for a program that is about to start. If there is none, returns the step that waits for it.
     fn wait_for_place(
         &mut self,
         context: &mut Context<'_>,
@@ -402,7 +405,7 @@ impl Call {
         folder: &Path,
     ) -> Option<Step> {
         let class = self.class(looked, element);
-        // It may have started before we were killed.
+        // It may have started before the process was killed.
         let has_started = self.is_taken_up
             && self.shared.surroundings.launchers.fate(folder).is_ok_and(|it| it != State::Absent);
         if has_started {
@@ -423,19 +426,21 @@ impl Call {
         self.is_waiting = true;
         self.tell_of_wait(has_waited);
         context.skip_persistence();
-        // A place comes by itself; room on a disk does not.
+        // A released place wakes the call; free disk space does not.
         let pause = if self.shared.places.is_short_of_disk() { DISK_MS } else { LOOK_MS };
         Some(Step::Suspend(Wait::new().or_pause(pause)))
     }
 
-    /// A command may have been put off because this call was busy. Whoever waits is not, and the job looks at it again.
+    /// Wakes the job when the call begins to wait. A command may have been deferred while the call was busy; a waiting
+    /// call is not busy, so the job considers the command again.
     fn tell_of_wait(&self, has_waited: bool) {
         if !has_waited {
             self.shared.executor().wake(self.saved.what.procedure);
         }
     }
 
-    /// Notes that the system has no process, file or memory for a program at the moment. Others may take the place.
+    /// Records that the system has no process, file handle or memory for a program at the moment. Others may take its
+    /// place.
     fn wait_for_room(&mut self, context: &mut Context<'_>, kind: &str, why: &str) {
         let class = PlaceClass { kind: kind.to_owned(), queue: None };
         let claim = self.claim(context, class);
@@ -447,7 +452,7 @@ impl Call {
         context.skip_persistence();
     }
 
-    /// Nothing runs. Of an action that ran before, a start that failed for the moment is tried again.
+    /// Handles a start after which nothing runs. If the action ran before, a start that failed temporarily is retried.
     fn not_begun(&mut self, context: &mut Context<'_>, answer: Answer) -> Step {
         if self.saved.again == 0 {
             return self.done(context, Phase::Start, answer);
@@ -465,9 +470,9 @@ impl Call {
         }
     }
 
-    /// Evaluates texts with all that the job knows by now.
+    /// Evaluates texts with everything that the job knows so far.
     fn evaluate(&self, looked: &Looked, all: &OnceCell<Run>, text: &str) -> Result<String, String> {
-        // The rows of other nodes are read where a text asks for anything.
+        // The rows of other nodes are only read if the text has an expression.
         let run = match all.get() {
             Some(run) => run,
             None if !text.contains(['$', '#']) => return Ok(text.to_owned()),
@@ -497,7 +502,7 @@ impl Call {
         file_system(&looked.equipped, &looked.run, element, recovery, &evaluate)
     }
 
-    /// Asks how an action does that was started before.
+    /// Checks the state of an action that was started before.
     fn check(&self, looked: &Looked) -> Answer {
         let node = self.saved.what.node;
         match &looked.plan.node(node).work {
@@ -510,7 +515,8 @@ impl Call {
         }
     }
 
-    /// It was stopped before it had begun, as far as we know: a crash may have come between the start and its record.
+    /// Handles a call that was stopped before it had begun, as far as is known: a crash may have come between the start
+    /// and its record.
     fn never_begun(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         if self.saved.folder.as_os_str().is_empty() || self.saved.what.phase != Phase::Start {
             return Ok(Step::Done);
@@ -519,7 +525,7 @@ impl Call {
         self.saved.stage = Stage::Stopping { folder, then: Then::Nothing };
         let step = self.stopping(context);
         if matches!(self.saved.stage, Stage::Stopping { .. }) && matches!(step, Step::Suspend(_)) {
-            // It had begun. The job hears of it now, for its own end need not wait for that of the program.
+            // It had begun. The job is told now, since its own end need not wait for that of the program.
             let id = self.saved.what.job.as_str().into();
             let external = External { id, tracker: "local".into(), ..External::none() };
             let event = self.event(Phase::Start, Answer::Started(external));
@@ -528,7 +534,7 @@ impl Call {
         Ok(step)
     }
 
-    /// What an older version called for to stop an action, of the run that the job is in.
+    /// Handles a call by which an older version stops an action in the job's current run.
     fn older_kill(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let looked = self.look()?;
         let answer = self.event(Phase::Kill, Answer::Stopped);
@@ -601,7 +607,8 @@ impl Call {
         }
     }
 
-    /// What ran when another process left the store has its place until it ends, though nobody wants anything of it.
+    /// Keeps the place of a program that was running when another process closed the store, until the program ends,
+    /// although its job is not active.
     fn sleep(&mut self, context: &Context<'_>) {
         let folder = match &self.saved.stage {
             Stage::Program { folder, .. } | Stage::Stopping { folder, .. } => folder.clone(),
@@ -623,8 +630,8 @@ impl Call {
         self.watch(context.id(), &folder);
     }
 
-    /// A step could not be made. It is made again; where that is of no use, what it began is stopped, and only then is the job
-    /// told of it.
+    /// Handles a failed step. It is retried; if that is no use, what the call began is stopped, and only then is the
+    /// job told of the failure.
     fn failed(&mut self, context: &mut Context<'_>, failure: &Failure) -> Step {
         let is_patient = !steady::is_lasting(failure) && self.failures < MOST_FAILURES;
         let has_folder = !self.saved.folder.as_os_str().is_empty();
@@ -633,7 +640,7 @@ impl Call {
             (Stage::Program { .. } | Stage::Again, _) => Phase::Check,
             (Stage::Begin, phase @ (Phase::Check | Phase::End)) => phase,
             (Stage::Begin, Phase::Start) => Phase::Start,
-            // Whoever stops something, or has a child, cannot do without.
+            // A call that is stopping something, or has a child, cannot give up.
             (Stage::Stopping { .. } | Stage::Child, _) | (Stage::Begin, Phase::Kill) => {
                 return steady::later(context, &mut self.failures, STEADY_MS);
             }
@@ -653,7 +660,7 @@ impl Call {
         self.stopping(context)
     }
 
-    /// The same of a program that was started before.
+    /// Like [`Call::class`], for a program that was started before.
     fn class_again(&self) -> PlaceClass {
         let unknown = PlaceClass { kind: String::new(), queue: None };
         let Ok(looked) = self.look() else { return unknown };
@@ -700,7 +707,8 @@ impl Procedure for Call {
     }
 }
 
-/// Carries out an `fs` action of a job that is known whole; `recovery` says that it may have been done before, or half.
+/// Carries out an `fs` action of a job whose rows are all loaded. `recovery` means that it may already have been done,
+/// or half done.
 pub(super) fn carry_out(
     shared: &Shared,
     equipped: &Equipped,
@@ -767,7 +775,7 @@ fn file_system(
     }
 }
 
-/// What programs of a job with these needs run with.
+/// Returns what programs of a job with these needs run with.
 fn provisions(needs: &Needs) -> Provisions<'_> {
     Provisions {
         tools: &needs.tools,
@@ -786,11 +794,11 @@ fn provisions(needs: &Needs) -> Provisions<'_> {
     }
 }
 
-/// The folder of an attempt that begins once more, for the so-manyeth time.
+/// Returns the folder of an attempt whose program is started again for the `times`-th time.
 fn again(folder: &Path, times: u32) -> PathBuf {
     let mut name = folder.file_name().unwrap_or_default().to_owned();
     if times > 1 {
-        // Names of nodes have no dot, and neither has what follows them.
+        // Neither names of nodes nor what follows them contain a dot.
         name = Path::new(&name).file_stem().unwrap_or_default().to_owned();
     }
     name.push(format!(".{times}"));
@@ -809,7 +817,7 @@ fn error(fault: Fault) -> Answer {
     Answer::Error(Class::Error, fault.code, fault.message)
 }
 
-/// The trimmed text of the first child of this name.
+/// Returns the trimmed text of the first child of this name.
 fn child_text(element: roxmltree::Node<'_, '_>, name: &str) -> Option<String> {
     let child =
         element.children().find(|child| child.is_element() && child.tag_name().name() == name)?;

@@ -1,4 +1,4 @@
-//! Programs of actions: started, watched, and brought to an end.
+//! Programs of actions: starting, watching and stopping them.
 
 use super::{
     AGAIN_MS, Call, LOOK_MS, LOOK_OLDER_MS, MOST_AGAIN, ROOM_MS, STOPPING_MS, Stage, Then, again,
@@ -15,9 +15,10 @@ use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};
 use std::io;
 use std::path::Path;
 
-/// So long after a look at a cluster the next one comes, in milliseconds.
+/// The pause between two checks of a cluster, in milliseconds.
 const CLUSTER_MS: u64 = 1_000;
-/// How long a cluster that does not answer is asked to end what runs there; a tenth of it where the client ended by itself.
+/// How long a cluster that does not answer is asked to end what runs there; a tenth of that if the client ended by
+/// itself.
 const CLUSTER_PATIENCE_MS: u64 = 600_000;
 
 impl Call {
@@ -40,7 +41,7 @@ impl Call {
         let folder = workplace.folder.to_owned();
         if let Err(fault) = self.shared.surroundings.launchers.start(&folder, &program) {
             if is_passing(&fault) {
-                // Nothing was started, and it is tried until something is.
+                // Nothing was started, and it is retried until something is.
                 let why = match &program.seat {
                     Some(seat) => format!("the launcher `{}`: {fault}", seat.place.name),
                     None => fault.to_string(),
@@ -49,7 +50,7 @@ impl Call {
                 return Ok(Step::Suspend(Wait::new().or_pause(ROOM_MS)));
             }
             let answer = match (&program.seat, fault.kind()) {
-                // It is of no use to ask a second time.
+                // Asking a second time would not help.
                 (Some(seat), io::ErrorKind::InvalidInput) => {
                     let place = &seat.place.name;
                     let message =
@@ -65,7 +66,7 @@ impl Call {
             return Ok(self.not_started(context, &folder, answer));
         }
         self.watch(context.id(), &folder);
-        // One that begins once more has another name outside, and a folder of its own.
+        // A program that is started again has another external id and a folder of its own.
         let phase = if self.saved.again == 0 { Phase::Start } else { Phase::Check };
         let external = match self.shared.surroundings.launchers.address(&folder) {
             Some(Address { id, tracker, console }) => {
@@ -83,8 +84,8 @@ impl Call {
         Ok(self.suspended())
     }
 
-    /// A program could not be started now. It may have been before, by a process that was killed or in a step that failed: what
-    /// runs of it is stopped before anybody is told, and before it is tried again.
+    /// Handles a program that could not be started. It may have been started before, by a process that was killed or in
+    /// a step that failed: whatever runs of it is stopped before the failure is reported, and before it is tried again.
     fn not_started(&mut self, context: &mut Context<'_>, folder: &Path, answer: Answer) -> Step {
         let then = match (self.saved.again, answer) {
             (0, answer) => Then::Tell(self.event(Phase::Start, answer)),
@@ -101,7 +102,7 @@ impl Call {
         self.stopping(context)
     }
 
-    /// Until the program ends, the job wants something, or it is time to look.
+    /// Waits until the program ends, the job sends a request, or it is time to poll.
     fn suspended(&self) -> Step {
         let look = if self.saved.is_older { LOOK_OLDER_MS } else { LOOK_MS };
         Step::Suspend(Wait::new().or_pause(look))
@@ -116,7 +117,7 @@ impl Call {
         self.shared.surroundings.launchers.watch(folder, wake);
     }
 
-    /// Looks what became of the program.
+    /// Checks the state of the program.
     pub(super) fn program(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let Stage::Program { folder, kind, capture, limit } = self.saved.stage.clone() else {
             return Ok(Step::Done);
@@ -132,7 +133,8 @@ impl Call {
                 return Ok(self.suspended());
             }
             Ok(state) => state,
-            // What cannot be looked at may run: it is stopped first, and only then is the action told of it.
+            // A program whose state is unknown may be running: it is stopped first, and only then is the job told of
+            // the error.
             Err(fault) => {
                 let message = format!("cannot look at {}: {fault}", folder.display());
                 let answer = Answer::Error(Class::Error, "JA017".into(), message);
@@ -154,15 +156,15 @@ impl Call {
             _ => unreached,
         };
         let is_lost = state == State::Lost;
-        // A client that failed may have left jobs in a cluster. That of map-reduce knows how its only job ended, unless it was
-        // itself ended before.
+        // A failed client may have left jobs in a cluster. A map-reduce client knows how its only job ended, unless the
+        // client itself was ended first.
         let may_leave = match &state {
             State::Ended(exit) if exit.code.is_some() && exit.bound.is_none() => {
                 exit.code != Some(0) && kind != "map-reduce"
             }
             _ => true,
         };
-        // A connection that broke leaves the command on the other machine.
+        // A broken connection leaves the command running on the other machine.
         let is_cut = matches!(&state, State::Ended(exit) if exit.code == Some(255));
         let leaves =
             may_leave && cluster::trace(&folder).is_some() || is_cut && Far::of(&folder).is_some();
@@ -190,14 +192,15 @@ impl Call {
                 Then::Tell(self.event(Phase::Check, answer))
             }
         };
-        // Where its launcher has gone, or everything was to end, others of the program may be left. What follows is written
-        // first: whoever takes this up after a crash would find a program that somebody stopped, and not know why.
+        // If its launcher is gone, or everything was to be stopped, other processes of the program may remain. What
+        // follows is written first: otherwise a process that resumes this after a crash would find a stopped program
+        // and not know why.
         self.saved.stage = Stage::Stopping { folder, then };
         Ok(Step::More)
     }
 
-    /// After how many milliseconds a server tries again what could not be started; nothing where it has tried often enough. The job
-    /// may say both.
+    /// Returns the pause, in milliseconds, before a start that failed is retried as a server would; none after the last
+    /// retry. Both the pause and the number of retries may be set by the job.
     fn retry_after(&self) -> Result<Option<u64>, Failure> {
         let looked = self.look()?;
         let server = &looked.equipped.needs.server;
@@ -219,7 +222,7 @@ impl Call {
         Ok(Some(seconds.saturating_mul(1_000).saturating_mul(factor)))
     }
 
-    /// Sees to it that everything ends that runs in a folder, and does then what follows.
+    /// Stops everything that runs in a folder, and then does what follows.
     pub(super) fn stopping(&mut self, context: &mut Context<'_>) -> Step {
         let Stage::Stopping { folder, then } = self.saved.stage.clone() else { return Step::Done };
         let now = context.host().elapsed_ms();
@@ -229,7 +232,7 @@ impl Call {
             self.shared.places.take(&mut self.place, class);
         }
         let (since, pause) = *self.asked.get_or_insert((now, STOPPING_MS.0));
-        // Without its job nothing is known of what it needs, and it is stopped as usual.
+        // If the job is gone, its grace period is unknown, and the default is used.
         let grace_ms =
             self.equipped().map_or(Needs::default().grace_ms, |equipped| equipped.needs.grace_ms);
         let left = grace_ms.saturating_sub(now.saturating_sub(since));
@@ -239,7 +242,7 @@ impl Call {
             Then::Nothing if left > 0 => Urgency::Look,
             _ => Urgency::Force,
         };
-        // What cannot be looked at is looked at again.
+        // If the state cannot be read, it is read again later.
         let launchers = &self.shared.surroundings.launchers;
         let there = match launchers.stop(&folder, urgency) {
             Err(fault) if now.saturating_sub(since) >= CLUSTER_PATIENCE_MS => {
@@ -303,8 +306,8 @@ impl Call {
         }
     }
 
-    /// Ends what a program that was stopped, or lost, has started in a cluster: killing a client leaves its jobs running.
-    /// The answer is how long to wait before the next look; nothing where no job is left.
+    /// Ends what a stopped or lost program started in a cluster, since killing a client leaves its jobs running.
+    /// Returns the pause before the next check, or none if no job is left.
     fn clear_cluster(folder: &Path, is_patient: bool) -> Option<u64> {
         let trace = cluster::trace(folder)?;
         if !trace.is_client && !cluster::told_of_jobs(folder) {
@@ -313,7 +316,7 @@ impl Call {
         let manager = ResourceManager { web: &trace.web, user: &trace.user };
         let left = match manager.tagged(&trace.tag) {
             Ok(apps) => apps.into_iter().filter(|app| !app.is_over()).collect::<Vec<_>>(),
-            // Where nobody answers, nothing was started, unless the program told of it.
+            // If the cluster does not answer, nothing was started there, unless the program's output says so.
             Err(Fault::Unreachable(_)) if !cluster::told_of_jobs(folder) => return None,
             Err(fault) => return Self::give_up(folder, &trace.tag, &fault, is_patient),
         };
@@ -322,13 +325,14 @@ impl Call {
             if let Err(fault) = manager.kill(&app.id) {
                 return Self::give_up(folder, &trace.tag, &fault, is_patient);
             }
-            // It takes a moment to be over, and is looked for again.
+            // It takes a moment to end, and is checked again.
             pause = Some(CLUSTER_MS);
         }
         pause
     }
 
-    /// Ends the command of an ssh action on its machine, which does not end with its client. Answers as [`Call::clear_cluster`] does.
+    /// Ends the command of an ssh action on its machine, since it does not end with its client. Returns the same as
+    /// [`Call::clear_cluster`].
     fn clear_far(folder: &Path, signal: &str, is_patient: bool) -> Option<u64> {
         let far = Far::of(folder)?;
         let (pause, why) = match far.end(folder, signal) {
@@ -345,7 +349,7 @@ impl Call {
         None
     }
 
-    /// Jobs in a cluster cannot be ended now: it is tried again, but not for ever.
+    /// Handles cluster jobs that cannot be ended now: retries for a limited time.
     fn give_up(folder: &Path, tag: &str, fault: &Fault, is_patient: bool) -> Option<u64> {
         if is_patient {
             return Some(CLUSTER_MS * 5);
@@ -357,7 +361,7 @@ impl Call {
         None
     }
 
-    /// Whether the job that called has gone, or has ended without knowing of us.
+    /// Whether the calling job is gone, or has ended without knowing of this call.
     pub(super) fn is_orphan(&self) -> bool {
         let what = &self.saved.what;
         let of = self.shared.executor().state(what.procedure);

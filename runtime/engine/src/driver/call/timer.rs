@@ -8,11 +8,11 @@ use ankus_procedure::{Context, Failure, Procedure, Step, Wait};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Tells a job when a moment has come.
+/// Notifies a job when a point in time has come.
 pub(in crate::driver) struct Timer {
     shared: Arc<Shared>,
     saved: Due,
-    /// Until then on the clock that nobody sets.
+    /// The time at which it is due on the monotonic clock.
     until: Option<u64>,
 }
 
@@ -22,7 +22,7 @@ struct Due {
     node: NodeIndex,
     serial: u32,
     at: i64,
-    /// How long it was to last.
+    /// The intended duration.
     span: i64,
 }
 
@@ -49,7 +49,7 @@ impl Procedure for Timer {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let root = &self.saved.root;
         if !self.shared.is_active(root, root, context.id()) {
-            // What it was to wake has perhaps ended with all above it.
+            // The job it would wake may have ended with everything above it.
             return Ok(match self.shared.is_over(root) {
                 true => Step::Done,
                 false => Step::Suspend(Wait::new()),
@@ -59,10 +59,10 @@ impl Procedure for Timer {
         let elapsed = context.host().elapsed_ms();
         let span = u64::try_from(self.saved.span).unwrap_or(0);
         let until = *self.until.get_or_insert(elapsed.saturating_add(span));
-        // A clock that is set back makes it last no longer than it was to last.
+        // If the wall clock is set back, the timer still takes no longer than intended.
         let left = left.min(i64::try_from(until.saturating_sub(elapsed)).unwrap_or(i64::MAX));
         if left > 0 {
-            // In pieces, so that a clock that is set forward does not make it late by more than one.
+            // Sleeps in pieces, so that a clock that is set forward delays the timer by at most one piece.
             let piece = u64::try_from(left).unwrap_or(0).min(60_000);
             return Ok(Step::Suspend(Wait::pause(piece)));
         }

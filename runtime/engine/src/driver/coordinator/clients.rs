@@ -1,4 +1,4 @@
-//! What others want of coordinators: clients, bundles, and workflows that ran again by themselves.
+//! Requests to coordinators: from clients, bundles, and workflows that were rerun by themselves.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -22,38 +22,38 @@ use ankus_lang::machine::coordinator::{
 use ankus_lang::time::Instant;
 use ankus_procedure::{Context, New, ProcedureId, Rows};
 
-/// What a client, or the bundle, wants of a coordinator.
+/// A request of a client or of the bundle to a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
-    /// Something the machine knows.
+    /// An event of the state machine.
     Event(Event),
-    /// Another definition.
+    /// Another definition replaces the current one.
     Update(Box<Definition>),
-    /// The workflow of an action, which a client has run again by itself, has come to a state.
+    /// The workflow of an action, which a client reran by itself, has reached a state.
     RunAgain {
-        /// The action.
+        /// The number of the action.
         number: i64,
-        /// The procedure that is the life of the workflow now.
+        /// The current procedure of the workflow.
         procedure: ProcedureId,
-        /// What it has come to.
+        /// The state it has reached.
         status: WorkflowStatus,
     },
-    /// Old actions go, each with these workflows, as far as nothing of them runs.
+    /// Old actions are removed, each with these workflows, unless something of them is running.
     Forget(Vec<(i64, Vec<String>)>),
 }
 
-/// What is submitted.
+/// A coordinator to submit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubmitCoordinator {
-    /// The definition, as a server would keep it.
+    /// The definition as a server would store it.
     pub definition: Definition,
-    /// The id it gets, instead of the next one.
+    /// The id of the coordinator, instead of the next free one.
     pub id: Option<String>,
-    /// Folders of this machine that stand at URIs.
+    /// Folders of this machine that are mounted at URIs.
     pub mounts: Vec<(String, PathBuf)>,
 }
 
-/// Whether a definition may take the place of another: what says when it acts has to stay.
+/// Whether a definition may replace another: everything that determines when it acts must stay the same.
 pub fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
     let (was, is) = (&old.schedule, &new.schedule);
     old.name == new.name
@@ -65,18 +65,19 @@ pub fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
         && old.zone_text == new.zone_text
 }
 
-/// An action of a coordinator, `ID@NUMBER`, whose workflow this is: a workflow may claim to be of any by its properties.
+/// Returns the action of a coordinator, `ID@NUMBER`, if this is its workflow: by its properties a workflow may claim to
+/// belong to any action.
 fn known(shared: &Shared, action: &str, workflow: &str) -> Option<(Record, i64, Kept)> {
     let (id, number) = action.rsplit_once('@')?;
     let number = number.parse().ok()?;
     let record = record(shared.reader(), id).ok()??;
     let kept = super::rows::action(shared.reader(), id, number).ok()??;
-    // One that is to run anew has none, until it begins.
+    // An action that is about to be run anew has no workflow until it begins.
     let is_its = kept.run.has_workflow && kept.beside.workflow.as_deref() == Some(workflow);
     is_its.then_some((record, number, kept))
 }
 
-/// Tells a coordinator what state the workflow of an action of it, `ID@NUMBER`, has come to on its own.
+/// Tells a coordinator which state the workflow of one of its actions, `ID@NUMBER`, has reached on its own.
 pub(in crate::driver) fn tell(
     context: &mut Context<'_>,
     shared: &Shared,
@@ -90,9 +91,9 @@ pub(in crate::driver) fn tell(
     }
 }
 
-/// Brings an action of a coordinator, `ID@NUMBER`, to what its workflow has come to, which a client has run again by itself. Where
-/// another runs in its place nothing changes. A coordinator that has ended, and has nothing left to do, stays as it is, and only its
-/// action changes.
+/// Sets an action of a coordinator, `ID@NUMBER`, to the state of its workflow, which a client reran by itself. If the
+/// action has another workflow, nothing changes. If the coordinator has ended and has nothing left to do, it stays
+/// ended, and only its action changes.
 pub(in crate::driver) fn ran_again(
     context: &mut Context<'_>,
     shared: &Shared,
@@ -114,20 +115,20 @@ pub(in crate::driver) fn ran_again(
     context.put(ACTION, key(&record.id, number), encode(&kept));
     let name = Some(kept.run.status.name().to_owned());
     let moment = Moment { at, action: Some(number), status: name, sla: None, why: None };
-    // The record is not touched: somebody may be waking the coordinator up at this moment, and it has another procedure then.
+    // The record is left alone: the coordinator may be revived at this moment, and then has another procedure.
     let next =
         moments(shared.reader(), &record.id, record.moments).map_or(record.moments, |it| it.1);
     context.put(EVENT, key(&record.id, next as i64), encode(&vec![moment]));
 }
 
 impl Shared {
-    /// The id of a job that is no workflow, by the letter at its end.
+    /// Returns a new id for a job that is not a workflow, with this last letter.
     pub(in crate::driver) fn id_of(&self, letter: char) -> String {
         let id = self.next_id();
         format!("{}{letter}", id.strip_suffix('W').unwrap_or(&id))
     }
 
-    /// An id that no job has: the one that is wished for, or the next one.
+    /// Returns an id that no job has: the requested one, or the next one.
     pub(in crate::driver) fn free_id(
         &self,
         wish: Option<String>,
@@ -144,7 +145,7 @@ impl Shared {
         }
     }
 
-    /// What the store has to know before a job begins.
+    /// Writes what the store has to have before a job begins.
     pub(in crate::driver) fn put_surroundings(&self, rows: &mut Rows, needs: &mut needs::Kept) {
         let counter = self.counter.load(Ordering::Relaxed);
         rows.put(spaces::META, b"counter", counter.to_le_bytes());
@@ -186,7 +187,8 @@ impl Shared {
         record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))
     }
 
-    /// Sends what a client wants; the machine is asked first whether it would refuse it. One that has ended lives again.
+    /// Sends a client's request to a coordinator, after asking the state machine whether it would refuse it. A
+    /// coordinator that has ended is revived.
     pub(in crate::driver) fn coordinator_message(
         self: &Arc<Self>,
         id: &str,
@@ -197,7 +199,7 @@ impl Shared {
         let definition = definition(self.reader(), id)?;
         let refused = |code| refused(&format!("the coordinator `{id}`"), code);
         match message {
-            // These come from a workflow and from a purge, and not from here.
+            // These come from a workflow or a purge, not from clients.
             Message::RunAgain { .. } | Message::Forget(_) => return Ok(()),
             Message::Update(new) => {
                 if !updatable(&record.job, &definition, new) {
@@ -221,7 +223,7 @@ impl Shared {
         }
         self.activate_coordinator(id)?;
         if !self.executor().send(record.procedure, 0, encode(message))? {
-            // What it came to last may be on its way into the store.
+            // Its last state may still be on its way into the store.
             self.executor().write(|_| {})?;
             let root = record.root().to_owned();
             let body = Coordinator::new(self.clone(), id, &root, Some(message.clone()));
@@ -237,7 +239,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Has a coordinator that goes on give up old actions, with these workflows. Whether it lives.
+    /// Asks a running coordinator to forget old actions, with these workflows. Returns whether it is alive.
     pub(in crate::driver) fn forget_actions(
         &self,
         id: &str,
@@ -248,7 +250,7 @@ impl Shared {
         Ok(self.executor().send(procedure, 0, encode(&Message::Forget(actions)))?)
     }
 
-    /// A step of a coordinator could not be made, and what it was to begin has not begun.
+    /// Handles a failed step of a coordinator: what it was to begin has not begun.
     pub(super) fn nothing_begun(&self, id: &str) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.retain(|action, _| action.rsplit_once('@').is_none_or(|(of, _)| of != id));
@@ -298,7 +300,8 @@ fn fresh(
     }
 }
 
-/// Makes a coordinator of a bundle begin. Its name is the one that it has there; `coord:name()` is that of its definition.
+/// Starts a coordinator of a bundle. Its name is the one in the bundle; `coord:name()` returns the name in its
+/// definition.
 pub(in crate::driver) fn begin(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
@@ -320,12 +323,12 @@ pub(in crate::driver) fn begin(
     (id, procedure)
 }
 
-/// Has a coordinator that begins with this very step take an event.
+/// Sends an event to a coordinator that begins with this very step.
 pub(in crate::driver) fn send(context: &mut Context<'_>, to: ProcedureId, event: Event) {
     context.send(to, 0, encode(&Message::Event(event)));
 }
 
-/// Has a coordinator of a bundle take an event; one that has ended lives again.
+/// Sends an event to a coordinator of a bundle, reviving it if it has ended.
 pub(in crate::driver) fn pass_on(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
@@ -346,7 +349,7 @@ pub(in crate::driver) fn pass_on(
     Ok(())
 }
 
-/// All actions of a coordinator, as a rerun of its bundle names them.
+/// Returns the event by which a rerun of the bundle reruns a coordinator: the actions at `dates`, or all of them.
 pub(in crate::driver) fn rerun_all(
     record: &Record,
     definition: &Definition,

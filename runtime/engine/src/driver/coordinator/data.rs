@@ -1,4 +1,4 @@
-//! Which data a coordinator waits for, and when it looks for it again.
+//! Determines which data a coordinator waits for, and when it checks for them again.
 
 use std::cell::RefCell;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -26,7 +26,7 @@ impl Existing for OnFiles<'_> {
 
     fn admit(&self, uri: &str) -> Result<(), Fault> {
         let uri = FileUri::parse(uri);
-        // Whoever has partitions at all has a handler for them.
+        // If partitions are available at all, so is their handler.
         if uri.scheme.is_empty() || uri.scheme == "hcat" {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Existing for OnFiles<'_> {
     }
 }
 
-/// Keeps what was asked for in vain, the first of it.
+/// Records the URIs that were looked for and not found, up to a limit.
 struct Asked<'e> {
     existing: &'e dyn Existing,
     absent: RefCell<Vec<String>>,
@@ -78,7 +78,7 @@ impl Existing for Asked<'_> {
     }
 }
 
-/// Where on this machine something will be when it comes; nowhere if it is of a cluster.
+/// Returns the paths on this machine where the data will appear; none for data of a cluster.
 pub(super) fn places(equipped: &Equipped, uri: &str) -> Vec<Option<PathBuf>> {
     let place = |uri: &str| equipped.files.place(&FileUri::parse(uri));
     match uri.trim_start().starts_with("hcat:") {
@@ -88,8 +88,8 @@ pub(super) fn places(equipped: &Equipped, uri: &str) -> Vec<Option<PathBuf>> {
 }
 
 impl Loaded {
-    /// What it waits for now, and whether nothing else could end the waiting. Of an instance that is looked for, those are told
-    /// that were asked for in vain; as time goes on there are others.
+    /// Returns what the coordinator waits for now, and whether nothing else could end the waiting. For instances that
+    /// are searched for, such as `latest`, these are the paths that were not found; they change as time passes.
     pub(super) fn waits_for(&self, plan: &Plan<'_>, world: &World<'_>) -> (Vec<String>, bool) {
         let job = &self.record.job;
         let runs = matches!(
@@ -104,7 +104,7 @@ impl Loaded {
             let Some(run) = job.actions.get(number) else { continue };
             let is_open = run.data.inputs.iter().any(|data| !data.unresolved.is_empty());
             match &run.missing {
-                // What cannot be looked at cannot be watched.
+                // Data whose existence cannot be checked cannot be watched.
                 Some(missing) if missing.starts_with(UNSEEN) => is_all = false,
                 Some(missing) if plan.definition.logic.is_none() && !missing.contains("${") => {
                     waits.push(missing.clone());
@@ -123,7 +123,7 @@ impl Loaded {
                 _ => {
                     is_all = false;
                     let asked = Asked { existing: world.existing, absent: RefCell::default() };
-                    // What is wrong with it is told by the look itself.
+                    // Errors are reported by the check itself.
                     let _ = plan.actions.check_all(&run.data, &asked, 0);
                     waits.extend(asked.absent.into_inner());
                 }
@@ -136,10 +136,10 @@ impl Loaded {
     }
 }
 
-/// How long a coordinator sleeps at most, in milliseconds.
+/// The longest sleep of a coordinator, in milliseconds.
 const PIECE_MS: u64 = 60_000;
 
-/// In how many milliseconds something can happen without a message.
+/// Returns the milliseconds until something can happen without a message.
 pub(super) fn wake(
     loaded: &Loaded,
     plan: &Plan<'_>,
@@ -160,7 +160,7 @@ pub(super) fn wake(
         wakes.push(if is_due { look_ms } else { in_ms(*nominal) });
         let later = (Excluded((now, i64::MAX)), Unbounded);
         wakes.extend(loaded.waiting.range(later).next().map(|(nominal, _)| in_ms(*nominal)));
-        // No look may come then: what is watched is looked at rarely.
+        // There may be no check at that time, since watched data are checked rarely.
         let late = loaded.waiting.iter().filter_map(|(_, number)| {
             job.actions.get(number)?.times_out(job.controls.timeout).filter(|at| *at > now)
         });
@@ -169,7 +169,7 @@ pub(super) fn wake(
     if !job.is_done && runs && job.status != Status::Paused {
         let next = job.next.unwrap_or(plan.definition.schedule.start);
         let is_full = loaded.waiting.len() as i64 >= job.controls.throttle;
-        // A pass is due a second later than it looks, for a time is reached only when it is passed.
+        // A pass is due one second later, since a time counts as reached only when it has passed.
         let due = in_ms(next.plus_seconds(1 - plan.rules.ahead_seconds));
         let due = if is_full { due.max(look_ms) } else { due };
         wakes.push(due.max(passes.making.wait(clock_ms)));
@@ -178,7 +178,7 @@ pub(super) fn wake(
         let is_past = pause <= now;
         wakes.push(if is_past { 60_000 } else { in_ms(pause) });
     }
-    // A server recovers what is ready too.
+    // A server's recovery also picks up ready actions.
     if job.pending || (runs && job.count(ActionStatus::Ready) > 0) {
         wakes.push(look_ms);
     }
@@ -193,8 +193,8 @@ pub(super) fn wake(
             .and_then(|sla| sla.next_look(progress(run.status, loaded.beside.get(number))));
         wakes.extend(at.map(|at| in_ms(at.plus_seconds(1))));
     }
-    // In pieces, so that a clock that is set does not make it late by more than one. They end with a second, so that coordinators that
-    // wait for long are woken many at a time: to wake the threads costs more than to look.
+    // Sleeps in pieces, so that a clock that is set delays it by at most one piece. Pieces end on full seconds, so that
+    // coordinators that wait for long wake up together: waking the threads costs more than the check.
     let piece = PIECE_MS - clock_ms % 1000;
     wakes.into_iter().min().map(|ms| ms.clamp(1, piece))
 }

@@ -1,8 +1,8 @@
-//! The life of a coordinator as a procedure: it checks the time, the data and its messages, asks the machine what
-//! follows, and writes that before anything is carried out. Each workflow is a job of its own that reports its end.
+//! A coordinator as a procedure: it checks the time, the data and its messages, asks the state machine what follows,
+//! and writes that before anything is carried out. Each workflow is a job of its own that reports its end.
 //!
-//! It sleeps until the next thing can happen: an action's time, a further action to create, the next check of missing
-//! data. Checks become less frequent while nothing changes.
+//! It sleeps until something can happen: an action's time, the next action to create, the next check for missing data.
+//! Checks become less frequent while nothing changes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -41,39 +41,39 @@ use passes::Both;
 use rows::{Untold, all_actions};
 use workflows::status_of;
 
-/// The kind of this procedure.
+/// The procedure kind of a coordinator.
 pub(super) const KIND: &str = "coordinator";
-/// The first and the longest time between two looks at missing data, in milliseconds.
+/// The first and the longest pause between two checks for missing data, in milliseconds.
 const LOOK_MS: (u64, u64) = (500, 30_000);
-/// How often it is looked whether a workflow has stopped all it began.
+/// How often to check whether a workflow has stopped everything that it began.
 const HELD_MS: u64 = 100;
-/// How often it is looked whether a workflow has ended that somebody else runs. It tells so itself, unless that was while the coordinator
-/// was woken up.
+/// How often to check whether a workflow that this procedure did not begin has ended. It reports its end itself, except
+/// while the coordinator is being revived.
 const STRANGERS_MS: u64 = 60_000;
-/// The longest time where the file system tells what comes.
+/// The longest pause if the file system reports arriving data.
 const WATCHED_MS: u64 = 600_000;
-/// A coordinator that waits for more than so many paths looks for itself.
+/// A coordinator that waits for more paths than this only polls.
 const MOST_WATCHED: usize = 1_000;
-/// After so many changed actions a step is written, and the next one goes on.
+/// A step is written after this many changed actions, and the next one continues.
 const STEP: usize = 2_000;
 
-/// A coordinator.
+/// The procedure of a coordinator.
 pub(super) struct Coordinator {
     shared: Arc<Shared>,
     saved: Saved,
     loaded: Option<Loaded>,
     looks: Looks,
     passes: Both,
-    /// How many times in a row a step could not be made.
+    /// How many times in a row a step failed.
     failures: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
     id: String,
-    /// The bundle, or itself.
+    /// The id of its bundle, or its own.
     root: String,
-    /// What woke it up again after its end.
+    /// The message that revived it after its end.
     first: Option<Message>,
 }
 
@@ -81,20 +81,20 @@ struct Loaded {
     record: Record,
     definition: Arc<Definition>,
     beside: BTreeMap<i64, Beside>,
-    /// Actions that wait, by time.
+    /// Waiting actions, ordered by nominal time.
     waiting: BTreeSet<(Instant, i64)>,
-    /// Actions of which something is expected still.
+    /// Actions whose SLA expectations are still open.
     expecting: BTreeSet<i64>,
-    /// Actions that are to start when their last workflow has stopped what it began.
+    /// Actions that start as soon as their previous workflow has stopped what it began.
     held: BTreeSet<i64>,
-    /// Actions whose workflows run that this procedure has not begun: a client has had them run again. They may have come to their ends
-    /// while nobody was there to hear it, and so they are looked at.
+    /// Actions with running workflows that this procedure did not begin, since a client reran them. They may have ended
+    /// while no procedure was there to be told, so they are polled.
     strangers: BTreeSet<i64>,
-    /// Actions whose workflows have told of suspensions that were asked for.
+    /// Actions whose workflows have reported suspensions that were requested.
     heard: BTreeSet<i64>,
-    /// Actions that go, and the workflows that go with them.
+    /// Actions to remove, with their workflows.
     forgotten: BTreeMap<i64, Vec<String>>,
-    /// Whether nobody has looked for those yet.
+    /// Whether `strangers` has not been filled yet.
     is_fresh: bool,
 }
 
@@ -126,13 +126,13 @@ impl Coordinator {
         let reader = self.shared.reader();
         let id = &self.saved.id;
         let mut record = record(reader, id)?.ok_or_else(|| Error::Unknown(id.clone()))?;
-        // Workflows that were run again by themselves may have told something meanwhile.
+        // Workflows that were rerun by themselves may have recorded moments meanwhile.
         record.moments = moments(reader, id, record.moments)?.1;
         let definition = Arc::new(definition(reader, id)?);
         let (mut waiting, mut expecting) = (BTreeSet::new(), BTreeSet::new());
         let (mut beside, mut held) = (BTreeMap::new(), BTreeSet::new());
         for (number, kept) in all_actions(reader, id)? {
-            // What starts is RUNNING by the end of that step.
+            // An action that is starting is RUNNING by the end of that step.
             if kept.run.status == ActionStatus::Submitted {
                 held.insert(number);
             }
@@ -164,17 +164,17 @@ impl Coordinator {
     }
 }
 
-/// When a coordinator looks for missing data.
+/// When a coordinator checks for missing data.
 struct Looks {
-    /// How long to wait before the next look, in milliseconds.
+    /// How long to wait before the next check, in milliseconds.
     wait_ms: u64,
-    /// When to look next, on the clock that only goes on.
+    /// When to check next, on the monotonic clock.
     next: u64,
-    /// What was due before was looked at.
+    /// Actions that were due before this time have been checked.
     seen: Instant,
-    /// What it waits for, and whether that is all.
+    /// What it waits for, and whether that is all of it.
     waits: (Vec<String>, bool),
-    /// Whether the file system tells when that comes.
+    /// Whether the file system reports when it arrives.
     is_watched: bool,
 }
 
@@ -191,8 +191,8 @@ impl Default for Looks {
 }
 
 impl Looks {
-    /// Checks of the actions whose time has come: of all where this is a look, else of those that became due since, or have waited too
-    /// long by now.
+    /// Returns checks of the actions that are due: of all of them if it is time to check, otherwise of those that
+    /// became due since, or whose time-out has been reached.
     fn due(&mut self, loaded: &Loaded, now: Instant, is_look: bool) -> Vec<Event> {
         let seen = std::mem::replace(&mut self.seen, now);
         let job = &loaded.record.job;
@@ -205,7 +205,7 @@ impl Looks {
         due.map(|(_, number)| Event::Check(*number)).collect()
     }
 
-    /// Has the file system watched for what is waited for. Whether some of it came meanwhile.
+    /// Watches the file system for the missing data. Returns whether some of it arrived meanwhile.
     fn watch(
         &mut self,
         shared: &Shared,
@@ -223,7 +223,7 @@ impl Looks {
         watched == Watched::News
     }
 
-    /// After a look, or a change: the next look is soon where something changed, and later each time nothing did.
+    /// Plans the next check after a check or a change: soon if something changed, and later each time nothing did.
     fn plan(&mut self, clock_ms: u64, has_changed: bool) {
         let longest = if self.is_watched { WATCHED_MS } else { LOOK_MS.1 };
         self.wait_ms = if has_changed { LOOK_MS.0 } else { (self.wait_ms * 2).min(longest) };
@@ -232,7 +232,7 @@ impl Looks {
 }
 
 impl Loaded {
-    /// Takes the messages: events for the machine, and whether a client or a bundle sent one.
+    /// Handles the messages: returns events for the state machine, and whether a client or a bundle sent one.
     fn take_messages(
         &mut self,
         context: &mut Context<'_>,
@@ -252,7 +252,7 @@ impl Loaded {
         }
         for (message, of) in messages {
             match message {
-                // The end of a workflow that this action has no longer says nothing of the one that it has.
+                // The end of a workflow that this action no longer has means nothing for its current one.
                 Message::Event(Event::Workflow(number, _)) if self.has_another(number, of) => {}
                 Message::Event(Event::Workflow(number, status))
                     if self.was_asked(number, status) => {}
@@ -283,8 +283,8 @@ impl Loaded {
         of.is_some_and(|of| begun.is_some_and(|begun| begun != of))
     }
 
-    /// Whether a workflow tells of something that the coordinator has asked for: it counted from then on, and the workflow may have
-    /// been told something else since.
+    /// Whether a workflow reports a state that the coordinator requested: the request counted from then on, and the
+    /// workflow may have been told something else since.
     fn was_asked(&mut self, number: i64, status: WorkflowStatus) -> bool {
         let Some(beside) = self.beside.get_mut(&number) else { return false };
         let times = match status {
@@ -300,7 +300,7 @@ impl Loaded {
         true
     }
 
-    /// What workflows came to of which no message tells.
+    /// Finds the states of workflows that no message reports.
     fn hear_of_workflows(
         &mut self,
         shared: &Shared,
@@ -317,14 +317,14 @@ impl Loaded {
                 events.push_back(Event::RunAgain(number, status));
             }
         }
-        // A command that came when the workflow had ended is answered by nobody else.
+        // A command that arrived after the workflow had ended gets no other answer.
         for number in self.record.job.unanswered() {
             let status = self.beside.get(&number).and_then(|beside| beside.came_to(shared));
             events.extend(status.map(|status| Event::Workflow(number, status)));
         }
     }
 
-    /// Keeps what goes with the state of an action.
+    /// Records what belongs to the new state of an action.
     fn came_to(&mut self, number: i64, status: ActionStatus, now: Instant) {
         let Some(run) = self.record.job.actions.get(&number) else { return };
         let place = (run.data.nominal, number);
@@ -348,7 +348,7 @@ impl Loaded {
         }
     }
 
-    /// Says what of the expectations is met or missed by now.
+    /// Checks which SLA expectations are met or missed by now.
     fn look_at_expectations(
         &mut self,
         id: &str,
@@ -413,7 +413,7 @@ fn progress(status: ActionStatus, beside: Option<&Beside>) -> Progress {
     }
 }
 
-/// What a message means.
+/// Decodes a message.
 fn meaning(note: Note, tag: u64) -> Option<Message> {
     let number = tag as i64;
     if tag == notice::TAG {
@@ -520,7 +520,7 @@ impl Procedure for Coordinator {
         let before = self.saved.clone();
         match steady::attempt(context, |context| self.step(context)) {
             Err(failure) if !steady::is_lasting(&failure) => {
-                // What it has come to is in the store.
+                // The current state is in the store.
                 (self.saved, self.loaded) = (before, None);
                 self.shared.nothing_begun(&self.saved.id);
                 Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))

@@ -1,4 +1,5 @@
-//! One pass over the events of a coordinator: the machine says what follows from each, and that is carried out and written.
+//! One pass over the events of a coordinator: the state machine determines what follows from each, and that is carried
+//! out and written.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(super) struct Changes {
     pub(super) notices: Vec<notice::What>,
     pub(super) is_any: bool,
     pub(super) has_status: bool,
-    /// Whether actions wait for something else than before.
+    /// Whether actions now wait for other data.
     pub(super) has_missing: bool,
 }
 
@@ -40,19 +41,19 @@ pub(super) struct Pass<'a, 'c> {
     pub(super) id: &'a str,
     pub(super) root: &'a str,
     pub(super) loaded: &'a mut Loaded,
-    /// What is to be looked at, in this order.
+    /// The events to handle, in this order.
     pub(super) events: VecDeque<Event>,
     pub(super) changes: Changes,
-    /// Whether workflows begin with this step, which are nowhere to be seen yet.
+    /// Whether workflows begin with this step, which are not visible in the store yet.
     pub(super) begins: bool,
-    /// Whether all that lies behind is caught up with in this step.
+    /// Whether this step catches up with everything that is overdue.
     pub(super) is_at_once: bool,
-    /// Whether the state of the coordinator is looked at.
+    /// Whether the state of the coordinator is checked.
     pub(super) looks_at_state: bool,
 }
 
 impl Pass<'_, '_> {
-    /// Begins what was held back until a workflow had stopped what it began.
+    /// Starts actions that were held back until a workflow had stopped what it began.
     pub(super) fn begin_held(&mut self) {
         for number in std::mem::take(&mut self.loaded.held) {
             let begun = self.begin(number);
@@ -67,7 +68,7 @@ impl Pass<'_, '_> {
         begun
     }
 
-    /// Takes every event, and what follows from it. Whether there is more than one step can do.
+    /// Handles every event, and what follows from it. Returns whether there is more than one step can do.
     pub(super) fn fold(&mut self) -> bool {
         let job = &self.loaded.record.job;
         let mut made = (job.last_number, job.next);
@@ -81,11 +82,11 @@ impl Pass<'_, '_> {
             let may_make = is_further && !job.is_done && self.is_at_once;
             let has_more = may_make && self.changes.actions.len() > STEP;
             if may_make && !has_more {
-                // What lies behind is caught up with, without waiting between two passes.
+                // Overdue actions are created without waiting between two passes.
                 self.events.push_back(Event::Materialize);
                 continue;
             }
-            // A pass over states comes after all else.
+            // A pass over states comes last.
             self.events.extend(self.looks_at_state.then_some(Event::Status));
             while let Some(event) = self.events.pop_front() {
                 self.take(&event);
@@ -111,7 +112,7 @@ impl Pass<'_, '_> {
         let waited_for = missing(job);
         let is_of_many = matches!(event, Event::Kill | Event::KillActions(..))
             || matches!(event, Event::Suspend | Event::Resume);
-        // What the machine refuses, a client was told when it asked; a look that failed comes again.
+        // If the machine refuses a request, the client was told when it made it; a check that failed is repeated.
         let applied = apply(self.plan, job, event, self.world);
         if let Event::Check(number) = event
             && missing(job) != waited_for
@@ -121,7 +122,7 @@ impl Pass<'_, '_> {
         }
         let Ok(effects) = applied else { return };
         if is_of_many {
-            // That an action waits for an answer is no change of its state.
+            // An action that waits for an answer has not changed its state.
             self.changes.actions.extend(job.asked());
         }
         if let Event::Expect(changes) = event {
@@ -150,13 +151,13 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Keeps that something came to a state, and why.
+    /// Records that something reached a state, and why.
     fn tell(&mut self, action: Option<i64>, status: Option<&str>, why: Option<String>) {
         let status = status.map(str::to_owned);
         self.changes.moments.push(Moment { at: self.now_ms, action, status, sla: None, why });
     }
 
-    /// Does what follows from an event for an action.
+    /// Carries out an effect of an event for an action.
     fn carry_out(&mut self, effect: Effect, event: &Event) {
         let now = self.world.now;
         match effect {
@@ -207,7 +208,8 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Deletes what an action has made before. What cannot be deleted is there for the workflow to complain of, and told.
+    /// Deletes the previous output of an action. What cannot be deleted is recorded, and left for the workflow to fail
+    /// on.
     fn clean_up(&mut self, number: i64, uri: &str) {
         let places = match uri.trim_start().starts_with("hcat:") {
             true => partition_places(uri),
@@ -222,7 +224,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Has the workflows of actions that are no more go as well.
+    /// Purges the workflows of actions that no longer exist.
     pub(super) fn forget_workflows(&mut self) {
         let actions = &self.loaded.record.job.actions;
         let gone = std::mem::take(&mut self.loaded.forgotten).into_iter();
@@ -236,7 +238,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Tells whoever listens of an action that ended without a workflow; of others the workflows tell.
+    /// Reports an action that ended without a workflow to the listener; the others are reported by their workflows.
     fn tell_of_end(&self, number: i64, status: ActionStatus) {
         use ActionStatus::{Failed, Killed, Skipped, TimedOut};
         let has_none = || {
@@ -247,12 +249,13 @@ impl Pass<'_, '_> {
             && has_none()
             && let Some(endings) = self.shared.endings.get()
         {
-            // Nobody who falls behind holds a coordinator up.
+            // A receiver that falls behind does not delay a coordinator.
             let _ = endings.try_send(format!("{}@{number}", self.id));
         }
     }
 
-    /// Has a workflow wait, or go on, and counts that it will tell of it: it does where that changes its state.
+    /// Suspends or resumes a workflow, and counts the answer to expect: the workflow reports it if that changes its
+    /// state.
     fn ask_workflow(&mut self, number: i64, what: Command) {
         let Some(beside) = self.loaded.beside.get_mut(&number) else { return };
         let record = beside.workflow.as_deref().map(|workflow| self.shared.record(workflow));
@@ -270,7 +273,7 @@ impl Pass<'_, '_> {
         command(self.context, self.loaded.beside.get(&number), what);
     }
 
-    /// Writes what has changed, where anything has.
+    /// Writes the changes, if there are any.
     pub(super) fn write(&mut self, was_commanded: bool, has_messages: bool) {
         let own = self.context.id();
         let (context, loaded, changes) = (&mut *self.context, &mut *self.loaded, &mut self.changes);

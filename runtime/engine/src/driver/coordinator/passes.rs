@@ -1,31 +1,31 @@
-//! How often a coordinator makes actions and looks at its own state, where the site says so.
+//! How often a coordinator creates actions and checks its own state, if the site configures that.
 //!
-//! As it stands, what is due is done at once. A site that sets the intervals of the server gets its passes: what lies behind is
-//! caught up with in several of them, and a coordinator ends in the pass after its last action.
+//! By default, what is due is done at once. If a site sets the intervals of the server, there are passes as on a
+//! server: overdue actions are created in several of them, and a coordinator ends in the pass after its last action.
 
 /// Seconds between two passes of materialization (`oozie-default.xml`: 300).
 const MATERIALIZE: &str = "oozie.service.CoordMaterializeTriggerService.scheduling.interval";
 /// Seconds between two passes over the states of coordinators (`oozie-default.xml`: 60).
 pub(super) const STATES: &str = "oozie.service.StatusTransitService.statusTransit.interval";
 
-/// The passes of one kind. Times are in milliseconds of the clock that only goes on.
+/// The passes of one kind. Times are in milliseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passes {
-    /// The time between two; none where they are made whenever something happened.
+    /// The time between two passes; none if there is one whenever something happened.
     every: Option<u64>,
-    /// When the next one may be made; none before the first is asked for.
+    /// When the next pass may be made; none before the first request.
     next: Option<u64>,
 }
 
 impl Passes {
-    /// Takes the interval that a site sets: a positive number of seconds; anything else means no passes.
+    /// Sets the interval from the site's property: a positive number of seconds; anything else means no passes.
     pub(super) fn set(&mut self, seconds: Option<&str>) {
         let seconds = seconds.and_then(|text| text.trim().parse::<u64>().ok());
         self.every =
             seconds.filter(|seconds| *seconds > 0).map(|seconds| seconds.saturating_mul(1000));
     }
 
-    /// Whether one is made now. The first comes `after` the first question.
+    /// Whether a pass is made now. With `after`, the first one comes one interval after the first call.
     pub(super) fn is_now(&mut self, clock_ms: u64, after: bool) -> bool {
         let Some(every) = self.every else { return true };
         let first = if after { clock_ms.saturating_add(every) } else { clock_ms };
@@ -37,12 +37,12 @@ impl Passes {
         true
     }
 
-    /// Whether they come at intervals.
+    /// Whether the passes are made at intervals.
     pub(super) fn are_apart(&self) -> bool {
         self.every.is_some()
     }
 
-    /// In how many milliseconds the next one comes: 0 where it need not be waited for.
+    /// Returns the milliseconds until the next pass: 0 if there is no need to wait.
     pub(super) fn wait(&self, clock_ms: u64) -> u64 {
         self.every.and(self.next).map_or(0, |next| next.saturating_sub(clock_ms))
     }
@@ -51,14 +51,14 @@ impl Passes {
 /// The passes of a coordinator.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Both {
-    /// Those that make actions.
+    /// Passes that create actions.
     pub(super) making: Passes,
-    /// Those over its state.
+    /// Passes over its state.
     pub(super) states: Passes,
 }
 
 impl Both {
-    /// Takes the intervals from the properties of the site.
+    /// Sets the intervals from the properties of the site.
     pub(super) fn set<'s>(&mut self, server: impl Fn(&str) -> Option<&'s str>) {
         self.making.set(server(MATERIALIZE));
         self.states.set(server(STATES));

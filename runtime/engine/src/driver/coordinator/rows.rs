@@ -1,4 +1,4 @@
-//! What the store keeps of coordinators, and how it is read.
+//! The rows of coordinators in the store, and how they are read.
 
 use std::collections::BTreeMap;
 
@@ -12,43 +12,44 @@ use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_procedure::store::{self, Reader};
 use ankus_procedure::{ProcedureId, has_messages};
 
-/// A coordinator by its id: [`Record`].
+/// The space of coordinators, by id: [`Record`].
 pub(in crate::driver) const RECORD: &str = "coordinator";
-/// Its definition by its id.
+/// The space of their definitions, by id.
 pub(in crate::driver) const DEFINITION: &str = "coordinator-definition";
-/// An action by the coordinator's id and its number: [`Kept`].
+/// The space of actions, by the coordinator's id and the action's number: [`Kept`].
 pub(super) const ACTION: &str = "coordinator-action";
-/// What happened, by the coordinator's id and a number.
+/// The space of moments, by the coordinator's id and a number: lists of [`Moment`].
 pub(in crate::driver) const EVENT: &str = "coordinator-event";
 
-/// Where its rows are: spaces whose keys begin with its id, and those it is the key of, itself last.
+/// The spaces with rows of a coordinator: those whose keys begin with its id, and those whose keys are its id, with its
+/// own row last.
 pub(in crate::driver) const SPACES: (&[&str], &[&str]) =
     (&[ACTION, EVENT, spaces::NOTIFICATION], &[spaces::CONF, DEFINITION, RECORD]);
 
-/// A coordinator as it is kept; its actions lie beside it.
+/// A coordinator as it is stored; its actions are stored separately.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Its id.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// The user who submitted it.
     pub user: String,
     /// When it was submitted, in milliseconds since 1970.
     pub created: i64,
     /// Its state, without its actions.
     pub job: Job,
-    /// The bundle it is in, and its place there.
+    /// The id of its bundle, and its index there.
     pub bundle: Option<(String, usize)>,
-    /// The procedure that is or was its life.
+    /// The procedure that runs or ran it.
     pub(in crate::driver) procedure: ProcedureId,
-    /// How many moments of it are kept.
+    /// How many moments of it are stored.
     pub moments: u64,
-    /// Where it is kept what its workflows run with; empty where an older version submitted it.
+    /// The key under which the needs of its workflows are stored; empty if an older version submitted it.
     pub(in crate::driver) needs: String,
 }
 
-/// A coordinator as an older version kept it.
+/// A coordinator as an older version stored it.
 #[derive(Deserialize)]
 struct RecordBefore {
     id: String,
@@ -62,7 +63,7 @@ struct RecordBefore {
 }
 
 impl Record {
-    /// Whether something that it was sent has not been taken yet.
+    /// Whether a message to it has not been handled yet.
     pub fn has_messages(&self, reader: &dyn Reader) -> Result<bool, store::Error> {
         has_messages(reader, self.procedure)
     }
@@ -78,38 +79,38 @@ impl Record {
     }
 }
 
-/// An action as it is kept.
+/// An action as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Kept {
     /// The action.
     pub run: Run,
-    /// What is known of its workflow.
+    /// The state of its workflow.
     pub beside: Beside,
 }
 
-/// What is known of the workflow of an action.
+/// The state of the workflow of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beside {
     /// Its id.
     pub workflow: Option<String>,
-    /// The procedure of that.
+    /// The procedure of the workflow.
     pub(super) procedure: Option<ProcedureId>,
     /// When it started, in seconds since 1970.
     pub started: Option<i64>,
-    /// When it ended, or the action did without one.
+    /// When the workflow ended, or when the action ended without one.
     pub ended: Option<i64>,
-    /// What the coordinator asked for and it has not told of.
+    /// What the coordinator requested and the workflow has not reported yet.
     pub(super) untold: Untold,
 }
 
-/// How often a workflow was told to wait, and to go on, without having told of it since.
+/// How many suspensions and resumptions a workflow has been told to make and has not reported yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Untold {
     pub(super) suspended: u32,
     pub(super) running: u32,
 }
 
-/// An action as an older version kept it.
+/// An action as an older version stored it.
 #[derive(Deserialize)]
 struct KeptBefore {
     run: Run,
@@ -125,7 +126,7 @@ struct BesideBefore {
 }
 
 impl Kept {
-    /// An action of a coordinator, by its row.
+    /// Decodes an action of a coordinator from its row.
     pub(in crate::driver) fn read(id: &str, bytes: &[u8]) -> Result<Kept, store::Error> {
         let what = format!("an action of {id}");
         if let Ok(kept) = decode(&what, bytes) {
@@ -140,22 +141,22 @@ impl Kept {
     }
 }
 
-/// Something that changed, and when.
+/// A change of state, and its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Milliseconds since 1970.
     pub at: i64,
     /// The action, or the coordinator itself.
     pub action: Option<i64>,
-    /// The server's word for the state; none where an action is no more, or something else happened.
+    /// The state, by the server's name; none if the action no longer exists, or if the change is another one.
     pub status: Option<String>,
-    /// What came of an expectation.
+    /// The event of an SLA expectation.
     pub sla: Option<SlaEvent>,
-    /// Why it came so, where nothing else tells.
+    /// The reason, if nothing else states it.
     pub why: Option<String>,
 }
 
-/// A moment as it was kept before it told why.
+/// A moment as it was stored before reasons were.
 #[derive(Deserialize)]
 struct ShorterMoment {
     at: i64,
@@ -164,7 +165,7 @@ struct ShorterMoment {
     sla: Option<SlaEvent>,
 }
 
-/// Moments as they are kept.
+/// Decodes moments from their row.
 pub(in crate::driver) fn read_moments(id: &str, bytes: &[u8]) -> Result<Vec<Moment>, Error> {
     let what = format!("a moment of {id}");
     if let Ok(moments) = decode(&what, bytes) {
@@ -177,13 +178,13 @@ pub(in crate::driver) fn read_moments(id: &str, bytes: &[u8]) -> Result<Vec<Mome
 }
 
 impl Record {
-    /// The job on top of it: its bundle, or itself.
+    /// Returns the id of its top-level job: its bundle, or itself.
     pub fn root(&self) -> &str {
         self.bundle.as_ref().map_or(&self.id, |(bundle, _)| bundle)
     }
 }
 
-/// A coordinator, if there is one of this id.
+/// Returns the coordinator with this id, if there is one.
 pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     match reader.get(RECORD, id.as_bytes())? {
         Some(bytes) => Ok(Some(Record::read(&format!("the coordinator {id}"), &bytes)?)),
@@ -191,19 +192,19 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     }
 }
 
-/// Its actions, by number: those that are as they were written. [`missing`] names the others.
+/// Returns its readable actions, by number. [`missing`] names the damaged ones.
 pub fn actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Error> {
     read_actions(id, reader.scan_sound(ACTION, &prefix(id))?.0)
 }
 
-/// One of its actions, if it is there.
+/// Returns one of its actions, if it exists.
 pub fn action(reader: &dyn Reader, id: &str, number: i64) -> Result<Option<Kept>, Error> {
     let bytes = reader.get(ACTION, &key(id, number))?;
     let kept = bytes.map(|bytes| Kept::read(id, &bytes));
     Ok(kept.transpose()?)
 }
 
-/// All its actions: nothing is run by some of them.
+/// Returns all its actions, or fails if one is damaged: a coordinator is not run with only some of them.
 pub(super) fn all_actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Error> {
     read_actions(id, reader.scan(ACTION, &prefix(id), None, usize::MAX)?)
 }
@@ -219,13 +220,13 @@ fn read_actions(id: &str, rows: Vec<store::Row>) -> Result<BTreeMap<i64, Kept>, 
     Ok(actions)
 }
 
-/// The number of an action, or of a moment, in the key of its row.
+/// Returns the number of an action, or of a moment, from the key of its row.
 pub(in crate::driver) fn number_in(id: &str, key: &store::Key) -> Option<i64> {
     let number = key.key.get(prefix(id).len()..).and_then(|bytes| bytes.try_into().ok());
     number.map(i64::from_be_bytes)
 }
 
-/// What of a coordinator cannot be read any more.
+/// Returns the parts of a coordinator that are damaged.
 pub fn missing(reader: &dyn Reader, id: &str) -> Result<Vec<String>, Error> {
     let mut missing = Vec::new();
     if let Err(Error::Store(store::Error::Damaged(_))) = definition(reader, id) {
@@ -239,7 +240,7 @@ pub fn missing(reader: &dyn Reader, id: &str) -> Result<Vec<String>, Error> {
     Ok(missing)
 }
 
-/// Ids of coordinators whose own rows are damaged.
+/// Returns the ids of coordinators whose own rows are damaged.
 pub(in crate::driver) fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
     let (_, damaged) = reader.scan_sound(RECORD, b"")?;
     Ok(damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned()).collect())
@@ -259,14 +260,14 @@ pub(in crate::driver) fn has_ended(
     Ok(record(reader, id)?.is_some_and(|record| record.job.status.is_end()))
 }
 
-/// Every coordinator, in the order of ids. One whose row is damaged is not among them.
+/// Returns every coordinator, ordered by id, except those whose rows are damaged.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
     let (rows, _) = reader.scan_sound(RECORD, b"")?;
     rows.iter().map(|row| Ok(Record::read("a coordinator", &row.value)?)).collect()
 }
 
-/// Whether nobody is told of the expectations of an action of this number, with its nominal time and when it was created: by the
-/// properties of its coordinator.
+/// Whether SLA alerts are disabled, by the properties of the coordinator, for its action with this number, nominal time
+/// and creation time.
 pub fn is_silent(
     properties: &BTreeMap<String, String>,
     record: &Record,
@@ -277,19 +278,19 @@ pub fn is_silent(
     notice::is_silent(properties, None, (&record.name, &record.id), &asked)
 }
 
-/// What is kept of the definition of a coordinator.
+/// Returns the stored definition of a coordinator.
 pub fn definition(reader: &dyn Reader, id: &str) -> Result<Definition, Error> {
     let what = || store::Error::Damaged(format!("the definition of {id}"));
     let bytes = reader.get(DEFINITION, id.as_bytes())?.ok_or_else(what)?;
     Ok(decode(&format!("the definition of {id}"), &bytes)?)
 }
 
-/// What happened to a coordinator since its moment number `from`: those, and the number that comes next.
+/// Returns the moments of a coordinator from number `from` on, and the number of the next one.
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
     moments_since(reader, EVENT, id, from)
 }
 
-/// The same of a coordinator or a bundle, as far as it can be read.
+/// Returns the readable moments of a coordinator or a bundle.
 pub(in crate::driver) fn moments_since(
     reader: &dyn Reader,
     space: &str,
@@ -298,7 +299,7 @@ pub(in crate::driver) fn moments_since(
 ) -> Result<(Vec<Moment>, u64), Error> {
     let start = key(id, from as i64);
     let rows = match reader.scan(space, &prefix(id), Some(&start), usize::MAX) {
-        // What happened at one moment is not known any more, and all else is.
+        // Only the damaged moment is lost.
         Err(store::Error::Damaged(_)) => {
             let (mut rows, _) = reader.scan_sound(space, &prefix(id))?;
             rows.retain(|row| *row.key.key >= *start);

@@ -1,4 +1,4 @@
-//! The workflows of a coordinator's actions: how they begin, begin again, and are told what to do.
+//! The workflows of a coordinator's actions: how they are started, rerun and commanded.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -14,10 +14,10 @@ use ankus_lang::machine::{self, Command, Submission, submit};
 use ankus_procedure::{Context, New, ProcedureId};
 
 impl Beside {
-    /// What its workflow came to, where that is through with everything.
+    /// Returns how its workflow ended, if it has nothing left to do.
     pub(super) fn came_to(&self, shared: &Shared) -> Option<WorkflowStatus> {
         let record = shared.record(self.workflow.as_deref()?).ok()?;
-        // It may have been run again by itself since.
+        // It may have been rerun by itself since.
         let is_through = record.job.status.is_end() && !shared.lives(record.procedure);
         is_through.then(|| status_of(record.job.status.name().as_bytes()))
     }
@@ -28,7 +28,8 @@ impl Beside {
 }
 
 impl Loaded {
-    /// Starts the workflow of an action; where the last one of this action has something to stop, it is held until then.
+    /// Starts the workflow of an action. If its previous workflow is still stopping something, the action is held until
+    /// then.
     pub(super) fn begin(
         &mut self,
         context: &mut Context<'_>,
@@ -44,7 +45,7 @@ impl Loaded {
         let child = self.beside.get(&number).and_then(Beside::child);
         let action = format!("{id}@{number}");
         if let Some((workflow, _)) = &child {
-            // Whoever has the last workflow run again by itself does so under this lock.
+            // A rerun of the previous workflow by itself holds this lock.
             let Ok(_alone) = shared.commands.try_lock() else {
                 self.held.insert(number);
                 return None;
@@ -57,7 +58,7 @@ impl Loaded {
                 self.held.insert(number);
                 return None;
             }
-            // From here on nobody does, though what follows is not in the store yet.
+            // From here on it cannot be rerun, though what follows is not in the store yet.
             let mut begun = shared.begun.lock().unwrap_or_else(PoisonError::into_inner);
             begun.insert(action.clone(), None);
         }
@@ -84,7 +85,7 @@ impl Loaded {
         })
     }
 
-    /// Finds the actions whose workflows this procedure has not begun.
+    /// Finds the actions whose workflows this procedure did not begin.
     pub(super) fn find_strangers(&mut self, shared: &Shared, own: ProcedureId) {
         let actions = self.record.job.actions.iter().filter(|(_, run)| {
             run.has_workflow
@@ -97,14 +98,14 @@ impl Loaded {
         self.strangers = actions.map(|(number, _)| *number).filter(|it| !is_ours(it)).collect();
     }
 
-    /// Whether workflows of it have something left to do.
+    /// Whether any of its workflows has something left to do.
     pub(super) fn has_live_workflows(&self, shared: &Shared) -> bool {
         let procedures = self.beside.values().filter_map(|beside| beside.procedure);
         procedures.into_iter().any(|procedure| shared.lives(procedure))
     }
 }
 
-/// How a workflow ended, by the word for it.
+/// Returns how a workflow ended from the name of its status.
 pub(super) fn status_of(word: &[u8]) -> WorkflowStatus {
     match word {
         b"SUCCEEDED" => WorkflowStatus::Succeeded,
@@ -121,7 +122,7 @@ pub(super) fn command(context: &mut Context<'_>, beside: Option<&Beside>, comman
 
 type Child = (String, ProcedureId);
 
-/// The coordinator of a workflow that starts.
+/// The coordinator of a workflow to start.
 struct Of<'a> {
     definition: &'a Definition,
     needs: &'a str,
@@ -129,7 +130,7 @@ struct Of<'a> {
     root: &'a str,
 }
 
-/// Makes the workflow of an action a job of its own.
+/// Starts the workflow of an action as a job of its own.
 fn start(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
@@ -178,7 +179,7 @@ fn start(
     Ok((workflow, procedure))
 }
 
-/// Has the workflow of an action go on from what failed in it.
+/// Reruns the workflow of an action from its failed nodes.
 fn rerun(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
