@@ -143,7 +143,7 @@ pub static KINDS: &[PlaceKind] = &[
             key("server", Form::Text, true, "The address of the API: `https://host:6443`."),
             key("image", Form::Text, true, "The image of pods."),
             key("namespace", Form::Text, false, "The namespace of jobs; `default` by default."),
-            key("token-file", Form::Text, false, "A file with the token of who asks."),
+            key("token-file", Form::Text, false, "A file with the bearer token."),
             key(
                 "certificate",
                 Form::Text,
