@@ -1,9 +1,9 @@
-//! One definition with everything that is found out of it, resolved once.
+//! One definition with everything derived from it, computed once.
 //!
-//! In: a text. Out: [`Analysis`], which has its tree, its typed definition, and the facts of the passes with their
-//! findings. Each part is computed when it is first asked for, so that whoever lays a text out or draws it does not pay
-//! for what rules need; nothing in it borrows from outside, so that it can be kept as long as somebody asks. Whatever
-//! depends on settings, properties or other files is not part of it.
+//! An [`Analysis`] holds the syntax tree of a text, its typed definition, and the facts of the passes with their
+//! findings. Each part is computed on first use, so that formatting or drawing a text does not pay for what only rules
+//! need. It owns all its data, so that it can be kept for later queries. Anything that depends on settings, properties
+//! or other files is not part of it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use crate::passes::reach::{self, Reach};
 use crate::source::Source;
 use crate::syntax::xml::Tree;
 
-/// A definition in any state of disrepair, resolved as far as somebody asked.
+/// A definition, however broken, analyzed as far as needed.
 #[derive(Debug)]
 pub struct Analysis {
     source: Arc<Source>,
@@ -32,7 +32,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Of a text; nothing is done yet.
+    /// Creates an analysis of `source`. Nothing is computed until it is needed.
     ///
     /// ```
     /// use ankus::analysis::Analysis;
@@ -70,42 +70,42 @@ impl Analysis {
         })
     }
 
-    /// Its tree.
+    /// The syntax tree.
     pub fn tree(&self) -> &Tree {
         &self.read().0
     }
 
-    /// What the tolerant reader found; the strict one is asked with [`Tree::judge`].
+    /// The findings of the tolerant parser; [`Tree::judge`] asks the strict one.
     pub fn markup(&self) -> &[Diagnostic] {
         &self.read().1
     }
 
-    /// As a workflow, whatever its root is called.
+    /// The text as a workflow, whatever its root element is called.
     pub fn workflow(&self) -> &Workflow {
         self.workflow.get_or_init(|| lower::workflow(&self.read().0))
     }
 
-    /// As a coordinator, whatever its root is called.
+    /// The text as a coordinator, whatever its root element is called.
     pub fn coordinator(&self) -> &Coordinator {
         self.coordinator.get_or_init(|| coordinator::coordinator(self.tree()))
     }
 
-    /// As a bundle, whatever its root is called.
+    /// The text as a bundle, whatever its root element is called.
     pub fn bundle(&self) -> &Bundle {
         self.bundle.get_or_init(|| coordinator::bundle(self.tree()))
     }
 
-    /// Where the transitions of the workflow lead, and what is wrong with its names.
+    /// The targets of the workflow's transitions, and the findings on its names.
     pub fn names(&self) -> &(Names, Vec<Diagnostic>) {
         self.names.get_or_init(|| names::bind(self.workflow()))
     }
 
-    /// What a run of the workflow can come to, and what of that is wrong.
+    /// The states that a run of the workflow can reach, and the findings on them.
     pub fn reach(&self) -> &(Reach, Vec<Diagnostic>) {
         self.reach.get_or_init(|| reach::reach(self.workflow(), &self.names().0))
     }
 
-    /// The flow of control of the workflow.
+    /// The control flow of the workflow.
     pub fn flow(&self) -> Flow<'_> {
         let (names, reach) = (&self.names().0, &self.reach().0);
         Flow { workflow: self.workflow(), names, reach, game: &self.game }

@@ -1,10 +1,11 @@
 //! Known findings, so that a project can start by fixing new ones.
 //!
-//! In: a report, and the text of a baseline file. Out: the report without the listed findings, or the text of such a
-//! file. An entry is a rule, a file, a message and the trimmed source line: moving lines changes nothing, changing a
-//! line brings its findings back. Paths are relative to the baseline's folder, so that it works wherever a check is
-//! started; the caller converts displayed paths. Entries count: with two in the file and three in the report, the last
-//! one is new. Values of properties and secrets are masked. The file is JSON with one entry per line, so that it can be merged.
+//! A baseline file lists known findings. [`write()`] creates one from a report; [`Baseline::apply`] removes the listed
+//! findings from a report. An entry is a rule, a file, a message and the trimmed source line: moving lines changes
+//! nothing, changing a line brings its findings back. Paths are relative to the baseline's folder, so that it works
+//! wherever a check is started; the caller converts displayed paths. Entries count: with two in the file and three in
+//! the report, the last one is new. Values of properties and secrets are masked. The file is JSON with one entry per
+//! line, so that it can be merged.
 
 use crate::check::{Finding, Report};
 use serde_json::{Value, json};
@@ -12,20 +13,21 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-/// The format of the file.
+/// The version of the file format.
 const VERSION: u64 = 1;
 
-/// What makes a finding the same as one of before.
+/// What identifies a finding across reports.
 type Key = (String, String, String, String);
 
-/// Of a longer line counts what stands around the finding, in bytes: one line with many findings would be kept for each.
+/// Maximum length of the source text in a key, in bytes. Of a longer line only the part around the finding is used;
+/// otherwise one long line with many findings would be stored for each of them.
 const LONGEST_LINE: usize = 2_000;
 
-/// What a value is written as that stays where it is.
+/// Replaces the value in the key of a finding.
 const MASK: &str = "***";
 
-/// The line a finding stands on, without blanks at both ends and without what is `hidden` of its file: a baseline lies
-/// in repositories, and a fingerprint in reports.
+/// The trimmed line of a finding, without the values that are `hidden` in its file: a baseline is kept in
+/// repositories, and a fingerprint in reports.
 pub(crate) fn line_of<'r>(
     report: &'r Report,
     finding: &Finding,
@@ -64,7 +66,7 @@ pub(crate) fn line_of<'r>(
     Cow::Owned(masked.trim().to_owned())
 }
 
-/// A path of a report as it stands in a baseline.
+/// Converts a path of a report to the path written in a baseline.
 pub(crate) type Placed<'p> = &'p dyn Fn(&str) -> String;
 
 /// The key of each finding.
@@ -78,7 +80,7 @@ fn keys(report: &Report, placed: Placed<'_>) -> Vec<Key> {
     report.findings.iter().map(key).collect()
 }
 
-/// The text of a baseline that lists every finding of a report.
+/// Returns the text of a baseline that lists every finding of a report.
 pub fn write(report: &Report, placed: Placed<'_>) -> String {
     let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
     for key in keys(report, placed) {
@@ -95,14 +97,14 @@ pub fn write(report: &Report, placed: Placed<'_>) -> String {
     text
 }
 
-/// A baseline file, read.
+/// A parsed baseline file.
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
     entries: BTreeMap<Key, u64>,
 }
 
 impl Baseline {
-    /// Reads a file. The error is a sentence about what is wrong with it.
+    /// Parses a baseline file. The error is a sentence that says what is wrong with it.
     pub fn read(text: &str) -> Result<Baseline, String> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| format!("it is not a baseline: {error}"))?;
@@ -134,7 +136,7 @@ impl Baseline {
         Ok(Baseline { entries })
     }
 
-    /// Takes the findings out of a report that are listed; the number of those that are listed for its files and gone.
+    /// Removes the listed findings from a report. Returns the number of entries for its files that no longer occur.
     pub fn apply(&self, report: &mut Report, placed: Placed<'_>) -> u64 {
         let mut left = self.entries.clone();
         let mut keys = keys(report, placed).into_iter();

@@ -1,27 +1,26 @@
-//! What may be spent on one file, and whether it is spent.
+//! Resource limits for the work on one file.
 //!
-//! In: a [`Budget`] from the outside world, which has the clock; [`limited`] applies it to a piece of work. Out: an
-//! answer for every loop that can be long ([`spent`]). When the budget is spent, a loop ends where it is, with whatever
-//! it has; the entry point ([`crate::check`]) then discards all of it and reports that. The core has no clock of its
-//! own, and work without a budget is never interrupted, so that an answer depends on time only if the caller asked for
-//! that.
+//! The caller, which has a clock, provides a [`Budget`]; [`limited`] applies it to a piece of work. Every loop that
+//! may run long asks [`spent`] and stops where it is when the budget is used up. The entry point ([`crate::check`])
+//! then discards the partial result and reports that. The core has no clock of its own, and work without a budget is
+//! never interrupted, so a result depends on time only if the caller asked for that.
 //!
-//! The budget belongs to the thread and is not an argument: the callers are deep in every pass and rule, and have no
-//! other use for it.
+//! The budget is thread-local and not an argument, because the loops are deep inside every pass and rule, which have
+//! no other use for it.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes that the check of one file may take, where nobody says otherwise.
+/// Default memory limit for the check of one file, in bytes.
 pub const MEMORY: u64 = 2 << 30;
 
-/// What one file may take.
+/// Limits for one file.
 #[derive(Clone)]
 pub struct Budget {
-    /// Whether its time is over.
+    /// Reports whether the time is up.
     pub over: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-    /// Bytes.
+    /// Memory limit in bytes.
     pub memory: u64,
 }
 
@@ -38,7 +37,7 @@ impl fmt::Debug for Budget {
     }
 }
 
-/// What holds on a thread.
+/// The limits that apply on a thread.
 #[derive(Default)]
 struct Holding {
     budget: RefCell<Budget>,
@@ -50,7 +49,7 @@ thread_local! {
     static HOLDING: Holding = Holding::default();
 }
 
-/// Puts back what held before, however the work ends.
+/// Restores the previous limits, however the work ends.
 struct Back(Budget, bool);
 
 impl Drop for Back {
@@ -62,14 +61,14 @@ impl Drop for Back {
     }
 }
 
-/// Does some work within a budget.
+/// Runs `work` within a budget.
 pub fn limited<T>(budget: Budget, work: impl FnOnce() -> T) -> T {
     let _back =
         HOLDING.with(|holding| Back(holding.budget.replace(budget), holding.spent.replace(false)));
     work()
 }
 
-/// Whether all is spent; once it is, it stays so for this piece of work.
+/// Whether the budget is used up; once it is, it stays so for this piece of work.
 pub fn spent() -> bool {
     HOLDING.with(|holding| {
         if !holding.spent.get() {
@@ -79,7 +78,7 @@ pub fn spent() -> bool {
     })
 }
 
-/// As [`spent`], for loops that come round so often that only one round in many looks at the clock.
+/// Like [`spent`], for tight loops: only one call in many checks the clock.
 pub(crate) fn spent_often() -> bool {
     HOLDING.with(|holding| {
         let asked = holding.asked.get().wrapping_add(1);
@@ -88,12 +87,12 @@ pub(crate) fn spent_often() -> bool {
     })
 }
 
-/// Whether somebody has heard that all is spent, so that what was found may not be all.
+/// Whether any loop was told that the budget is used up, so that the result may be incomplete.
 pub fn was_spent() -> bool {
     HOLDING.with(|holding| holding.spent.get())
 }
 
-/// Bytes that this piece of work may take.
+/// Memory limit of the current work, in bytes.
 pub fn memory() -> u64 {
     HOLDING.with(|holding| holding.budget.borrow().memory)
 }

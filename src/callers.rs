@@ -1,8 +1,8 @@
-//! Who starts what in a tree: properties, bundles, coordinators and workflows that name other definitions.
+//! Finds the callers of definitions in a tree: properties, bundles, coordinators and workflows that start them.
 //!
-//! In: the texts of a tree by their paths. Out: an [`Index`] that returns, for a definition, everything that starts it
-//! and with which properties. A file system path is resolved to the file whose path ends the same way; what cannot be
-//! resolved is left unresolved.
+//! Gathers the texts of a tree by path into an [`Index`], which returns, for a definition, everything that starts it
+//! and the properties it is started with. A file system path is resolved to the file whose path ends the same way;
+//! what cannot be resolved is left unresolved.
 
 use crate::diag::within;
 use crate::files::{folder_of, join, name_of};
@@ -24,26 +24,25 @@ mod near;
 use followed::{Followed, split};
 use kinds::{KEYS, Kind, NAMES, ROOTS, meant};
 
-/// How many starts of one definition are kept.
+/// Maximum number of callers kept per definition.
 const MOST_CALLERS: usize = 64;
-/// How deep definitions may start one another.
+/// Maximum depth of calls that are followed.
 const DEPTH: usize = 8;
-/// How many starts are followed in all, and how many properties are merged for them: past that, who else starts
-/// something is not known.
+/// Maximum number of calls followed in all, and of properties merged for them; beyond that, callers stay unknown.
 const MOST_FOLLOWED: usize = 4_000_000;
 const MOST_MERGED: usize = 4_000_000;
 
-/// One place in which a definition is started.
+/// One place where a definition is started.
 #[derive(Clone, Debug, PartialEq)]
 struct Call {
     /// The path, as written.
     uri: String,
     span: Span,
-    /// What a definition is called in its folder.
+    /// The file name of such a definition in its folder.
     name: &'static str,
-    /// What the call itself gives.
+    /// The properties that the call itself sets.
     values: Arc<BTreeMap<String, String>>,
-    /// Whether what the starter was given is handed on.
+    /// Whether the caller's own properties are passed on.
     hands_on: bool,
     name_node: bool,
     resource_manager: bool,
@@ -56,76 +55,77 @@ struct Starter {
     calls: Vec<Call>,
 }
 
-/// Who starts what.
+/// The calls between the definitions of a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    /// The folder that the paths which are asked for and answered begin in, where they are gathered as whole ones.
+    /// The folder to which queried and returned paths are relative, if whole paths were gathered.
     here: String,
     callers: HashMap<String, Vec<Caller>>,
     lost: HashMap<String, Vec<Lost>>,
-    /// By what starts them: definitions, with the place of the start among their callers.
+    /// By the path of the caller: the definitions it starts, with the index of the call among their callers.
     started: HashMap<String, Vec<(String, usize)>>,
-    /// How many folders all definitions and what starts them have in common.
+    /// Number of leading folders that all definitions and callers share. The first folder below those is called their
+    /// top.
     common: usize,
-    /// Whether some workflow starts another one that nobody can follow.
+    /// Whether some workflow starts another one that cannot be resolved.
     astray: bool,
-    /// The paths of scripts and jars by their names, by the same folders.
+    /// The paths of scripts and jars by file name, by top folder.
     scripts: BTreeMap<String, Scripts>,
-    /// The folders of those whose definitions have nearly all of their scripts beside them.
+    /// The top folders whose definitions have nearly all of their scripts beside them.
     keeping: HashSet<String>,
-    /// The folders of those whose definitions have all of their scripts beside them but one.
+    /// The top folders in which exactly one script is missing beside its definition.
     missing_one: HashSet<String>,
-    /// The names that scripts give the jobs they start, by the same folders.
+    /// The property names that scripts set for the jobs they start, by top folder.
     launched: BTreeMap<String, BTreeSet<String>>,
-    /// What lies near definitions that nobody is known to start, by the same folders.
+    /// What is near definitions without known callers, by top folder.
     near: BTreeMap<String, Near>,
-    /// Files of properties that may start something, by the names of their folders.
+    /// Properties files that may start something, by the name of their folder.
     beside: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Paths of files by their names.
+/// Paths of files by file name.
 pub(crate) type Scripts = BTreeMap<String, BTreeSet<String>>;
 
 /// Gathers texts for an [`Index`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathering {
-    /// Paths of what may be started.
+    /// Paths of definitions.
     definitions: BTreeSet<String>,
-    /// Those of them that are no workflows, with what they are called in a folder.
+    /// The definitions that are not workflows, with the file name of such a definition in its folder.
     others: HashMap<String, &'static str>,
     starters: Vec<Starter>,
     /// Paths of scripts and jars.
     scripts: Vec<String>,
-    /// Scripts that definitions name beside themselves, with the definition.
+    /// Scripts beside a definition that it names, as pairs of definition and script.
     named: Vec<(String, String)>,
-    /// Names that scripts give a job they start, with the script.
+    /// Names of properties that a script sets for a job it starts, as pairs of script and name.
     launched: Vec<(String, String)>,
-    /// Variables that definitions read, by the definition.
+    /// Variables that each definition reads.
     read: Vec<(String, BTreeSet<String>)>,
-    /// Files of properties that name no application, and yet what applications are given.
+    /// Properties files that name no application but contain what applications are usually given.
     shared: Vec<String>,
 }
 
-/// How many scripts of one definition are looked for.
+/// Maximum number of scripts checked per definition.
 const MOST_NAMED: usize = 64;
-/// How many scripts there have to be, and how many of that many may be missing, before a tree is known to keep them.
+/// A tree keeps its scripts beside its definitions if at most one in this many is missing.
 const ENOUGH_NAMED: usize = 8;
-/// Of how many scripts one may be missing, as well.
+/// It does so, too, if a single one is missing and there are at least this many.
 const FEW_NAMED: usize = 4;
 
-/// What the names of scripts and jars end with.
+/// Extensions of scripts and jars.
 const SCRIPTS: [&str; 10] =
     [".sh", ".bash", ".py", ".pl", ".q", ".hql", ".hive", ".sql", ".pig", ".jar"];
 
 impl Gathering {
-    /// Takes the path of any other file.
+    /// Adds the path of any other file.
     pub fn file(&mut self, path: &str) {
         if SCRIPTS.iter().any(|end| path.ends_with(end)) {
             self.scripts.push(path.to_owned());
         }
     }
 
-    /// Takes a file of properties.
+    /// Adds a properties file.
     pub fn properties(&mut self, path: &str, text: &str) {
         let is_shared = near::is_shared(text);
         if !is_shared && !text.contains("path") {
@@ -133,7 +133,7 @@ impl Gathering {
         }
         let read = properties::parse(text);
         let is_key = |name: &str| KEYS.iter().any(|(key, _)| *key == name);
-        // Without a path a key with a slip was meant to be it, and the slip is told where it stands.
+        // Without a path, a misspelled key is taken for the path; the typo itself is reported elsewhere.
         let has_path = read.entries.iter().any(|entry| is_key(&entry.name));
         let is_meant = |name: &str, key: &str| match has_path {
             true => name == key,
@@ -168,13 +168,14 @@ impl Gathering {
         self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
     }
 
-    /// Takes an XML file; what is no definition starts nothing.
+    /// Adds an XML file; a file that is not a definition starts nothing.
     pub fn xml(&mut self, path: &str, text: &str) {
         let tree = OnceCell::new();
         self.definition(path, text, || tree.get_or_init(|| Tree::parse_tolerantly(text).0));
     }
 
-    /// The same with a tree of the text, which is asked for if it matters. Whether it may be a definition.
+    /// Like [`Gathering::xml`], with a function that parses the text, called only if necessary. Returns whether the
+    /// file may be a definition.
     pub fn definition<'t>(
         &mut self,
         path: &str,
@@ -183,7 +184,7 @@ impl Gathering {
     ) -> bool {
         let has = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
         let tree = LazyCell::new(tree);
-        // A root with a slip in its name is that of a definition all the same.
+        // A root element with a typo in its name still makes a definition.
         let is_nearly =
             || has("uri:oozie:") && tree.root().is_some_and(|root| meant(root.name()).is_some());
         if !ROOTS.iter().any(|(root, ..)| has(root)) && !is_nearly() {
@@ -221,7 +222,7 @@ impl Gathering {
             "workflow-app" => {
                 let global = root.child("global");
                 let has = |names: &[&str]| {
-                    // One with a slip in its name was meant to be there, and that is told where it stands.
+                    // A misspelled element counts as present; the typo itself is reported elsewhere.
                     let meant = |element: Element<'_>| {
                         names.iter().any(|name| within(element.name(), name, 2).is_some())
                     };
@@ -243,7 +244,7 @@ impl Gathering {
         true
     }
 
-    /// Takes what was gathered of other files.
+    /// Adds everything gathered from other files.
     pub fn add(&mut self, other: &Gathering) {
         self.definitions.extend(other.definitions.iter().cloned());
         self.others.extend(other.others.iter().map(|(path, name)| (path.clone(), *name)));
@@ -260,7 +261,7 @@ impl Gathering {
         self.definitions.is_empty() && self.starters.is_empty() && self.scripts.is_empty()
     }
 
-    /// Follows every call.
+    /// Resolves every call.
     pub fn index(mut self) -> Index {
         let common = common(&self.definitions, &self.starters);
         let mut index = Index { common, ..Index::default() };
@@ -271,7 +272,7 @@ impl Gathering {
         self.give_launched(&index);
         self.give_near(&mut index);
         let followed = Followed::new(&self.definitions, &self.starters);
-        // To a definition above all folders, all of them belong.
+        // If some definition is above all top folders, every script belongs to its folder as well.
         let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
         for script in &self.scripts {
             let top = top(script, followed.common);
@@ -301,7 +302,7 @@ impl Gathering {
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
         let (mut followed_so_far, mut merged) = (0, 0);
-        // Who is started by properties starts others with them; who was seen to be started by nobody, with what it has.
+        // Callers pass on what they were started with; those without known callers of their own only what they have.
         for kind in [Kind::Properties, Kind::Bundle, Kind::Coordinator, Kind::Workflow] {
             let unseen = |starter: &Starter| !index.callers.contains_key(&starter.path);
             let mut todo: Vec<(usize, Option<Caller>, usize)> = (0..self.starters.len())
@@ -316,13 +317,13 @@ impl Gathering {
                     }
                     followed_so_far += 1;
                     let caller = started(starter, call, context.as_ref(), &mut merged);
-                    // The path is computed by who starts, with what that was given itself.
+                    // The caller computes the path, from its own properties.
                     let given = context.as_ref().map_or(&caller.values, |context| &context.values);
                     let given = Arc::clone(given);
                     let target = followed.to(&starter.path, call, &given);
-                    // Nobody starts itself.
+                    // No definition starts itself.
                     let target = target.filter(|target| *target != starter.path);
-                    // A bundle starts no workflow, and nothing is handed to one that it names by mistake.
+                    // A bundle cannot start a workflow, so nothing is passed to one that it names by mistake.
                     let is_a = |path: &str| self.others.get(path).copied().unwrap_or(NAMES[0]);
                     let wrong = starter.kind != Kind::Properties
                         && target.is_some_and(|target| is_a(target) != call.name);
@@ -377,8 +378,8 @@ impl Gathering {
 }
 
 impl Index {
-    /// The same for whoever stands in a folder: what was gathered by whole paths is asked for, and answered, by those from
-    /// there on. What lies elsewhere keeps its whole path.
+    /// Makes the index answer for a caller in the folder `here`: it was gathered with whole paths, and now takes and
+    /// returns paths relative to that folder. Paths outside it stay whole.
     pub fn seen_from(mut self, here: String) -> Index {
         let seen = |path: &mut String| {
             if let Some(rest) = below(path, &here) {
@@ -401,7 +402,7 @@ impl Index {
         self
     }
 
-    /// A path as it was gathered.
+    /// Converts a queried path to the path as gathered.
     fn whole<'p>(&self, path: &'p str) -> Cow<'p, str> {
         match self.here.is_empty() || path.starts_with('/') {
             true => Cow::Borrowed(path),
@@ -409,7 +410,7 @@ impl Index {
         }
     }
 
-    /// Everything that starts a definition, by path.
+    /// All callers of a definition.
     pub fn of(&self, path: &str) -> &[Caller] {
         self.callers.get(&*self.whole(path)).map(Vec::as_slice).unwrap_or_default()
     }
@@ -419,27 +420,27 @@ impl Index {
         self.lost.get(&*self.whole(path)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a workflow starts others that nobody can follow: any may be one of them.
+    /// Whether some workflow starts others that cannot be resolved; any workflow may be one of them.
     pub fn has_strays(&self) -> bool {
         self.astray
     }
 
-    /// The scripts and jars that lie anywhere near a definition.
+    /// The scripts and jars in the same top folder as a definition.
     pub fn scripts_near(&self, path: &str) -> Option<&Scripts> {
         self.scripts.get(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
-    /// Whether the scripts of definitions near this one are kept beside them, and none is brought there by a build.
+    /// Whether definitions near this one keep their scripts beside them, rather than having a build put them there.
     pub fn keeps_scripts(&self, path: &str) -> bool {
         self.keeping.contains(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
-    /// Whether of all scripts of definitions near this one a single one is not beside its definition.
+    /// Whether exactly one script of all definitions near this one is missing beside its definition.
     pub fn misses_one_script(&self, path: &str) -> bool {
         self.missing_one.contains(top(&self.whole(path), self.common).unwrap_or_default())
     }
 
-    /// The definitions that one starts, with what they are started by.
+    /// The definitions that a file starts, each with the call.
     pub fn started_by<'i>(&'i self, path: &str) -> impl Iterator<Item = (&'i str, &'i Caller)> {
         let started = self.started.get(&*self.whole(path)).map(Vec::as_slice).unwrap_or_default();
         started.iter().map(|(target, at)| {
@@ -449,12 +450,12 @@ impl Index {
     }
 }
 
-/// A path from a folder on, where it lies in it; nothing of what is gathered in no folder.
+/// A path relative to a folder that contains it; `None` for an empty folder.
 fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     path.strip_prefix(folder).filter(|_| !folder.is_empty())?.strip_prefix('/')
 }
 
-/// What somebody starts a definition with.
+/// The caller that results from one call, with the properties it passes.
 fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mut usize) -> Caller {
     let mut is_all = true;
     let values = match context.filter(|_| call.hands_on) {
@@ -515,10 +516,10 @@ fn call(element: Element<'_>, name: &'static str, hands_on: bool) -> Option<Call
     })
 }
 
-/// The text with the properties that are known in the place of their names.
+/// Substitutes the known properties for their references in a text.
 pub(crate) fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
-    // Whoever it is, it is the same one everywhere.
+    // Whoever the user is, it is the same one everywhere.
     let someone = |text: String| {
         ["${user.name}", "${wf:user()}", "${coord:user()}"].iter().fold(text, |text, user| {
             match text.contains(user) {
@@ -527,14 +528,14 @@ pub(crate) fn resolved(text: &str, values: &BTreeMap<String, String>) -> String 
             }
         })
     };
-    // A value may hold further names; one that holds itself is not followed for ever.
+    // A value may contain further references; one that contains itself must not loop forever.
     for _ in 0..16 {
         let mut changed = false;
         let mut from = 0;
         while let Some(at) = text[from..].find("${").map(|at| from + at) {
             let Some(end) = text[at..].find('}').map(|end| at + end) else { break };
             let name = text[at + 2..end].trim();
-            // A value that is its own name is given, and nobody knows which it is.
+            // A value that is a reference to itself is set, but unknown.
             let is_known = |value: &&String| text.len() < 4_096 && value.trim() != &text[at..=end];
             match values.get(name).filter(is_known) {
                 Some(value) => {
@@ -555,7 +556,7 @@ pub(crate) fn resolved(text: &str, values: &BTreeMap<String, String>) -> String 
     someone(text)
 }
 
-/// The parts of the path of a URI.
+/// The components of the path of a URI.
 fn parts_of(uri: &str) -> Vec<&str> {
     let path = match uri.split_once("://") {
         Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
@@ -564,8 +565,8 @@ fn parts_of(uri: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
-/// The path in the tree that a URI means, where an application that lies at `here` in the tree is started at `own`: what
-/// stands beside it there stands beside it here.
+/// The path in the tree for a URI, given that the application at `here` in the tree is deployed at `own`: files beside
+/// the deployed application are beside it in the tree.
 pub(crate) fn beside_application(uri: &str, own: &str, here: &str) -> Option<String> {
     let (there, here_parts) = roots(own, here);
     let wanted = parts_of(uri);
@@ -577,8 +578,8 @@ pub(crate) fn beside_application(uri: &str, own: &str, here: &str) -> Option<Str
     join(&path, &rest.join("/"))
 }
 
-/// The folders that are the same one where an application that lies at `here` in the tree is started at `own`: there, and
-/// in the tree.
+/// The corresponding root folders, deployed and in the tree, given that the application at `here` is deployed at
+/// `own`.
 fn roots<'a>(own: &'a str, here: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
     let mut there = parts_of(own);
     if there.last().is_some_and(|last| last.ends_with(".xml")) {
@@ -595,12 +596,12 @@ fn roots<'a>(own: &'a str, here: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
     (there, here_parts)
 }
 
-/// The first folder of a path behind those that all paths have; none for what lies in the last of these.
+/// The first folder of a path below the common ones; `None` for a file directly in the last of those.
 fn top(path: &str, common: usize) -> Option<&str> {
     folder_of(path).split('/').filter(|_| path.contains('/')).nth(common)
 }
 
-/// How many folders all definitions and what starts them have in common.
+/// Number of leading folders that all definitions and callers share.
 fn common(definitions: &BTreeSet<String>, starters: &[Starter]) -> usize {
     let all = || definitions.iter().chain(starters.iter().map(|starter| &starter.path));
     let first: Vec<&str> =
@@ -611,7 +612,7 @@ fn common(definitions: &BTreeSet<String>, starters: &[Starter]) -> usize {
     })
 }
 
-/// Whether the name of a folder is another one with a slip in it; of two numbered ones neither is.
+/// Whether a folder name is another one with a typo. Of two numbered ones, neither is.
 pub(crate) fn is_slip_of_folder(name: &str, other: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     let most = if other.len() < 8 { 1 } else { 2 };

@@ -1,20 +1,20 @@
-//! Oozie's error codes: what each means, what usually causes it, and what to check. The text is `docs/codes.md`.
+//! Oozie's error codes: their meaning, their usual causes, and what to check. The text is `docs/codes.md`.
 
 use std::sync::OnceLock;
 
-/// The page of all codes.
+/// The page with all codes.
 const PAGE: &str = include_str!("../docs/codes.md");
 
-/// A code, or several that mean nearly the same.
+/// A code, or several codes with nearly the same meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The codes as Oozie writes them. `N` is the exit code of a program, any number.
+    /// The codes as Oozie writes them. `N` stands for any exit code of a program.
     pub codes: Vec<&'static str>,
-    /// What they mean, in a few words.
+    /// A short description.
     pub title: &'static str,
     /// When they are raised: `refuses`, `run`, `command`, `server` or `not raised`.
     pub raised: &'static str,
-    /// Meaning, causes and what to look at, in Markdown.
+    /// Meaning, causes and what to check, in Markdown.
     pub text: &'static str,
 }
 
@@ -24,7 +24,7 @@ pub fn all() -> &'static [Entry] {
     ENTRIES.get_or_init(|| PAGE.split("\n### ").skip(1).filter_map(entry).collect())
 }
 
-/// The entry of a code, in any case of letters; blanks around it do not count.
+/// Returns the entry of a code, ignoring case and surrounding spaces.
 pub fn of(code: &str) -> Option<&'static Entry> {
     let code = code.trim();
     let is_number = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
@@ -32,7 +32,7 @@ pub fn of(code: &str) -> Option<&'static Entry> {
     all().iter().find(|entry| entry.codes.iter().any(|known| known.eq_ignore_ascii_case(code)))
 }
 
-/// What stands between two headings of the page.
+/// Parses the section between two headings of the page.
 fn entry(section: &'static str) -> Option<Entry> {
     let (heading, rest) = section.split_once('\n')?;
     let (codes, title) = heading.split_once(": ")?;
@@ -71,7 +71,7 @@ mod tests {
     fn a_code_is_found_as_people_write_it() {
         let title = |code| of(code).map(|entry| entry.title);
         assert_eq!(title("e0708"), Some("Transition to a node that does not exist"));
-        // Oozie stores this one with blanks before it.
+        // Oozie stores this one with leading spaces.
         assert_eq!(title("  JA006"), Some("Connection refused"));
         assert_eq!(title("137"), Some("Exit code of the program"));
         assert_eq!(title("E9999"), None);

@@ -1,7 +1,7 @@
 //! Findings and fixes, as plain data.
 //!
-//! A [`Kind`] holds what never changes, a [`Diagnostic`] one occurrence. Nothing here prints, sorts or depends on
-//! settings: `check` gives each finding its file and its level, `render` draws it.
+//! A [`Kind`] holds what is the same for all findings of a kind, a [`Diagnostic`] is one occurrence. Nothing here
+//! prints, sorts or depends on settings: `check` assigns each finding its file and its level, `render` formats it.
 
 mod fault;
 
@@ -9,7 +9,7 @@ use crate::source::Span;
 
 pub use fault::Fault;
 
-/// How much a finding matters. Ordered: an error is greater than a warning.
+/// Severity of a finding. Ordered: an error is greater than a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Worth knowing.
@@ -31,16 +31,16 @@ impl Level {
     }
 }
 
-/// How sure a finding is of what it says.
+/// How certain a finding is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Confidence {
-    /// True whatever is not seen here.
+    /// True regardless of anything outside the checked files.
     #[default]
     Certain,
-    /// True of nearly all definitions that look so.
+    /// True of nearly all definitions that look like this.
     Likely,
-    /// True or not by something that was not seen, which is named: `a caller`, `the settings of the site`. Such a finding
-    /// is quiet unless a profile or a rule's own level asks for it.
+    /// True or false depending on something that is not known here, which is named: `a caller`, `the settings of the
+    /// site`. Such a finding is hidden unless a profile or the rule's own level asks for it.
     Depends(String),
 }
 
@@ -54,7 +54,7 @@ impl Confidence {
         }
     }
 
-    /// What it depends on.
+    /// What a [`Confidence::Depends`] depends on.
     pub fn on(&self) -> Option<&str> {
         match self {
             Confidence::Depends(on) => Some(on),
@@ -63,7 +63,7 @@ impl Confidence {
     }
 }
 
-/// The part of the catalogue a kind belongs to; settings address it by [`Group::name`].
+/// The part of the catalog a kind belongs to; settings refer to it by [`Group::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// Well-formedness and schemas.
@@ -76,24 +76,24 @@ pub enum Group {
     Expressions,
     /// Parameters and configuration.
     Parameters,
-    /// What actions ask for.
+    /// What actions require.
     Actions,
-    /// When a coordinator acts.
+    /// When a coordinator materializes actions.
     Time,
-    /// On which data it acts.
+    /// The data a coordinator depends on.
     Data,
     /// Bundles.
     Bundle,
     /// Secrets, impersonation, injection.
     Security,
-    /// What other engines lack; off unless `[migration]` is set.
+    /// Features that other engines lack; off unless `[migration]` is set.
     Migration,
     /// Readability.
     Style,
 }
 
 impl Group {
-    /// All there are, in the order of the catalogue.
+    /// All groups, in the order of the catalog.
     pub const ALL: [Group; 12] = [
         Group::Syntax,
         Group::Names,
@@ -128,60 +128,60 @@ impl Group {
     }
 }
 
-/// What is the same for every finding of one sort. One `static` each, beside the check that reports it.
+/// What all findings of one kind have in common. Each is a `static` beside the check that reports it.
 #[derive(Debug)]
 pub struct Kind {
-    /// Completes "allow …" and names the fault: `unresolved-transition`.
+    /// Names the fault and completes "allow …": `unresolved-transition`.
     pub name: &'static str,
-    /// Part of the catalogue.
+    /// Part of the catalog.
     pub group: Group,
     /// One line, lower case, for lists.
     pub summary: &'static str,
-    /// Level unless settings say otherwise.
+    /// Default level; settings may override it.
     pub level: Level,
-    /// Version of ankus that first had it.
+    /// First version of ankus that had it.
     pub since: &'static str,
-    /// Error codes of Oozie for the same fault, the likeliest first.
+    /// Oozie error codes for the same fault, the likeliest first.
     pub oozie: &'static [&'static str],
-    /// Whether some finding of this kind can carry a fix, and how sure it is.
+    /// Whether some findings of this kind have a fix, and how safe it is.
     pub fix: Option<Safety>,
     /// The manual page, `docs/rules/<name>.md`.
     pub page: &'static str,
 }
 
-/// Whether a fix may be applied unasked.
+/// Whether a fix may be applied without being asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Safety {
-    /// No reading of the definition could mean something else afterwards.
+    /// The fix cannot change the meaning of the definition.
     Safe,
-    /// A guess at what was meant; needs `--unsafe-fixes`.
+    /// A guess at the intended meaning; requires `--unsafe-fixes`.
     Guess,
 }
 
-/// A replacement of a span by text, in the file of the finding unless `file` says otherwise.
+/// A replacement of a span, in the file of the finding unless `file` names another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Another file than the finding's, as a path of the snapshot.
+    /// Path in the snapshot if the edit applies to another file than the finding's.
     pub file: Option<String>,
-    /// What is replaced; empty to insert.
+    /// The span to replace; empty to insert.
     pub span: Span,
-    /// What comes in its place, as it is written in the file (escaped where XML asks for it).
+    /// The replacement, as written in the file (escaped for XML where necessary).
     pub text: String,
 }
 
-/// A way to mend what was found.
+/// A way to fix a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// An imperative sentence without a full stop: "Rename to `load`".
     pub title: String,
-    /// Whether it may be applied unasked.
+    /// Whether it may be applied without being asked for.
     pub safety: Safety,
     /// In source order, not overlapping.
     pub edits: Vec<Edit>,
 }
 
 impl Fix {
-    /// A replacement that cannot change the meaning.
+    /// Creates a fix with one replacement that cannot change the meaning.
     pub fn safe(title: impl Into<String>, span: Span, text: impl Into<String>) -> Fix {
         Fix {
             title: title.into(),
@@ -190,12 +190,12 @@ impl Fix {
         }
     }
 
-    /// A replacement that is likely what was meant.
+    /// Creates a fix with one replacement that is probably what was meant.
     pub fn guess(title: impl Into<String>, span: Span, text: impl Into<String>) -> Fix {
         Fix { safety: Safety::Guess, ..Fix::safe(title, span, text) }
     }
 
-    /// The same fix with one more replacement.
+    /// Adds one more replacement to the fix.
     pub fn and(mut self, span: Span, text: impl Into<String>) -> Fix {
         self.edits.push(Edit { file: None, span, text: text.into() });
         self.edits.sort_by_key(|edit| edit.span);
@@ -203,86 +203,88 @@ impl Fix {
     }
 }
 
-/// The other place involved.
+/// A related location of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Another file than the finding's, as a path of the snapshot.
+    /// Path in the snapshot if the location is in another file than the finding's.
     pub file: Option<String>,
-    /// Where.
+    /// The location.
     pub span: Span,
-    /// What is there: "first defined here".
+    /// A description of the location: "first defined here".
     pub message: String,
 }
 
-/// An execution that ends in a fault of the graph (`reference/fork-join.md`).
+/// An execution that leads to a fault of the graph (`reference/fork-join.md`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// `double`, `orphan`, `cut-off`, `race` or `hang`.
     pub fault: &'static str,
-    /// The node where it ends in its fault.
+    /// The node at which the fault occurs.
     pub node: String,
-    /// How many actions must fail for it.
+    /// Number of actions that must fail for it to happen.
     pub failures: u32,
-    /// The nodes in the order they are left.
+    /// The transitions in the order they are taken.
     pub run: Vec<Move>,
 }
 
 /// One step of a [`Witness`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The node that is left.
+    /// The node that the step leaves.
     pub node: String,
     /// The exit taken: `start`, `ok`, `error`, `case`, `default`, `path` or `join`.
     pub exit: &'static str,
-    /// The node that is entered.
+    /// The node that the step enters.
     pub to: String,
     /// The execution path of the token: `/b/`.
     pub path: String,
-    /// Where the definition says so.
+    /// The location of the transition in the definition.
     pub span: Span,
 }
 
 /// One finding.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// What is the same every time.
+    /// The kind of the finding.
     pub kind: &'static Kind,
-    /// Another file than the one that is checked, as a path of the snapshot.
+    /// Path in the snapshot if it is in another file than the one being checked.
     pub file: Option<String>,
-    /// As narrow as the fault.
+    /// The location, as narrow as possible.
     pub span: Span,
-    /// Which fault of its kind it is, where others depend on that.
+    /// Which fault of its kind it is, if other code depends on that.
     pub fault: Option<Fault>,
-    /// What it is about, where others depend on that: an element and what is wrong in it, properties, nodes.
+    /// What the finding is about, if other code depends on that: an element and what is wrong in it, properties,
+    /// nodes.
     pub names: Vec<String>,
-    /// The name that was most likely meant.
+    /// The name that was probably meant.
     pub meant: Option<String>,
-    /// Where something is missing: the tag in front of which it belongs. The finding is shown there in the end.
+    /// If something is missing: the tag before which it belongs. The finding is eventually shown there.
     pub belongs: Option<Span>,
-    /// Another place in its file that is wrong for the same reason.
+    /// Another location in the file that is wrong for the same reason.
     pub explains: Option<Span>,
     /// One line, lower case, no full stop, the user's names in backticks.
     pub message: String,
-    /// Other places involved.
+    /// Related locations.
     pub notes: Vec<Note>,
-    /// What to do.
+    /// Advice on what to do.
     pub help: Option<String>,
-    /// Ways to mend it, the best first.
+    /// Possible fixes, the best first.
     pub fixes: Vec<Fix>,
-    /// The execution that shows it.
+    /// The execution that demonstrates it.
     pub witness: Option<Box<Witness>>,
-    /// How sure this is.
+    /// How certain the finding is.
     pub confidence: Confidence,
-    /// The most that this finding can be, whatever its kind is by default.
+    /// Upper limit of the level, whatever the default of its kind.
     pub at_most: Option<Level>,
-    /// The one thing that it is about where the same fault is often repeated in a file: a variable, an old name.
+    /// The one thing the finding is about, if the same fault is often repeated in a file: a variable, a deprecated
+    /// name.
     pub subject: Option<String>,
-    /// How many findings this one stands for, each with a note of its place.
+    /// Number of findings that this one stands for, each with a note of its location.
     pub places: usize,
 }
 
 impl Diagnostic {
-    /// A finding with a message and nothing else yet.
+    /// Creates a finding with a message and nothing else.
     pub fn new(kind: &'static Kind, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             kind,
@@ -305,19 +307,19 @@ impl Diagnostic {
         }
     }
 
-    /// Says which fault of its kind it is.
+    /// Sets which fault of its kind it is.
     pub(crate) fn of(mut self, fault: Fault) -> Diagnostic {
         self.fault = Some(fault);
         self
     }
 
-    /// Says by name what it is about, the outer one first.
+    /// Names what it is about, outermost first.
     pub(crate) fn naming<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.names = names.into_iter().map(|name| shortened(name.into())).collect();
         self
     }
 
-    /// Offers the name that was most likely meant.
+    /// Suggests the name that was probably meant.
     pub(crate) fn did_you_mean(mut self, name: impl Into<String>) -> Diagnostic {
         let name = shortened(name.into());
         self.help = Some(shortened(format!("did you mean `{name}`?")));
@@ -325,7 +327,7 @@ impl Diagnostic {
         self
     }
 
-    /// The properties that something needs and does not get.
+    /// The properties that are required but not given.
     pub(crate) fn lacking(&self) -> &[String] {
         match self.fault {
             Some(Fault::NotPassed) => &self.names,
@@ -341,29 +343,29 @@ impl Diagnostic {
         }
     }
 
-    /// Whether it is about something of this name.
+    /// Whether the finding is about something of this name.
     pub(crate) fn is_about(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
-    /// Whether it is this fault of its kind.
+    /// Whether the finding has this fault.
     pub(crate) fn is(&self, fault: Fault) -> bool {
         self.fault == Some(fault)
     }
 
-    /// Says what to do.
+    /// Sets the advice on what to do.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(shortened(help.into()));
         self
     }
 
-    /// Points at another place in the same file.
+    /// Adds a note on another location in the same file.
     pub fn note(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
         self.notes.push(Note { file: None, span, message: message.into() });
         self
     }
 
-    /// Points at a place in another file.
+    /// Adds a note on a location in another file.
     pub(crate) fn note_in(
         mut self,
         file: impl Into<String>,
@@ -374,50 +376,50 @@ impl Diagnostic {
         self
     }
 
-    /// Offers a way to mend it.
+    /// Adds a possible fix.
     pub fn fix(mut self, fix: Fix) -> Diagnostic {
         self.fixes.push(fix);
         self
     }
 
-    /// Moves the finding to another file than the one that is checked.
+    /// Moves the finding to another file than the one being checked.
     pub(crate) fn in_file(mut self, file: impl Into<String>) -> Diagnostic {
         self.file = Some(file.into());
         self
     }
 
-    /// Says that this holds for nearly all, and not for all.
+    /// Marks the finding as true of nearly all, but not all, such definitions.
     pub fn likely(mut self) -> Diagnostic {
         self.confidence = Confidence::Likely;
         self
     }
 
-    /// Says what nobody could see here, and this depends on.
+    /// Names what the finding depends on and cannot be known here.
     pub(crate) fn depends_on(mut self, on: impl Into<String>) -> Diagnostic {
         self.confidence = Confidence::Depends(on.into());
         self
     }
 
-    /// Lowers the level that the kind has by default.
+    /// Limits the level to at most `level`.
     pub fn at_most(mut self, level: Level) -> Diagnostic {
         self.at_most = Some(self.at_most.map_or(level, |known| known.min(level)));
         self
     }
 
-    /// Names the one thing this is about: findings of one kind about one thing are told of once in a file.
+    /// Names the one thing the finding is about: a file gets only one finding of a kind per subject.
     pub fn about(mut self, subject: impl Into<String>) -> Diagnostic {
         self.subject = Some(subject.into());
         self
     }
 
-    /// Adds the execution that shows it.
+    /// Adds the execution that demonstrates it.
     pub fn witness(mut self, witness: Witness) -> Diagnostic {
         self.witness = Some(Box::new(witness));
         self
     }
 }
 
-/// What a message quotes may be as long as a file, and a file may have many findings.
+/// Shortens a quoted text: it may be as long as a file, and a file may have many findings.
 fn shortened(mut text: String) -> String {
     const MOST: usize = 2_000;
     if text.len() > MOST {
@@ -429,7 +431,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// The known name that `word` is most likely a slip of: at most a third of its letters differ.
+/// The known name for which `word` is most likely a typo: at most a third of its letters differ.
 ///
 /// ```
 /// assert_eq!(ankus::diag::nearest("laod", ["load", "end"]), Some("load"));
@@ -445,14 +447,16 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let mut best: Option<(usize, &str)> = None;
     let mut other = Vec::new();
     for known in known {
-        // As many letters as one has more have to go, and each other letter has to be written.
+        // The difference in length is a lower bound of the distance: surplus letters must be deleted, missing ones
+        // inserted.
         if known.len() > (word.len() + limit) * 4 || known.len() + limit < word.len() {
             continue;
         }
         if known.len() > word.len() + limit && known.is_ascii() {
             continue;
         }
-        // Nearly every name is told apart by its bytes alone; each that is not ASCII may stand for no letter of its own.
+        // Most names are ruled out by their bytes alone. This works only for ASCII: elsewhere a byte may not be a
+        // whole letter.
         let bytes = known.bytes().fold((0_u64, true), |(letters, ascii), byte| {
             (letters | 1 << (byte % 64), ascii && byte < 0x80)
         });
@@ -479,7 +483,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, known)| known)
 }
 
-/// Names that are compared with unknown ones, in all: long lists of both would take the square of their length.
+/// A shared budget of name comparisons: comparing long lists with each other would take quadratic time.
 #[derive(Debug)]
 pub(crate) struct Patience(std::cell::Cell<usize>);
 
@@ -490,7 +494,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// As [`nearest`], until patience is at its end.
+    /// Like [`nearest`], until the budget is spent.
     pub(crate) fn nearest<'a>(
         &self,
         word: &str,
@@ -504,7 +508,7 @@ impl Patience {
     }
 }
 
-/// How far two words are from one another, if it is no farther than `most`.
+/// The edit distance of two words if it is at most `most`.
 pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.len() > (b.len() + most) * 4 || b.len() > (a.len() + most) * 4 {
         return None;
@@ -526,41 +530,41 @@ pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
     distance(&a, &b, most)
 }
 
-/// Whether a word is another with one letter left out, added, replaced or exchanged with its neighbor. With another digit it
-/// is another name.
+/// Whether a word is another one with one letter left out, added, replaced or swapped with its neighbor. A different
+/// digit makes a different name, not a typo.
 pub(crate) fn is_mistyped(word: &str, meant: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     within(word, meant, 1) == Some(1) && letters(word) != letters(meant)
 }
 
-/// No name that somebody has mistyped is longer, in characters.
+/// Maximum length of names that are compared, in characters; longer ones are not typos.
 const LONGEST_COMPARED: usize = 200;
 
-/// Whether words of these letters may be no farther from one another: an edit brings no more than one new letter.
+/// Whether words with these letter sets can be within that distance: each edit introduces at most one new letter.
 pub(crate) fn may_be_within(a: u64, b: u64, most: usize) -> bool {
     (a & !b).count_ones().max((b & !a).count_ones()) as usize <= most
 }
 
-/// Which letters there are, sixty-four kinds of them.
+/// The set of letters in a text, hashed into 64 bits.
 pub(crate) fn letters(characters: impl Iterator<Item = char>) -> u64 {
     characters.fold(0, |letters, character| letters | 1 << (u32::from(character) % 64))
 }
 
-/// Rows of this width need no memory of their own; hardly a name is longer.
+/// Rows up to this width need no heap allocation; few names are longer.
 const USUAL_WIDTH: usize = 48;
 
-/// How many letters have to be written, taken away, replaced or exchanged with their neighbor to make one word of the
-/// other, if it is at most `most`.
+/// The number of letters to insert, delete, replace or swap with their neighbor to turn one word into the other, if it
+/// is at most `most`.
 fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most {
         return None;
     }
-    // What they begin and end with alike costs nothing; names of one family differ in few letters.
+    // A common prefix and suffix costs nothing; related names usually differ in few letters.
     let alike = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[alike..], &b[alike..]);
     let alike = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[..a.len() - alike], &b[..b.len() - alike]);
-    // Three rows of the table, of which only what lies near the diagonal is filled.
+    // Three rows of the table, filled only near the diagonal.
     let far = most + 1;
     let width = b.len() + 1;
     let (mut few, mut many) = ([0; 3 * USUAL_WIDTH], Vec::new());
@@ -577,7 +581,7 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
     last.iter_mut().enumerate().for_each(|(at, cell)| *cell = at.min(far));
     for i in 1..=a.len() {
         let (from, to) = (i.saturating_sub(most).max(1), (i + most).min(b.len()));
-        // No more than one cell beyond the filled ones is read, here and in the next row.
+        // At most one cell beyond the filled ones is read, here and in the next row.
         row[from - 1] = if from == 1 { i.min(far) } else { far };
         if let Some(beyond) = row.get_mut(to + 1) {
             *beyond = far;
@@ -605,7 +609,7 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], most: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The whole table, without bounds.
+    /// The same distance by the full table, without bounds.
     fn measured(a: &[u8], b: &[u8]) -> usize {
         let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
         for i in 0..=a.len() {
@@ -636,7 +640,7 @@ mod tests {
         };
         for _ in 0..20_000 {
             let a: Vec<u8> = (0..next(10)).map(|_| b'a' + next(3) as u8).collect();
-            // Most are made of one another by some slips, as names are.
+            // Most pairs are related by a few typos, as names are.
             let mut b = a.clone();
             for _ in 0..next(5) {
                 let at = next(b.len() as u64 + 1);

@@ -1,26 +1,26 @@
 //! Applying fixes to texts.
 //!
-//! In: texts and the [`Edit`]s of fixes. Out: new texts, in which every byte outside the edits is unchanged; and
-//! differences between texts, for people and for `patch`. Which fixes to apply is decided elsewhere.
+//! Applies the [`Edit`]s of fixes to texts; every byte outside the edits stays unchanged. Also computes differences
+//! between texts, for people and for `patch`. Which fixes to apply is decided elsewhere.
 
 use crate::diag::{Edit, Fix};
 use crate::source::Span;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 use std::collections::BTreeMap;
 
-/// Two edits want the same place, or an edit does not fit the text.
+/// Two edits overlap, or an edit does not fit the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict;
 
-/// Fixes that can be applied together: none of their edits touches another.
+/// Fixes that can be applied together: none of their edits overlap.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// By path, each list in source order.
+    /// Edits by path, each list in source order.
     edits: BTreeMap<String, Vec<Edit>>,
 }
 
 impl Batch {
-    /// Nothing yet.
+    /// Creates an empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
@@ -30,8 +30,8 @@ impl Batch {
         self.edits.is_empty()
     }
 
-    /// Takes a fix in, all of its edits or none. `path` is the file of its finding. An edit that is there already, from
-    /// another fix, is shared.
+    /// Adds a fix, either all of its edits or none. `path` is the file of its finding. An identical edit of another
+    /// fix is shared.
     pub fn add(&mut self, path: &str, fix: &Fix) -> Result<(), Conflict> {
         let mut added = self.clone();
         for edit in &fix.edits {
@@ -50,21 +50,21 @@ impl Batch {
         Ok(())
     }
 
-    /// The paths it changes, with their edits.
+    /// The paths of the changed files, with their edits.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[Edit])> {
         self.edits.iter().map(|(path, edits)| (path.as_str(), edits.as_slice()))
     }
 }
 
-/// Whether two edits meet: ranges that share a byte, or of which one inserts where the other begins or ends. Two
-/// insertions at one place have no order, so they never go together.
+/// Whether two edits conflict: their ranges share a byte, or one inserts where the other begins or ends. Two
+/// insertions at the same offset have no order, so they always conflict.
 fn touch(one: &Edit, other: &Edit) -> bool {
     let (first, second) = if one.span <= other.span { (one, other) } else { (other, one) };
     let inserts = first.span.start == first.span.end || second.span.start == second.span.end;
     if inserts { first.span.end >= second.span.start } else { first.span.end > second.span.start }
 }
 
-/// The text with every edit applied. Edits are in source order.
+/// Applies the edits to a text. Edits are in source order.
 ///
 /// ```
 /// use ankus::{diag::Fix, edit, source::Span};
@@ -89,12 +89,12 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, Conflict> {
     Ok(out)
 }
 
-/// The replacements of lines that make one text the other, in the order of the text.
+/// The line replacements that turn `before` into `after`, in the order of the text.
 pub fn changes(before: &str, after: &str) -> Vec<Edit> {
     let input = InternedInput::new(before, after);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
-    // Where each line begins.
+    // The offset at which each line begins.
     let starts = |lines: &[Token]| {
         let mut at = 0;
         let mut starts = vec![0];
@@ -117,15 +117,15 @@ pub fn changes(before: &str, after: &str) -> Vec<Edit> {
         .collect()
 }
 
-/// Lines around a change that a difference shows.
+/// Context lines around a change in a diff.
 const CONTEXT_LINES: u32 = 3;
 
-/// The difference of two texts of one file, as `patch` and `git apply` read it; empty where there is none.
+/// The unified diff of two versions of a file, as `patch` and `git apply` read it; empty if they are equal.
 pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
     difference(&format!("a/{path}"), &format!("b/{path}"), before, after)
 }
 
-/// The same with names of one's own for both.
+/// Like [`unified_diff`], with given names for the two versions.
 pub fn difference(before_name: &str, after_name: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();
@@ -143,13 +143,13 @@ pub fn difference(before_name: &str, after_name: &str, before: &str, after: &str
             out.push_str("\n\\ No newline at end of file\n");
         }
     };
-    // Hunks that would share a line of context are shown as one.
+    // Hunks whose context lines would meet are shown as one.
     let is_near = |one: &Hunk, next: &Hunk| next.before.start - one.before.end <= 2 * CONTEXT_LINES;
     for group in hunks.chunk_by(is_near) {
         let (first, last) = (&group[0], &group[group.len() - 1]);
         let ahead = first.before.start.min(CONTEXT_LINES);
         let behind = (input.before.len() as u32 - last.before.end).min(CONTEXT_LINES);
-        // Lines count from 1, and where there are none, the line before them is named.
+        // Lines count from 1; an empty range names the line before it.
         let range = |start: u32, end: u32| match end - start {
             0 => format!("{start},0"),
             1 => (start + 1).to_string(),
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// What `patch` makes of a text, without its leniency.
+    /// Applies a diff as `patch` does, without its leniency.
     fn patched(before: &str, diff: &str) -> String {
         let mut old = before.split_inclusive('\n');
         let mut taken = 0;

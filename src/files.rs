@@ -1,46 +1,46 @@
 //! A snapshot of the files that a check may read.
 //!
-//! In: paths with their contents, gathered by the caller. Out: answers of three kinds, because a checker that does not
-//! know must report nothing: a file exists, does not exist, or was not looked up. Paths are as displayed: relative to
-//! the working directory, with `/`, or absolute if outside it.
+//! The caller gathers paths with their contents. Queries have three answers, because a checker that does not know must
+//! report nothing: a file exists, does not exist, or was not looked up. Paths are as displayed: relative to the
+//! working directory, with `/`, or absolute if outside it.
 
 use crate::source::{Source, Span};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What stood at a path.
+/// What was found at a path.
 #[derive(Clone, Debug)]
 pub enum Entry {
-    /// A text that was read.
+    /// A text file that was read.
     Text(Arc<Source>),
-    /// A file that is there and was not read: too large, binary, or nobody asks for its content.
+    /// A file that exists but was not read: too large, binary, or its content is not needed.
     Unread,
     /// A folder.
     Folder,
 }
 
-/// Whether something is at a path.
+/// Whether something exists at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is there.
+    /// It exists.
     Present,
-    /// The folder was listed, and it is not in it.
+    /// Its folder was listed and does not contain it.
     Absent,
-    /// Nobody looked.
+    /// Not looked up.
     Unknown,
 }
 
-/// What another tool says of a file.
+/// A finding of another tool on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Where.
+    /// The location.
     pub span: Span,
-    /// What, in one line.
+    /// The message, in one line.
     pub words: String,
 }
 
-/// The snapshot. Cheap to share, never changed by a check.
+/// The snapshot. Cheap to clone; a check never changes it.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     entries: BTreeMap<String, Entry>,
@@ -50,49 +50,49 @@ pub struct Files {
 }
 
 impl Files {
-    /// A snapshot that knows nothing.
+    /// Creates an empty snapshot, in which everything is unknown.
     pub fn new() -> Files {
         Files::default()
     }
 
-    /// Adds what stands at a path.
+    /// Adds what was found at a path.
     pub fn insert(&mut self, path: impl Into<String>, entry: Entry) {
         self.entries.insert(path.into(), entry);
     }
 
-    /// Adds a text.
+    /// Adds a text file.
     pub fn insert_text(&mut self, path: impl Into<String>, text: impl Into<String>) {
         let path = path.into();
         let source = Source::new(path.clone(), text);
         self.insert(path, Entry::Text(Arc::new(source)));
     }
 
-    /// States that everything directly in `folder` is in the snapshot.
+    /// Records that everything directly in `folder` is in the snapshot.
     pub fn set_listed(&mut self, folder: impl Into<String>) {
         self.listed.insert(folder.into());
     }
 
-    /// Adds what an archive holds, or as much of it as the definition can mean.
+    /// Sets the names in an archive, at least those that the definition may refer to.
     pub fn set_archive(&mut self, path: impl Into<String>, names: BTreeSet<String>) {
         self.archives.insert(path.into(), names);
     }
 
-    /// What an archive holds, where somebody looked into it.
+    /// The names in an archive, if it was read.
     pub fn archive(&self, path: &str) -> Option<&BTreeSet<String>> {
         self.archives.get(path)
     }
 
-    /// Adds what another tool says of a file.
+    /// Sets the findings of another tool on a file.
     pub fn set_remarks(&mut self, path: impl Into<String>, remarks: Vec<Remark>) {
         self.remarks.insert(path.into(), remarks);
     }
 
-    /// What another tool says of a file; nothing where it was not asked.
+    /// The findings of another tool on a file; empty if the tool did not check it.
     pub fn remarks(&self, path: &str) -> &[Remark] {
         self.remarks.get(path).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What stands at a path.
+    /// What was found at a path.
     pub fn get(&self, path: &str) -> Option<&Entry> {
         self.entries.get(path)
     }
@@ -105,7 +105,7 @@ impl Files {
         }
     }
 
-    /// Whether something is at a path. A folder that is absent has nothing in it.
+    /// Whether something exists at a path. Nothing exists below a folder that is absent.
     pub fn presence(&self, path: &str) -> Presence {
         if self.entries.contains_key(path) || self.listed.contains(path) {
             return Presence::Present;
@@ -114,7 +114,8 @@ impl Files {
         loop {
             let folder = folder_of(below);
             if self.listed.contains(folder) {
-                // The nearest listed folder decides; what lies between must be in it to hold anything.
+                // The nearest listed folder decides: the part of the path directly in it must exist for anything below
+                // to exist.
                 return if below == path || !self.entries.contains_key(below) {
                     Presence::Absent
                 } else {
@@ -128,7 +129,7 @@ impl Files {
         }
     }
 
-    /// Paths of everything below a folder, in order.
+    /// Paths of everything below a folder, sorted.
     pub fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
         self.entries
             .range(folder.to_owned()..)
@@ -140,7 +141,7 @@ impl Files {
             })
     }
 
-    /// The text files below the snapshot, in order.
+    /// All text files of the snapshot, sorted by path.
     pub fn texts(&self) -> impl Iterator<Item = &Arc<Source>> {
         self.entries.values().filter_map(|entry| match entry {
             Entry::Text(source) => Some(source),
@@ -149,7 +150,7 @@ impl Files {
     }
 }
 
-/// The folder a path lies in; empty for the working directory.
+/// The parent folder of a path; empty for the working directory.
 pub fn folder_of(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) => "/",
@@ -158,12 +159,12 @@ pub fn folder_of(path: &str) -> &str {
     }
 }
 
-/// The last part of a path.
+/// The last component of a path.
 pub fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// `relative` as seen from `folder`, with `.` and `..` taken out; `None` where it leaves every known folder.
+/// Resolves `relative` against `folder`, removing `.` and `..`; `None` if it leaves every known folder.
 pub fn join(folder: &str, relative: &str) -> Option<String> {
     let whole = match relative.starts_with('/') || folder.is_empty() {
         true => Cow::Borrowed(relative),

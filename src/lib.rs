@@ -1,8 +1,9 @@
-//! Checks applications of Apache Oozie as its server would, and beyond, and compiles workflows to plans.
+//! Checks Apache Oozie applications as the Oozie server would, and more strictly, and compiles workflows to plans.
 //!
-//! [`check`] is the entry point: text, settings and a snapshot of files in, an [`Outcome`] out. It has the findings, the
-//! server's answer, and for what the server would accept the proof that [`plan`] asks for. An [`Analysis`] is what
-//! both start from: the tree of a text, its typed definition and its facts, each computed when first asked for.
+//! [`check`] is the entry point: it takes a text, settings and a snapshot of files, and returns an [`Outcome`] with
+//! the findings, the server's answer and, if the server would accept the definition, the proof that [`plan`] requires.
+//! An [`Analysis`] is what both start from: the syntax tree of a text, its typed definition and the facts about it,
+//! each computed on first use.
 //!
 //! Nothing here opens a file, reads a clock or prints, so the library builds for WebAssembly.
 //!
@@ -41,9 +42,10 @@
 //!
 //! # Versions
 //!
-//! What is listed here follows semantic versioning; before 1.0, a minor version may change it. JSON output and plans have versions of
-//! their own. Rust 1.95 is the oldest that builds it; a newer one is asked for only in a minor version. The modules that this page does not list
-//! serve the packages of this workspace and may change at any time. `ARCHITECTURE.md` has the map of them.
+//! The items listed here follow semantic versioning; before 1.0, a minor version may change them. JSON output and
+//! plans have their own versions. The minimum supported Rust version is 1.95; only a minor version may raise it.
+//! Modules that are not listed on this page serve the other packages of this workspace and may change at any time;
+//! `ARCHITECTURE.md` describes them.
 
 pub use analysis::Analysis;
 pub use check::{

@@ -1,10 +1,10 @@
-//! Applying fixes until nothing changes, with a check of every step.
+//! Applies fixes until nothing changes, and checks every step.
 //!
-//! In: a snapshot of files, and a way to check it. Out: the changed files, with the applied fixes and the others. A fix
-//! is a promise of its rule, which is verified here. A step that makes a file ill-formed, turns an accepted definition
-//! into a refused one, or adds a new finding is undone, and its fixes are tried one by one, so that a bad one affects
-//! only itself. If only safe fixes are allowed, a step must be `proved`: the files mean the same before and after,
-//! except for the repaired fault.
+//! Takes a snapshot of files and a function that checks it; returns the changed files with the fixes that were applied
+//! and those that were refused. A fix is a promise of its rule, which is verified here. A step that makes a file
+//! ill-formed, turns an accepted definition into a refused one, or adds a new finding is undone, and its fixes are
+//! tried one by one, so that a bad one affects only itself. If only safe fixes are allowed, a step must be `proved`:
+//! the files mean the same before and after, except for the repaired fault.
 
 use crate::check::Finding;
 use crate::diag::{Confidence, Fix, Level, Safety};
@@ -16,17 +16,17 @@ use crate::syntax::properties;
 use crate::syntax::xml::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many checks one definition is worth.
+/// Maximum number of checks spent on one definition.
 const CHECKS: usize = 64;
 
-/// What a check says of a snapshot.
+/// The result of checking a snapshot.
 #[derive(Debug, Default)]
 pub struct State {
-    /// Every finding that counts.
+    /// All reported findings.
     pub findings: Vec<Finding>,
     /// Whether the definition is well-formed.
     pub well_formed: bool,
-    /// Whether the target server would accept it; `None` where nobody asked.
+    /// Whether the target server would accept it; `None` if this was not computed.
     pub accepted: Option<bool>,
 }
 
@@ -35,39 +35,39 @@ pub struct State {
 pub struct Step {
     /// The file of the finding.
     pub path: String,
-    /// The rule.
+    /// The rule of the finding.
     pub rule: &'static str,
     /// What the fix does.
     pub title: String,
 }
 
-/// What came of it.
+/// The result of [`settle`].
 #[derive(Debug, Default)]
 pub struct Mended {
     /// New texts by path.
     pub texts: BTreeMap<String, String>,
-    /// In order.
+    /// The fixes that were applied, in order.
     pub applied: Vec<Step>,
     /// Fixes that were not applied, with the reason.
     pub refused: BTreeMap<Step, String>,
 }
 
-/// A fix that is to be proved: what it edits, and whether the finding is one of what certainly fails.
+/// A fix to be proved safe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim<'a> {
     /// The file of the finding.
     pub path: &'a str,
-    /// What is changed.
+    /// The fix.
     pub fix: &'a Fix,
-    /// Whether the definition is refused, or fails for certain, where the fault is.
+    /// Whether the definition is refused, or certainly fails, because of the fault.
     pub is_fault: bool,
 }
 
-/// Whether files mean the same with other texts but for the faults that fixes repair; if not, a sentence that says what
-/// would change. Whoever applies a safe fix asks this first.
+/// Proves that changed files mean the same except for the faults that the fixes repair. Called before a safe fix is
+/// applied.
 ///
 /// # Errors
-/// The sentence.
+/// A sentence that says what else would change.
 pub(crate) fn proved(
     files: &Files,
     texts: &BTreeMap<String, String>,
@@ -108,7 +108,7 @@ pub(crate) fn proved(
     Ok(())
 }
 
-/// Tells changes of the parts in which faults are repaired from others.
+/// Returns a predicate for changes in the parts in which faults are repaired.
 fn repaired(before: &str, edits: &[Span]) -> impl Fn(&Change) -> bool {
     let (tree, _) = Tree::parse_tolerantly(before);
     let mut parts: Vec<Span> = Vec::new();
@@ -138,7 +138,8 @@ fn repaired(before: &str, edits: &[Span]) -> impl Fn(&Change) -> bool {
     }
 }
 
-/// Applies the first allowed fix of every finding, again and again. `check` must not depend on anything but the files.
+/// Applies the first allowed fix of every finding, repeatedly. The result of `check` must depend on nothing but the
+/// files.
 pub fn settle(files: &Files, allowed: Safety, mut check: impl FnMut(&Files) -> State) -> Mended {
     let mut mended = Mended::default();
     let mut files = files.clone();
@@ -218,7 +219,7 @@ pub fn settle(files: &Files, allowed: Safety, mut check: impl FnMut(&Files) -> S
     mended
 }
 
-/// The snapshot with a batch applied, and the texts that are new; `None` where an edit does not fit.
+/// The snapshot with a batch applied, and the changed texts; `None` if an edit does not fit.
 fn applied(files: &Files, batch: &Batch) -> Option<(Files, BTreeMap<String, String>)> {
     let mut changed = files.clone();
     let mut texts = BTreeMap::new();
@@ -233,7 +234,7 @@ fn applied(files: &Files, batch: &Batch) -> Option<(Files, BTreeMap<String, Stri
     Some((changed, texts))
 }
 
-/// Whether nothing is worse than before.
+/// Whether the state is no worse than before.
 fn does_no_harm(before: &State, after: &State) -> bool {
     if before.well_formed && !after.well_formed {
         return false;
@@ -245,7 +246,7 @@ fn does_no_harm(before: &State, after: &State) -> bool {
     for finding in &before.findings {
         *known.entry((finding.diagnostic.kind.name, &finding.diagnostic.message)).or_default() += 1;
     }
-    // In a file that is refused already, one fault often hides the next: seeing it is no harm.
+    // In a file that is refused already, one fault often hides another: revealing it does no harm.
     let threshold = if before.accepted == Some(false) { None } else { Some(Level::Info) };
     let Some(threshold) = threshold else { return true };
     after.findings.iter().filter(|finding| finding.level > threshold).all(|finding| {
@@ -277,7 +278,7 @@ mod tests {
         page: "",
     };
 
-    /// Finds every `bad` and offers `good`; every `worse` and offers something that breaks the file.
+    /// Reports every `bad` with the fix `good`, and every `worse` with a fix that breaks the file.
     fn check(files: &Files) -> State {
         let text = &files.text("a").expect("a file").text;
         let find = |word: &'static str, offer: &'static str| {
@@ -332,7 +333,7 @@ mod tests {
         assert!(mended.texts.is_empty());
         let why = mended.refused.values().next().expect("it was refused");
         assert!(why.contains("would change what `a` means"), "{why}");
-        // Where the definition fails for certain, its fault is what is to change.
+        // If the definition certainly fails, the fix may change the faulty part.
         let mended = settle(&files(), Safety::Safe, |files| check(files, Level::Error));
         assert!(mended.texts["a"].contains("to='fair'"), "{:?}", mended.refused);
     }

@@ -1,8 +1,8 @@
 //! Settings: `ankus.toml` as data.
 //!
-//! In: the text of the file and the names of the rules. Out: [`Settings`], or every [`Problem`] of the file at once,
-//! each with its place. An unknown key is a problem, reported with the nearest known one, because a misspelt setting
-//! that is silently ignored is worse than none. Finding and reading the file is left to the outside world.
+//! Parses the text of the file, given the names of the rules, into [`Settings`], or into every [`Problem`] of the file
+//! at once, each with its location. An unknown key is a problem, reported with the nearest known one, because a
+//! misspelled setting that is silently ignored is worse than none. Finding and reading the file is left to the caller.
 
 mod checking;
 mod formatting;
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use toml::de::DeTable;
 
-/// The server whose verdict counts.
+/// The server version whose verdict counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// Oozie 3.3.2.
@@ -39,12 +39,12 @@ pub enum Target {
     /// Oozie 5.2.1, the last release.
     #[default]
     V5_2_1,
-    /// What came after 5.2.1 and was not released.
+    /// The unreleased development after 5.2.1.
     Trunk,
 }
 
 impl Target {
-    /// All there are, the oldest first.
+    /// All targets, the oldest first.
     pub const ALL: [Target; 4] = [Target::V3_3_2, Target::V4_3_1, Target::V5_2_1, Target::Trunk];
 
     /// The word used in settings and output.
@@ -57,7 +57,7 @@ impl Target {
         }
     }
 
-    /// How many characters the name of a node may have that a run can reach.
+    /// Maximum length of the name of a node that a run can reach, in characters.
     pub(crate) fn name_limit(self) -> usize {
         match self {
             Target::V3_3_2 => 50,
@@ -65,13 +65,13 @@ impl Target {
         }
     }
 
-    /// The target of that name.
+    /// The target with that name.
     pub fn named(name: &str) -> Option<Target> {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 }
 
-/// What settings say of a rule or a group: a level, or nothing at all.
+/// The setting of a rule or a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rating {
     /// Reported with this level.
@@ -81,7 +81,7 @@ pub enum Rating {
 }
 
 impl Rating {
-    /// The rating of that name.
+    /// The rating with that name.
     pub fn named(name: &str) -> Option<Rating> {
         Some(match name {
             "error" => Rating::At(Level::Error),
@@ -93,7 +93,7 @@ impl Rating {
     }
 }
 
-/// Rules that are silent until they are named: too much for everybody, useful for some.
+/// Rules that are off unless settings name them: too noisy for most, useful for some.
 pub(crate) const OFF_UNLESS_NAMED: &[&str] = &[
     "application-path-missing",
     "formatting",
@@ -109,12 +109,12 @@ pub(crate) const OFF_UNLESS_NAMED: &[&str] = &[
     "coordinator-property-unread",
 ];
 
-/// Whether a rule is silent until it is named.
+/// Whether a rule is off unless settings name it.
 pub fn is_opt_in(kind: &Kind) -> bool {
     OFF_UNLESS_NAMED.contains(&kind.name)
 }
 
-/// The level of a rule as lists show it: `off` for what no profile asks for by itself, or only that of migration.
+/// The level of a rule as lists show it: `off` for rules that no profile enables, or only the migration profile.
 pub fn listed(kind: &Kind) -> &'static str {
     match is_opt_in(kind) || kind.group == Group::Migration {
         true => "off",
@@ -122,22 +122,22 @@ pub fn listed(kind: &Kind) -> &'static str {
     }
 }
 
-/// Which rules are wanted where settings name none.
+/// The rules that are enabled unless settings name them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
     /// What a server refuses, what fails when a run gets there, and what a maintainer would change today.
     #[default]
     Default,
-    /// Everything but taste and migration, with what depends on something that was not seen.
+    /// Everything but style and migration, including findings that depend on unknown facts.
     Strict,
-    /// The default, and what other engines lack.
+    /// The default, and features that other engines lack.
     Migration,
     /// The default, and readability.
     Style,
 }
 
 impl Profile {
-    /// All there are.
+    /// All profiles.
     pub const ALL: [Profile; 4] =
         [Profile::Default, Profile::Strict, Profile::Migration, Profile::Style];
 
@@ -151,12 +151,12 @@ impl Profile {
         }
     }
 
-    /// The profile of that name.
+    /// The profile with that name.
     pub fn named(name: &str) -> Option<Profile> {
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Whether findings of a group and level are wanted.
+    /// Whether findings of a group and level are enabled.
     fn wants(self, group: Group, level: Level) -> bool {
         match self {
             Profile::Default => level > Level::Info,
@@ -167,17 +167,17 @@ impl Profile {
     }
 }
 
-/// Other ratings for some paths.
+/// Ratings for some paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Override {
     /// Globs as in `.gitignore`, relative to the settings file.
     pub paths: Vec<String>,
-    /// By rule or group.
+    /// Ratings by rule or group.
     pub rules: BTreeMap<String, Rating>,
     matcher: Matcher,
 }
 
-/// The globs of an override, made ready when they are first asked; it says nothing that they do not.
+/// The compiled globs of an override, built on first use. Equality ignores it, as it depends only on the globs.
 #[derive(Clone, Debug, Default)]
 struct Matcher(Arc<OnceLock<Option<Gitignore>>>);
 
@@ -198,15 +198,15 @@ pub struct SiteFunction {
     pub parameters: Vec<String>,
     /// Type of the result.
     pub result: String,
-    /// Groups of the engine that have it: `workflow`, `coord-action-create`, …
+    /// Expression groups in which it is available: `workflow`, `coord-action-create`, …
     pub phases: Vec<String>,
-    /// What it answers where it is evaluated here, whatever it is asked.
+    /// Its result when it is evaluated here, whatever the arguments.
     pub value: Option<String>,
-    /// The program that answers in a run, with its first arguments.
+    /// The program that computes it during a run, with its first arguments.
     pub command: Vec<String>,
-    /// How long the program may take, in seconds.
+    /// Maximum run time of the program, in seconds.
     pub time: Option<u64>,
-    /// Whether only the site's configuration names it, without its parameters.
+    /// Whether it is known only from the site's configuration, without its parameters.
     pub is_of_site: bool,
 }
 
@@ -215,21 +215,21 @@ pub struct SiteFunction {
 pub struct SiteAction {
     /// Name of its element.
     pub name: String,
-    /// Namespaces it may stand in.
+    /// Namespaces in which it may occur.
     pub schemas: Vec<String>,
-    /// What it holds, in order: `queue`, `script?`, `arg*`, `file+`; `@host`, `@port!` for attributes. Empty: anything.
+    /// Its content, in order: `queue`, `script?`, `arg*`, `file+`; `@host`, `@port!` for attributes. Empty: anything.
     pub elements: Vec<String>,
-    /// An XML Schema that says what it holds, relative to the settings file.
+    /// An XML Schema of its content, relative to the settings file.
     pub xsd: Option<String>,
-    /// The text of that schema, put here by whoever reads files.
+    /// The text of that schema, set by the caller that reads files.
     pub xsd_text: Option<String>,
-    /// What that schema includes, by the location it gives, as far as it could be read.
+    /// The schemas that it includes, by the location it gives, as far as they could be read.
     pub xsd_included: Vec<(String, String)>,
-    /// Whether it runs on the cluster, so that it must know a name node and a resource manager.
+    /// Whether it runs on the cluster, so that it needs a name node and a resource manager.
     pub cluster: bool,
 }
 
-/// What the site's server has by default.
+/// Defaults and properties of the site's server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     /// `oozie.actions.default.name-node`.
@@ -238,86 +238,86 @@ pub struct Server {
     pub job_tracker: Option<String>,
     /// `oozie.actions.default.resource-manager`.
     pub resource_manager: Option<String>,
-    /// `oozie.service.WorkflowAppService.WorkflowDefinitionMaxLength`; 100,000 as shipped.
+    /// `oozie.service.WorkflowAppService.WorkflowDefinitionMaxLength`; 100,000 by default.
     pub definition_limit: Option<u64>,
     /// `oozie.service.HadoopAccessorService.supported.filesystems`.
     pub filesystems: Vec<String>,
-    /// `oozie.service.LiteWorkflowStoreService.user.retry.max`; 3 as shipped.
+    /// `oozie.service.LiteWorkflowStoreService.user.retry.max`; 3 by default.
     pub retry_max: Option<u64>,
-    /// Names that the site's builds or servers provide and no file shows.
+    /// Variables that the site's builds or servers define and that no file shows.
     pub variables: Vec<String>,
-    /// `oozie.processing.timezone`; UTC as shipped.
+    /// `oozie.processing.timezone`; UTC by default.
     pub timezone: Option<ProcessingZone>,
-    /// `oozie.service.WorkflowAppService.system.libpath`: where the share library lies.
+    /// `oozie.service.WorkflowAppService.system.libpath`: the folder of the share library.
     pub share_lib: Option<String>,
-    /// `[server] site`: the site's configuration, as the settings name it.
+    /// `[server] site`: path of the site's configuration, as written in the settings.
     pub site_file: Option<String>,
-    /// What it says, put here by whoever reads files.
+    /// Its content, set by the caller that reads files.
     pub site: Site,
 }
 
 impl Server {
-    /// The zone of its dates.
+    /// The processing time zone.
     pub fn zone(&self) -> ProcessingZone {
         self.timezone.unwrap_or_default()
     }
 }
 
-/// Where mail goes.
+/// How mail is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
-    /// Host of the SMTP server; without one mail is kept in the store.
+    /// Host of the SMTP server; without one, mail is kept in the store.
     pub host: Option<String>,
-    /// Its port.
+    /// Port of the SMTP server.
     pub port: Option<u16>,
-    /// Sender.
+    /// Sender address.
     pub from: Option<String>,
-    /// `offered`, `required`, `implicit` or `off`; TLS where it is offered, as shipped.
+    /// `offered`, `required`, `implicit` or `off`; by default, TLS is used if the server offers it.
     pub tls: Option<String>,
-    /// A file with the certificate (PEM) by which the server is known, beside those everybody knows.
+    /// A file with the server's certificate (PEM), trusted in addition to the public certificate authorities.
     pub certificates: Option<String>,
-    /// As whom to log in.
+    /// The user to log in as.
     pub user: Option<String>,
-    /// A file with the password.
+    /// A file that contains the password.
     pub password_file: Option<String>,
     /// Whether the password may be sent without TLS.
     pub plain_password: bool,
-    /// Whether the password is that of the site's configuration.
+    /// Whether the password is the one in the site's configuration.
     pub password_site: bool,
 }
 
-/// What a command that looks may take for one file.
+/// Limits of a read-only command per file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Seconds; 0: as many as it wants.
+    /// Time limit in seconds; 0 for none.
     pub timeout: Option<u64>,
-    /// MiB.
+    /// Memory limit in MiB.
     pub memory: Option<u64>,
 }
 
-/// How many seconds ended jobs are kept, where they are not kept for ever.
+/// How long ended jobs are kept, in seconds; `None`: forever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// Workflows that nothing started.
+    /// Workflows that were not started by another job.
     pub workflows: Option<u64>,
-    /// Coordinators that belong to no bundle, with their workflows.
+    /// Coordinators outside bundles, with their workflows.
     pub coordinators: Option<u64>,
-    /// Bundles, with all below them.
+    /// Bundles, with all their jobs.
     pub bundles: Option<u64>,
-    /// Actions of coordinators that go on, with their workflows, since these ended.
+    /// Actions of coordinators that are still running, with their workflows, counted from the end of the action.
     pub actions: Option<u64>,
 }
 
-/// Everything `ankus.toml` may say; the default is what holds without one.
+/// The settings of `ankus.toml`; the defaults apply without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The server whose verdict counts.
+    /// The server version whose verdict counts.
     pub target: Target,
-    /// Which rules are wanted where the next two say nothing.
+    /// The rules that are enabled unless `rules` or `overrides` name them.
     pub profile: Profile,
-    /// By rule or group; a rule's own rating wins over its group's.
+    /// Ratings by rule or group; a rule's own rating takes precedence over its group's.
     pub rules: BTreeMap<String, Rating>,
-    /// The later wins.
+    /// Ratings for some paths; later ones take precedence.
     pub overrides: Vec<Override>,
     /// `[el] functions`.
     pub functions: Vec<SiteFunction>,
@@ -329,7 +329,7 @@ pub struct Settings {
     pub formatting: Formatting,
     /// `[server]`.
     pub server: Server,
-    /// `[migration]`: where applications move to, and what becomes of their actions there.
+    /// `[migration]`: the target of a migration, and the replacements for actions there.
     pub migration: Migration,
     /// `[secrets] names`.
     pub secrets: Secrets,
@@ -343,34 +343,35 @@ pub struct Settings {
     pub mail: Mail,
     /// `[launchers]`: how programs are started and stopped.
     pub launchers: Launchers,
-    /// `[limits]`: what a command that looks may take for one file. Only the user's own count.
+    /// `[limits]`: limits of a read-only command per file. Only those of the user's own settings apply.
     pub limits: Limits,
     /// `[store] keep`: how long ended jobs are kept.
     pub keep: Keep,
-    /// What counts as now, for who wants the same findings on every day.
+    /// A fixed current time, for findings that do not change from day to day.
     pub now: Option<Instant>,
-    /// Whether comments in definitions silence nothing. No file says so, but the command line.
+    /// Whether `allow` comments in definitions are ignored. Only the command line sets this.
     pub is_isolated: bool,
-    /// Whether what only follows from another finding is told as well, as the manual does to show each rule by itself.
+    /// Whether findings that merely follow from others are reported as well, as the manual does to show each rule by
+    /// itself.
     pub with_followers: bool,
-    /// Settings with the ratings that hold without those of the tree, where the tree has any: what it switches off or
-    /// lowers is counted.
+    /// If these settings include some of the tree: the settings without those, used to count what the tree switches
+    /// off or lowers.
     pub without_tree: Option<Arc<Settings>>,
 }
 
-/// What is wrong with a settings file.
+/// A problem in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The location.
     pub span: Span,
     /// One line, lower case, no full stop.
     pub message: String,
-    /// What to do.
+    /// Advice on what to do.
     pub help: Option<String>,
 }
 
 impl Settings {
-    /// Reads a settings file. `rules` are the names of the rules there are.
+    /// Parses a settings file. `rules` are the names of all rules.
     ///
     /// ```
     /// use ankus::settings::Settings;
@@ -394,14 +395,14 @@ impl Settings {
         }
     }
 
-    /// Takes out what can start, reach or write something, for a command that only looks at the tree which these settings
-    /// came with; answers with the tables that had something to say.
+    /// Removes everything that can start, reach or write something, for a read-only command on the tree that these
+    /// settings belong to. Returns the names of the tables that contained such settings.
     pub fn withhold(&mut self) -> Vec<&'static str> {
         let machine = !std::mem::take(&mut self.machine).is_empty();
         let hosts = !std::mem::take(&mut self.hosts).is_empty() || machine;
         let tools = !std::mem::take(&mut self.tools).is_empty();
         for function in &mut self.functions {
-            // No command that looks starts one, whoever names it.
+            // Read-only commands never start one, whoever configured it.
             (function.command, function.time) = (Vec::new(), None);
         }
         let mail = std::mem::take(&mut self.mail) != Mail::default();
@@ -419,7 +420,8 @@ impl Settings {
         tables.into_iter().filter(|(_, said)| *said).map(|(table, _)| table).collect()
     }
 
-    /// Programs of functions that are paths lie in the folder of the settings; names are looked for on PATH.
+    /// Resolves the programs of functions that are paths against the folder of the settings; bare names are searched
+    /// for on PATH.
     pub fn place_commands(&mut self, folder: &std::path::Path) {
         for program in self.functions.iter_mut().filter_map(|function| function.command.first_mut())
         {
@@ -429,7 +431,7 @@ impl Settings {
         }
     }
 
-    /// These settings, and what `base` says where they say nothing.
+    /// These settings, with unset ones taken from `base`.
     pub fn over(mut self, base: &Settings) -> Settings {
         let fill = |own: &mut Option<String>, base: &Option<String>| {
             if own.is_none() {
@@ -443,7 +445,7 @@ impl Settings {
         for function in &base.functions {
             match self.functions.iter_mut().find(|own| own.name == function.name) {
                 None => self.functions.push(function.clone()),
-                // A tree says what a function is, and its reader which program answers.
+                // The settings of a tree declare a function; those of the user name the program that computes it.
                 Some(own) if own.value.is_none() && own.command.is_empty() => {
                     own.command.clone_from(&function.command);
                     own.time = function.time;
@@ -507,28 +509,28 @@ impl Settings {
         self
     }
 
-    /// How a kind is rated in the file at `path` (relative to the settings file).
+    /// The rating of a kind in the file at `path` (relative to the settings file).
     pub fn rating(&self, kind: &Kind, path: &str) -> Rating {
         self.ratings(path).rating(kind)
     }
 
-    /// The ratings of the file at `path`, for whoever asks for many.
+    /// The ratings of the file at `path`, for repeated queries.
     pub fn ratings(&self, path: &str) -> Ratings<'_> {
         let overrides = self.overrides.iter().rev().filter(|entry| entry.covers(path));
         Ratings { settings: self, overrides: overrides.collect() }
     }
 }
 
-/// How kinds are rated in one file.
+/// The ratings of kinds in one file.
 #[derive(Clone, Debug)]
 pub struct Ratings<'s> {
     settings: &'s Settings,
-    /// Those that cover the file, the last first.
+    /// The overrides that cover the file, the last first.
     overrides: Vec<&'s Override>,
 }
 
 impl Ratings<'_> {
-    /// How a kind is rated.
+    /// The rating of a kind.
     pub fn rating(&self, kind: &Kind) -> Rating {
         if let Some(rating) = self.given(kind) {
             return rating;
@@ -539,8 +541,9 @@ impl Ratings<'_> {
         }
     }
 
-    /// How one finding counts: its kind's own rating is kept, and what a kind has by default is lowered where the finding
-    /// asks for it. What depends on something that nobody saw is left to who asks for the rule, and to the strict profile.
+    /// The rating of one finding. An explicit rating of its kind is kept; the default one is lowered to the limit of
+    /// the finding. Findings that depend on unknown facts are reported only if the rule is enabled explicitly or by
+    /// the strict profile.
     pub(crate) fn rating_of(&self, finding: &Diagnostic) -> Rating {
         if let Some(rating) = self.given(finding.kind) {
             return rating;
@@ -555,7 +558,7 @@ impl Ratings<'_> {
         }
     }
 
-    /// What settings say of a kind by its name or its group.
+    /// The explicit rating of a kind, by its name or its group.
     pub fn given(&self, kind: &Kind) -> Option<Rating> {
         let own = |rules: &BTreeMap<String, Rating>| {
             if rules.is_empty() {
@@ -582,12 +585,12 @@ impl Ratings<'_> {
 }
 
 impl Override {
-    /// Whether a path is one of those meant.
+    /// Whether the globs match a path.
     pub fn covers(&self, path: &str) -> bool {
         let matcher = self.matcher.0.get_or_init(|| {
             let mut builder = GitignoreBuilder::new("");
             for glob in &self.paths {
-                // Globs were tried when the settings were read.
+                // Globs were validated when the settings were read.
                 let _ = builder.add_line(None, glob);
             }
             builder.build().ok()
@@ -598,13 +601,13 @@ impl Override {
     }
 }
 
-/// An instant as settings and arguments name it: `2026-01-31T00:00Z`, or the day alone.
+/// Parses an instant as settings and arguments write it: `2026-01-31T00:00Z`, or only the date.
 pub fn instant(text: &str) -> Option<Instant> {
     let utc = ProcessingZone::UTC;
     utc.parse(text).or_else(|_| utc.parse(&format!("{text}T00:00Z"))).ok()
 }
 
-/// So many bytes: `1048576`, `1024KB`, `1 MB`; KB, MB, GB and TB are powers of 1024.
+/// Parses a size in bytes: `1048576`, `1024KB`, `1 MB`; KB, MB, GB and TB are powers of 1024.
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -620,7 +623,7 @@ pub fn size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// So many seconds: `90`, `90s`, `15m`, `2h`, `30d`.
+/// Parses a duration in seconds: `90`, `90s`, `15m`, `2h`, `30d`.
 pub fn seconds(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -635,7 +638,7 @@ pub fn seconds(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// A size as [`size`] reads it.
+/// Formats a size as [`size`] parses it.
 pub fn size_text(bytes: u64) -> String {
     let units = [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")];
     let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));

@@ -1,6 +1,6 @@
-//! Which of two names that are nearly the same is the one with the slip.
+//! Decides which of two nearly equal names has the typo.
 
-/// Words that names of properties are made of, sorted.
+/// Common words in property names, sorted.
 const COMMON: [&str; 125] = [
     "address",
     "alert",
@@ -129,25 +129,25 @@ const COMMON: [&str; 125] = [
     "zone",
 ];
 
-/// Words that names of nodes are made of, beside those.
+/// Further common words in node names.
 const OF_NODES: [&str; 22] = [
     "action", "check", "clean", "copy", "create", "decision", "delete", "error", "fail", "failed",
     "failure", "fork", "insert", "join", "kill", "killed", "load", "notify", "send", "step",
     "success", "update",
 ];
 
-/// Letters that look like digits, with those.
+/// Letters that look like digits, with those digits.
 pub(crate) const LETTERS: [(&str, &str); 4] = [("O", "0"), ("o", "0"), ("l", "1"), ("I", "1")];
 
-/// Whether `name` is more likely a slip of `other` than the other way round: its own words are met less often in the
-/// texts, and are less often words at all. Where both are as likely, it is not.
+/// Whether `name` is more likely a typo of `other` than the reverse: its distinctive words occur less often in the
+/// texts and are less often known words. If both are equally likely, it is not.
 pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
-    // Of two that differ in capitals alone, both are words.
+    // If two names differ only in case, both are words.
     !name.eq_ignore_ascii_case(other) && weight(name, other, texts) < weight(other, name, texts)
 }
 
-/// Whether the slip is in a declared name, where so many places give another one that is nearly the same and nothing gives
-/// this one: in the place where several agree, or where only the declared name is odd.
+/// Whether the typo is in a declared name, given that `places` uses have a nearly equal name and none has the declared
+/// one: if several uses agree, or if only the declared name looks wrong.
 pub(crate) fn is_in_declaration(declared: &str, given: &str, places: usize) -> bool {
     let is_plural =
         declared.strip_suffix('s') == Some(given) || given.strip_suffix('s') == Some(declared);
@@ -155,8 +155,8 @@ pub(crate) fn is_in_declaration(declared: &str, given: &str, places: usize) -> b
     !is_slip(given, declared, ["", ""]) && (places > 1 || is_odd())
 }
 
-/// A name with a slip in one of its words put right: a letter doubled, two exchanged, or one left out of a long word, where
-/// what is written is no word that names are made of.
+/// Returns a name with the typo in one of its words corrected: a letter doubled, two letters swapped, or one left out
+/// of a long word, if the word as written is not a common one.
 pub(crate) fn corrected(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     let own = words(name);
@@ -176,13 +176,13 @@ fn is_common(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok()
 }
 
-/// The word that one with a slip was meant to be.
+/// The known word that a misspelled one was meant to be.
 fn meant_word(word: &str) -> Option<&'static str> {
     if word.len() < 5 && !(word.len() == 4 && word.is_ascii()) || is_common(word) {
         return None;
     }
     let letters: Vec<char> = word.chars().collect();
-    // A slip leaves the first letter, and changes the length by one at most.
+    // A typo keeps the first letter and changes the length by at most one.
     let first = word.as_bytes()[0];
     let begin = COMMON.partition_point(|known| known.as_bytes()[0] < first);
     let alike = COMMON[begin..].iter().copied().take_while(|known| known.as_bytes()[0] == first);
@@ -219,7 +219,7 @@ fn meant_word(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a text has a name on its own, and not only as a part of others.
+/// Whether a text contains a name by itself, not only as a part of other names.
 pub(crate) fn has_name(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
     text.match_indices(name).any(|(at, _)| {
@@ -228,10 +228,10 @@ pub(crate) fn has_name(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether two names differ in words that are long enough to hold a slip: `a` and `b` are two names of one kind.
+/// Whether two names differ in words that are long enough for a typo: `a` and `b` are just two names.
 pub(crate) fn differ_in_a_word(name: &str, other: &str) -> bool {
     let (own, others) = (words(name), words(other));
-    // A capital in another place parts other words.
+    // A capital in another place splits the name into other words.
     let ends = |text: &str| (text.chars().next(), text.chars().next_back());
     let moved = own.len() != others.len() && name.len() > 7 && ends(name) == ends(other);
     if moved && plain(name) != plain(other) {
@@ -244,7 +244,7 @@ pub(crate) fn differ_in_a_word(name: &str, other: &str) -> bool {
     lone(&own, &others) && lone(&others, &own)
 }
 
-/// Whether the words in which two names differ begin alike: what is changed at the beginning is another word.
+/// Whether the words in which two names differ begin alike: a change at the beginning makes another word.
 pub(crate) fn begin_alike(name: &str, other: &str) -> bool {
     let (own, others) = (words(name), words(other));
     let first = |words: &[String], rest: &[String]| {
@@ -335,9 +335,9 @@ mod tests {
         assert!(is_slip("outputDri", "outputDir", ["", ""]));
         assert!(!is_slip("outputDir", "outputDri", ["", ""]));
         assert!(is_slip("zoneNmae", "zoneName", ["", ""]));
-        // Where nobody knows the words, the texts tell.
+        // For unknown words, the texts decide.
         assert!(is_slip("flurbxDir", "flurbyDir", ["flurby_old flurby_new", ""]));
-        // Two names of which neither says anything are equals.
+        // Without evidence for either name, neither is a typo.
         assert!(!is_slip("abc", "abd", ["", ""]) && !is_slip("abd", "abc", ["", ""]));
     }
 }

@@ -1,7 +1,7 @@
-//! Text as the user wrote it, and locations in it.
+//! Source text as the user wrote it, and locations in it.
 //!
-//! In: a text with its name. Out: [`Source`], which turns byte offsets into lines and columns. A [`Span`] is all that
-//! the rest of the core knows of a location; lines and columns appear only where something is printed.
+//! [`Source`] holds a text with its name and turns byte offsets into lines and columns. Everywhere else in the core, a
+//! location is a [`Span`]; lines and columns appear only where something is printed.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,11 +11,12 @@ use std::sync::{Arc, OnceLock};
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
-/// What takes a piece out of a text: the piece, and the blanks before it where it has its lines for itself.
+/// The range to delete to remove a piece of text: the piece itself, and the spaces before it if it has its lines to
+/// itself.
 pub(crate) fn removal(text: &str, span: Span) -> Span {
     let (Some(before), Some(behind)) =
         (text.get(..span.start as usize), text.get(span.end as usize..))
@@ -33,7 +34,7 @@ pub(crate) fn removal(text: &str, span: Span) -> Span {
 }
 
 impl Span {
-    /// The range `start..end`. Definitions are at most 512 MiB, so offsets fit.
+    /// Creates the range `start..end`. Definitions are at most 512 MiB, so offsets fit.
     pub fn new(start: usize, end: usize) -> Span {
         debug_assert!(start <= end, "a span runs forward: {start}..{end}");
         let start = u32::try_from(start).expect("sources are limited to 512 MiB");
@@ -41,40 +42,40 @@ impl Span {
         Span { start, end }
     }
 
-    /// The empty range at `offset`.
+    /// Creates the empty range at `offset`.
     pub fn at(offset: usize) -> Span {
         Span::new(offset, offset)
     }
 
-    /// The smallest range that holds both.
+    /// The smallest range that contains both.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// As a range for slicing.
+    /// The range for slicing.
     pub fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// Whether `offset` lies in the range or directly behind it, as a cursor does.
+    /// Whether `offset` lies in the range or directly after it, as a cursor does.
     pub fn touches(self, offset: u32) -> bool {
         self.start <= offset && offset <= self.end
     }
 }
 
-/// What one edit has moved: all before it stays, all behind it goes along.
+/// How one edit shifts offsets: everything before it stays, everything after it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// Where the edit begins, in both texts.
+    /// Start of the edit, in both texts.
     pub from: u32,
-    /// Where it ends in the old text.
+    /// End of the edit in the old text.
     pub to: u32,
-    /// By how much the rest has moved.
+    /// Distance by which the rest has moved, in bytes.
     pub by: i64,
 }
 
 impl Moved {
-    /// The least edit that makes the one text of the other.
+    /// Computes the smallest single edit that turns `old` into `new`.
     pub fn between(old: &str, new: &str) -> Moved {
         let (a, b) = (old.as_bytes(), new.as_bytes());
         let from = alike(a, b);
@@ -84,7 +85,7 @@ impl Moved {
         Moved { from: from as u32, to: (a.len() - same) as u32, by }
     }
 
-    /// Moves a place; `None` where it was edited itself.
+    /// Returns the span in the new text; `None` if the edit changed it.
     pub fn span(&self, span: Span) -> Option<Span> {
         if span.end <= self.from {
             return Some(span);
@@ -95,17 +96,17 @@ impl Moved {
     }
 }
 
-/// How many bytes are compared at once: the whole of a large text is looked at for each letter that is typed.
+/// Number of bytes compared at once: the whole of a large text is compared after each keystroke.
 const AT_ONCE: usize = 1_024;
 
-/// How many bytes two texts begin with that are the same.
+/// Length of the common prefix of two texts, in bytes.
 fn alike(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.chunks_exact(AT_ONCE).zip(b.chunks_exact(AT_ONCE));
     let at = blocks.take_while(|(a, b)| a == b).count() * AT_ONCE;
     at + a[at..].iter().zip(&b[at..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How many bytes two texts of one length end with that are the same.
+/// Length of the common suffix of two texts of the same length, in bytes.
 fn alike_at_the_end(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.rchunks_exact(AT_ONCE).zip(b.rchunks_exact(AT_ONCE));
     let behind = blocks.take_while(|(a, b)| a == b).count() * AT_ONCE;
@@ -113,7 +114,7 @@ fn alike_at_the_end(a: &[u8], b: &[u8]) -> usize {
     behind + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// A place as people count: both start at 1, and a column counts characters.
+/// A location as people count: line and column start at 1, and a column counts characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1.
@@ -122,7 +123,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// A part of a text, which it keeps alive: what is typed or found in a text needs no tree and no lifetime.
+/// A part of a text that keeps the text alive, so that typed values need neither the tree nor a lifetime.
 #[derive(Clone, Default)]
 pub struct Slice {
     text: Arc<String>,
@@ -131,7 +132,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// `part` as a slice of `text` if it lies there; else a copy, as of what is written with references.
+    /// Returns `part` as a slice of `text` if it lies there; otherwise a copy, as for text written with references.
     pub fn of(text: &Arc<String>, part: &str) -> Slice {
         let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
         if part.is_empty() {
@@ -205,24 +206,24 @@ impl PartialEq<&str> for Slice {
 /// The text of one file, with the name it is shown under.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Path as shown: relative to the working directory, with `/`, or absolute where it lies outside.
+    /// Path as shown: relative to the working directory, with `/`, or absolute if it lies outside.
     pub path: String,
-    /// The text, a byte-order mark included.
+    /// The text, including a byte order mark.
     pub text: Arc<String>,
     /// Offset of the first byte of each line.
     line_starts: OnceLock<Vec<u32>>,
-    /// What stands before each block of [`BLOCK`] bytes.
+    /// Counts of what precedes each block of [`BLOCK`] bytes.
     counts: OnceLock<Vec<Counts>>,
 }
 
-/// So many bytes are looked at for a place in the text; what is before them was counted once.
+/// Block size in bytes. Finding a position scans at most one block; what precedes it was counted once.
 const BLOCK: usize = 2_048;
 
-/// What stands before a place.
+/// Counts of the characters before an offset.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     characters: u32,
-    /// Of those, outside of the plane that UTF-16 has in one unit.
+    /// The number of characters outside the Basic Multilingual Plane, which take two units in UTF-16.
     wide: u32,
     replacements: u32,
 }
@@ -240,7 +241,7 @@ impl Counts {
 }
 
 impl Source {
-    /// Wraps `text`. A line ends at `\n`, at `\r\n` or at a lone `\r`.
+    /// Creates a source. A line ends at `\n`, at `\r\n` or at a lone `\r`.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Source {
         Source {
             path: path.into(),
@@ -250,7 +251,7 @@ impl Source {
         }
     }
 
-    /// The same file with `new` in the place of a range, which begins and ends where characters do.
+    /// Returns the same file with a range replaced by `new`. The range must begin and end at character boundaries.
     pub fn edited(&self, range: std::ops::Range<usize>, new: &str) -> Source {
         let (from, to) = (range.start, range.end);
         let mut text = String::with_capacity(self.text.len() + new.len() - range.len());
@@ -258,9 +259,9 @@ impl Source {
         text.push_str(new);
         text.push_str(&self.text[to..]);
         let edited = Source::new(self.path.clone(), text);
-        // Whoever types asks for places after each letter.
+        // An editor asks for positions after each keystroke.
         if let Some(known) = self.line_starts.get() {
-            // Whether a line starts at a byte is told by that byte and the one before.
+            // Whether a line starts at an offset depends on that byte and the one before it.
             let before = known.partition_point(|start| (*start as usize) < from.max(1));
             let behind = known.partition_point(|start| *start as usize <= to);
             let end = from + new.len();
@@ -274,7 +275,7 @@ impl Source {
         edited
     }
 
-    /// The offsets in a range at which a line starts, without that of the first line.
+    /// The offsets in a range at which a line starts, except that of the first line.
     fn lines_that_start(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = u32> {
         let bytes = self.text.as_bytes();
         let (from, to) = (range.start - 1, (range.end - 1).min(bytes.len()));
@@ -284,21 +285,21 @@ impl Source {
             .map(|at| Span::at(at + 1).start)
     }
 
-    /// Found when first asked for: most texts are never shown.
+    /// Computed on first use: most texts are never shown.
     fn line_starts(&self) -> &[u32] {
         self.line_starts.get_or_init(|| {
             std::iter::once(0).chain(self.lines_that_start(1..self.text.len() + 1)).collect()
         })
     }
 
-    /// Line and column of a byte offset; one past the end is the end.
+    /// Line and column of a byte offset; an offset beyond the end counts as the end.
     pub fn position(&self, offset: u32) -> Position {
         let offset = (offset as usize).min(self.text.len());
         let line_starts = self.line_starts();
         let line = line_starts.partition_point(|start| *start as usize <= offset) - 1;
         let start = line_starts[line] as usize;
         let column = match offset - start {
-            // Most lines are short.
+            // Most lines are short enough to count directly.
             0..BLOCK => Counts::default().and(&self.text.as_bytes()[start..offset]).characters,
             _ => self.counted(offset).characters - self.counted(start).characters,
         } as usize;
@@ -306,7 +307,7 @@ impl Source {
         Position { line: line as u32 + 1, column: (column - skipped) as u32 + 1 }
     }
 
-    /// The column of a byte offset, from 1, in bytes and in the units of UTF-16; a byte-order mark is none of these.
+    /// The column of a byte offset, from 1, in bytes and in UTF-16 code units. A byte order mark is not counted.
     pub(crate) fn columns(&self, offset: u32) -> (usize, usize) {
         let offset = self.text.floor_char_boundary((offset as usize).min(self.text.len()));
         let line_starts = self.line_starts();
@@ -327,8 +328,8 @@ impl Source {
         (offset - start + 1, (before.characters + before.wide) as usize - skipped + 1)
     }
 
-    /// Line and column of a byte offset as editors count: from 0, the column in bytes and in the units of UTF-16, and a
-    /// byte-order mark is a character like any other.
+    /// Line and column of a byte offset as editors count: from 0, the column in bytes and in UTF-16 code units. A byte
+    /// order mark counts as a character.
     pub fn place(&self, offset: u32) -> (u32, u32, u32) {
         let offset = self.text.floor_char_boundary((offset as usize).min(self.text.len()));
         let line = self.position(offset as u32).line - 1;
@@ -337,10 +338,10 @@ impl Source {
         (line, bytes as u32 - 1, (units + mark) as u32 - 1)
     }
 
-    /// What stands before a byte, which begins a character.
+    /// Counts of what precedes an offset, which must be a character boundary.
     fn counted(&self, offset: usize) -> Counts {
         let bytes = self.text.as_bytes();
-        // Blocks begin where characters do, so that none is cut in two.
+        // Blocks begin at character boundaries, so that no character is cut in two.
         let begin = |block: usize| self.text.floor_char_boundary(block * BLOCK);
         let counts = self.counts.get_or_init(|| {
             let mut all = vec![Counts::default()];
@@ -352,47 +353,47 @@ impl Source {
         counts[offset / BLOCK].and(&bytes[begin(offset / BLOCK)..offset])
     }
 
-    /// The bytes of a line, counted from 0, its end included.
+    /// The byte range of a line, counted from 0, including its line end.
     pub fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
         let start = *self.line_starts().get(line)? as usize;
         let end = self.line_starts().get(line + 1).map_or(self.text.len(), |end| *end as usize);
         Some(start..end)
     }
 
-    /// The text of a span; empty where the span lies outside or cuts a character.
+    /// The text of a span; empty if the span lies outside or cuts a character.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or_default()
     }
 }
 
-/// The largest file that is read, in bytes.
+/// Maximum size of a file that is read, in bytes.
 pub const SIZE_LIMIT: u64 = 512 * 1024 * 1024;
 
-/// How the bytes of a file stand for text.
+/// How the bytes of a file encode text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, with or without a byte-order mark; offsets in the text are offsets in the file.
+    /// UTF-8, with or without a byte order mark; offsets in the text are offsets in the file.
     #[default]
     Utf8,
-    /// UTF-16, little end first.
+    /// UTF-16, little-endian.
     Utf16Le,
-    /// UTF-16, big end first.
+    /// UTF-16, big-endian.
     Utf16Be,
     /// ISO-8859-1, declared as such.
     Latin1,
-    /// UTF-8 with bytes in it that are none; each such run is one replacement character of the text.
+    /// UTF-8 with invalid bytes; each invalid sequence is one replacement character in the text.
     Damaged,
 }
 
 impl Encoding {
-    /// Offset in the file of an offset in its text.
+    /// Converts an offset in the text to an offset in the file.
     pub(crate) fn file_offset(self, source: &Source, offset: u32) -> u64 {
         if self == Encoding::Utf8 {
             return u64::from(offset);
         }
         let counts = source.counted(source.text.floor_char_boundary(offset as usize));
         match self {
-            // A replacement character stands for a byte, most often.
+            // A replacement character usually stands for one byte.
             Encoding::Utf8 | Encoding::Damaged => {
                 u64::from(offset).saturating_sub(u64::from(counts.replacements) * 2)
             }
@@ -401,11 +402,11 @@ impl Encoding {
         }
     }
 
-    /// The bytes of a file that holds `text`; `None` where it has a character this encoding lacks.
+    /// Encodes a text as the bytes of a file; `None` if the encoding lacks one of its characters.
     pub fn encode(self, text: &str) -> Option<Vec<u8>> {
         match self {
             Encoding::Utf8 => Some(text.as_bytes().to_vec()),
-            // What was there is not known any more, so nothing is written back.
+            // The original bytes are lost, so nothing is written back.
             Encoding::Damaged => None,
             Encoding::Latin1 => text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect(),
             Encoding::Utf16Le => Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
@@ -414,17 +415,17 @@ impl Encoding {
     }
 }
 
-/// Why bytes are no text: a sentence without a full stop, and the byte where it shows.
+/// Why bytes are not text: a sentence without a full stop, and the offset of the evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotText {
     /// Offset in the file.
     pub offset: usize,
-    /// What is there.
+    /// What was found there.
     pub reason: String,
 }
 
-/// Reads the bytes of an XML file as text: UTF-8, UTF-16 with a byte-order mark or an XML declaration, or the Latin-1
-/// that its declaration names.
+/// Decodes the bytes of an XML file: UTF-8, UTF-16 with a byte order mark or an XML declaration, or Latin-1 if its
+/// declaration names it.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
     let utf16 = match bytes {
         [0xFF, 0xFE, ..] | [b'<', 0, ..] => Some(Encoding::Utf16Le),
@@ -451,7 +452,7 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
         }
         return Ok((text, encoding));
     }
-    // A NUL is in no text; without this a picture would be read as a very broken definition.
+    // No text contains a NUL; without this check a picture would be read as a very broken definition.
     if let Some(offset) = memchr::memchr(0, &bytes[..bytes.len().min(8192)]) {
         return Err(NotText { offset, reason: "a zero byte, as binary files have".to_owned() });
     }
@@ -464,7 +465,7 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
     }
 }
 
-/// The same for bytes that are not needed any more, which most often are the text already.
+/// Like [`decode`], for bytes that are no longer needed, which are usually valid UTF-8 and need no copy.
 pub fn decode_owned(bytes: Vec<u8>) -> Result<(String, Encoding), NotText> {
     let zero = |bytes: &[u8]| memchr::memchr(0, &bytes[..bytes.len().min(8192)]);
     if bytes.first() == Some(&b'<') && zero(&bytes).is_none() {
@@ -485,8 +486,8 @@ fn declares_latin1(bytes: &[u8]) -> bool {
         .any(|name| declaration.contains(name))
 }
 
-/// One look at a node of a tree, a graph or a document. Tests count them, to hold the work on a text in proportion to
-/// its size; elsewhere this is nothing.
+/// Counts one visit to a node of a tree, a graph or a document. Tests use the count to keep the work proportional to
+/// the size of the text; in other builds this does nothing.
 #[inline]
 pub(crate) fn look() {
     #[cfg(test)]
@@ -498,7 +499,7 @@ thread_local! {
     static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// How many looks some work takes.
+/// Counts the visits that some work makes.
 #[cfg(test)]
 pub(crate) fn looks(work: impl FnOnce()) -> u64 {
     let before = LOOKS.with(std::cell::Cell::get);

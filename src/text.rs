@@ -1,24 +1,24 @@
 //! Displayed text: nothing in the input can control the terminal, the log or the build server that shows it.
 //!
-//! In: untrusted text. Out: text without control characters (C0, DEL, C1), bidirectional controls, or anything that a
-//! build server would take for a command. Each is shown as `\u{1b}`, the same everywhere; JSON alone has escapes of its
-//! own. [`line()`] is for a name or a value in a line-based format, [`clean`] for text with several lines, [`Text`] for
-//! colored terminal output: colors are a [`Style`], and never part of a text. The escapes of formats that several
-//! renderers write are here as well: [`xml`], [`csv`], [`json`].
+//! Takes untrusted text and returns text without control characters (C0, DEL, C1), bidirectional controls, or anything
+//! that a build server would interpret as a command. Each of these is shown as `\u{1b}`, the same way everywhere; only
+//! JSON uses its own escapes. [`line()`] is for a name or a value in a line-based format, [`clean`] for text with
+//! several lines, [`Text`] for colored terminal output: colors are a [`Style`], never part of the text. The escapes
+//! that several renderers need are here as well: [`xml`], [`csv`], [`json`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
 
-/// Whether a character steers instead of being shown: a control character, or one that turns the direction of writing
-/// or ends a line.
+/// Whether a character controls the output instead of being shown: a control character, one that changes the writing
+/// direction, or one that ends a line.
 pub fn steers(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a text may have something to escape. Most have not, and a look at their bytes tells.
+/// Whether a text may contain something to escape. Most texts do not, and a quick scan of their bytes shows that.
 fn is_suspect(text: &str) -> bool {
     has_suspects(text, |byte| byte < 0x20)
 }
@@ -26,7 +26,7 @@ fn is_suspect(text: &str) -> bool {
 fn has_suspects(text: &str, is_control: impl Fn(u8) -> bool) -> bool {
     let mut before = 0;
     text.bytes().fold(false, |suspect, byte| {
-        // The first bytes of what steers, `##` of commands, and the colons of others.
+        // The first bytes of control characters, the `##` of commands, and the colons of `::` commands.
         let of_interest = is_control(byte) || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
         let doubled = byte == before && matches!(byte, b':' | b'#');
         before = byte;
@@ -34,24 +34,24 @@ fn has_suspects(text: &str, is_control: impl Fn(u8) -> bool) -> bool {
     })
 }
 
-/// One character as it is shown instead.
+/// Appends the escape of one character.
 fn push_shown(character: char, out: &mut String) {
     let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
 }
 
-/// A text whose lines stay lines. A tab becomes four blanks.
+/// Escapes a text but keeps its line ends. A tab becomes four spaces.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if is_suspect(text) { Cow::Owned(shown(text, false)) } else { Cow::Borrowed(text) }
 }
 
-/// A text as part of one line: what ends a line is shown as well.
+/// Escapes a text for use within one line: line ends are escaped as well.
 pub fn line(text: &str) -> Cow<'_, str> {
     if is_suspect(text) { Cow::Owned(shown(text, true)) } else { Cow::Borrowed(text) }
 }
 
 fn shown(text: &str, one_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
-    // Build servers read `::command` where a line begins, and `##name[` anywhere.
+    // Build servers recognize `::command` at the beginning of a line and `##name[` anywhere.
     let mut begins = true;
     let mut letters = text.chars().peekable();
     while let Some(character) = letters.next() {
@@ -69,17 +69,17 @@ fn shown(text: &str, one_line: bool) -> String {
     out
 }
 
-/// The widest column of names: in front of what stands behind a longer one there is no room for it.
+/// Maximum width of a column of names. Beyond a longer name, the column beside it would have no room left.
 pub const WIDEST: usize = 60;
 
-/// Words that may have lines of their own, below a line that begins with `head`: the others stand further in.
+/// Indents the continuation lines of `words`, which may have several lines, below a line that begins with `head`.
 pub fn hanging(head: &str, words: &str) -> String {
     let indent = (head.len() - head.trim_start().len()).min(WIDEST) + 4;
     let lines: Vec<Cow<'_, str>> = words.lines().map(line).collect();
     format!("{}{}", line(head), lines.join(&format!("\n{:indent$}", "")))
 }
 
-/// Adds one character to a line, as it is shown.
+/// Appends one character to a line, escaped if necessary.
 pub fn push(character: char, out: &mut String) {
     match character {
         '[' if ends_like_a_command(out) => push_shown('[', out),
@@ -88,13 +88,13 @@ pub fn push(character: char, out: &mut String) {
     }
 }
 
-/// A text in lines of at most `width` characters, broken between words. The first line has `taken` characters less; the
-/// others are indented.
+/// Breaks a text between words into lines of at most `width` characters. The first line is `taken` characters shorter;
+/// the others are indented.
 pub fn wrapped(text: &str, width: usize, taken: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut at = taken;
     let mut is_first = true;
-    // Blanks at the beginning are an indent, or part of a drawing.
+    // Leading spaces are an indent, or part of a drawing.
     for word in text.split_inclusive(' ') {
         let letters = word.trim_end_matches(' ').chars().count();
         if at + letters > width && !is_first && letters > 0 {
@@ -110,12 +110,12 @@ pub fn wrapped(text: &str, width: usize, taken: usize, indent: usize) -> String 
     out
 }
 
-/// Whether `##` and at most letters stand at the end, as before the bracket of `##vso[` or `##[`.
+/// Whether the text ends with `##` and any number of letters, as before the bracket of `##vso[` or `##[`.
 fn ends_like_a_command(text: &str) -> bool {
     text.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric()).ends_with("##")
 }
 
-/// Writes one line: whatever is put into it, it stays one.
+/// Writes one line. It stays one line, whatever the arguments contain.
 pub fn put(
     out: &mut (impl std::fmt::Write + ?Sized),
     words: std::fmt::Arguments<'_>,
@@ -127,14 +127,14 @@ pub fn put(
     out.write_str("\n")
 }
 
-/// `writeln!` for lines that people read: nothing that is put into it ends the line or steers.
+/// `writeln!` for lines that people read: no argument can end the line or control the terminal.
 #[macro_export]
 macro_rules! put {
     ($out:expr, $($words:tt)*) => { $crate::text::put($out, format_args!($($words)*)) };
 }
 
-/// A text in XML or HTML: in an element or between quotes. What ends a line is a reference, for parsers read plain
-/// ones in an attribute as blanks.
+/// Escapes a text for XML or HTML, in an element or in an attribute value. Line ends become character references
+/// because parsers normalize literal ones in attributes to spaces.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -149,7 +149,7 @@ pub fn xml(text: &str) -> String {
             '\t' => out.push_str("&#9;"),
             '\r' if letters.peek() == Some(&'\n') => {}
             '[' if ends_like_a_command(&out) => out.push_str("&#91;"),
-            // No XML can hold these, not even as references.
+            // No XML can contain these, not even as references.
             '\u{fffe}' | '\u{ffff}' => push_shown(character, &mut out),
             character if steers(character) => push_shown(character, &mut out),
             character => out.push(character),
@@ -158,7 +158,7 @@ pub fn xml(text: &str) -> String {
     out
 }
 
-/// A cell of a table in CSV. One that a spreadsheet would evaluate is made text by an apostrophe.
+/// Formats a CSV cell. A cell that a spreadsheet would evaluate as a formula is prefixed with an apostrophe.
 pub fn csv(cell: &str) -> Cow<'_, str> {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     let cell = line(cell);
@@ -169,10 +169,10 @@ pub fn csv(cell: &str) -> Cow<'_, str> {
     Cow::Owned(format!("\"{mark}{}\"", cell.replace('"', "\"\"")))
 }
 
-/// JSON as any serializer wrote it, with the characters escaped that a serializer lets through. Outside of strings
-/// JSON has none of them.
+/// JSON from any serializer, with the control characters escaped that serializers let through. These occur only in
+/// strings.
 pub fn json(text: &str) -> Cow<'_, str> {
-    // Indented JSON is full of line ends.
+    // Indented JSON is full of line ends, which need no escape.
     if !has_suspects(text, |byte| byte < 0x20 && byte != b'\n') {
         return Cow::Borrowed(text);
     }
@@ -188,10 +188,11 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A list whose parts are made while it is written: all at once they would take several times the room of their text.
+/// A list whose elements are created while it is serialized: created all at once, they would take several times the
+/// memory of their text.
 pub(crate) struct Each<'r, T, F>(&'r [T], F);
 
-/// Makes such a list of these.
+/// Creates an [`Each`] that serializes `made(element)` for each element.
 pub(crate) fn each<'r, T, V, F>(list: &'r [T], made: F) -> Each<'r, T, F>
 where
     V: serde::Serialize,
@@ -206,7 +207,7 @@ impl<'r, T, V: serde::Serialize, F: Fn(&'r T) -> V> serde::Serialize for Each<'r
     }
 }
 
-/// A value as indented JSON with a line end.
+/// Serializes a value as indented JSON with a final line end.
 pub fn pretty(value: &impl serde::Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("what is shown has names for keys");
     text.push('\n');
@@ -219,24 +220,24 @@ pub fn pretty(value: &impl serde::Serialize) -> String {
 /// A color of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// For errors.
+    /// Errors.
     Red,
-    /// What is good, or new.
+    /// Good or new things.
     Green,
-    /// For warnings.
+    /// Warnings.
     Yellow,
-    /// For places and margins.
+    /// Locations and margins.
     Blue,
-    /// For headings of differences.
+    /// Headings of differences.
     Cyan,
-    /// For hints.
+    /// Hints.
     Magenta,
 }
 
-/// How a piece of text looks on a terminal. The default is as it comes.
+/// How a piece of text looks on a terminal. The default is plain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// In a color.
+    /// The color; `None` for the terminal's own.
     pub color: Option<Color>,
     /// Bold.
     pub bold: bool,
@@ -245,19 +246,19 @@ pub struct Style {
 }
 
 impl Style {
-    /// Bold, in no color.
+    /// Bold, without a color.
     pub(crate) const BOLD: Style = Style { color: None, bold: true, dim: false };
-    /// In a color.
+    /// A plain style with a color.
     pub const fn color(color: Color) -> Style {
         Style { color: Some(color), bold: false, dim: false }
     }
 
-    /// Bold, in a color.
+    /// Bold, with a color.
     pub const fn bold(color: Color) -> Style {
         Style { color: Some(color), bold: true, dim: false }
     }
 
-    /// What switches a terminal to it from plain.
+    /// The escape sequence that switches a terminal from plain to this style.
     fn begin(self) -> String {
         let mut codes = Vec::new();
         if self.bold {
@@ -278,26 +279,26 @@ impl Style {
     }
 }
 
-/// Lines for a person at a terminal, with styles. It holds nothing that steers.
+/// Styled lines for a person at a terminal, free of control characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     plain: String,
-    /// From which byte on which style holds.
+    /// Byte offsets from which on each style applies.
     styles: Vec<(usize, Style)>,
 }
 
 impl Text {
-    /// Nothing yet.
+    /// Creates an empty text.
     pub fn new() -> Text {
         Text::default()
     }
 
-    /// Adds text that may have lines.
+    /// Appends text that may have several lines.
     pub fn push(&mut self, text: &str) {
         self.plain.push_str(&clean(text));
     }
 
-    /// Adds a piece of what is drawn: it may begin in the middle of a line.
+    /// Appends a piece of a drawing, which may begin in the middle of a line.
     pub(crate) fn push_part(&mut self, piece: &str) {
         if !is_suspect(piece) {
             return self.plain.push_str(piece);
@@ -314,13 +315,13 @@ impl Text {
         }
     }
 
-    /// Whether the last line has nothing but blanks yet, behind which build servers still read commands.
+    /// Whether the last line contains only spaces so far; build servers still recognize commands after those.
     fn begins_a_line(&self) -> bool {
         let last = self.plain.rsplit('\n').next().unwrap_or_default();
         last.chars().all(char::is_whitespace)
     }
 
-    /// Adds text that may have lines in a style.
+    /// Appends text that may have several lines, in a style.
     pub fn styled(&mut self, style: Style, text: &str) {
         let before = self.style();
         self.turn(style);
@@ -328,24 +329,24 @@ impl Text {
         self.turn(before);
     }
 
-    /// The style of what is added next.
+    /// The style of the text appended next.
     fn style(&self) -> Style {
         self.styles.last().map_or(Style::default(), |(_, style)| *style)
     }
 
-    /// Another style for what is added next.
+    /// Sets the style of the text appended next.
     pub fn turn(&mut self, style: Style) {
         if self.style() != style {
             self.styles.push((self.plain.len(), style));
         }
     }
 
-    /// Whether nothing was added.
+    /// Whether nothing has been appended.
     pub fn is_empty(&self) -> bool {
         self.plain.is_empty()
     }
 
-    /// Takes away line ends at the end.
+    /// Removes trailing line ends.
     pub fn trim_end(&mut self) {
         let length = self.plain.trim_end_matches('\n').len();
         let last = self.style();
@@ -356,12 +357,12 @@ impl Text {
         self.turn(last);
     }
 
-    /// Without styles.
+    /// The text without styles.
     pub fn plain(&self) -> &str {
         &self.plain
     }
 
-    /// For a stream that takes colors, or does not.
+    /// The text for a stream that supports colors or does not.
     pub fn to_stream(&self, colors: bool) -> Cow<'_, str> {
         if !colors || self.styles.is_empty() {
             return Cow::Borrowed(&self.plain);
@@ -418,37 +419,37 @@ impl From<Cow<'_, str>> for Text {
     }
 }
 
-/// How a [`Sink`] shows what steers.
+/// How a [`Sink`] escapes control characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// As `\u{1b}`; lines stay lines.
+    /// As `\u{1b}`; line ends are kept.
     Visible,
     /// As JSON does.
     Json,
 }
 
-/// A writer that lets nothing through that steers, for results that are written part by part.
+/// A writer that escapes control characters, for results that are written in parts.
 pub struct Sink<W> {
     inner: W,
     notation: Notation,
-    /// The beginning of a character whose end has not come yet.
+    /// The beginning of a character whose remaining bytes have not been written yet.
     pending: Vec<u8>,
-    /// The last letters that were written: a command may come in two pieces.
+    /// The last letters written: a command may arrive in two pieces.
     tail: String,
 }
 
-/// The longest name of a command of a build server, with the signs before it.
+/// Maximum length of a build-server command name with the signs before it.
 const TAIL: usize = 64;
 
 impl<W: Write> Sink<W> {
-    /// Writes to `inner`.
+    /// Creates a sink that writes to `inner`.
     pub fn new(inner: W, notation: Notation) -> Sink<W> {
         Sink { inner, notation, pending: Vec::new(), tail: String::new() }
     }
 
     fn put(&mut self, text: &str) -> std::io::Result<()> {
         if self.notation == Notation::Json {
-            // What is escaped depends on what stands before it.
+            // Whether a character is escaped depends on what precedes it.
             let whole = format!("{}{text}", self.tail);
             let written = json(&self.tail).len();
             self.inner.write_all(&json(&whole).as_bytes()[written..])?;
@@ -456,7 +457,7 @@ impl<W: Write> Sink<W> {
             self.tail = whole[from..].to_owned();
             return Ok(());
         }
-        // Commands are the matter of the format: one of them is made of commands.
+        // Formats for build servers consist of commands, so those must pass.
         let is_plain = !text.bytes().any(|byte| {
             (byte < 0x20 && byte != b'\n') || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2)
         });
@@ -468,7 +469,7 @@ impl<W: Write> Sink<W> {
         while let Some(letter) = letters.next() {
             match letter {
                 '\n' => out.push('\n'),
-                // Rows of CSV end with both.
+                // Rows of CSV end with `\r\n`.
                 '\r' if letters.peek() == Some(&'\n') => out.push('\r'),
                 letter if steers(letter) => push_shown(letter, &mut out),
                 letter => out.push(letter),
@@ -490,7 +491,7 @@ impl<W: Write> Write for Sink<W> {
         let all = std::mem::take(&mut self.pending);
         let whole = match std::str::from_utf8(&all) {
             Ok(text) => text.len(),
-            // Everything that is written here is text, in pieces.
+            // Everything written here is text, in pieces.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => {
                 self.put(&String::from_utf8_lossy(&all))?;

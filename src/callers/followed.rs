@@ -1,4 +1,4 @@
-//! Which definition of a tree a path leads to, by the end of its path.
+//! Resolves a path to a definition of the tree, by the end of the path.
 
 use super::{
     Call, KEYS, Kind, Lost, NAMES, Starter, beside_application, common, is_slip_of_folder,
@@ -11,10 +11,10 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
-/// Parts of a path that are compared from its end; no tree is deeper where it matters.
+/// Maximum number of path components compared from the end; no relevant tree is deeper.
 const MOST_PARTS: usize = 64;
 
-/// Hashes what is a hash already.
+/// A hasher for keys that are hashes already.
 #[derive(Default)]
 struct Number(u64);
 
@@ -32,19 +32,19 @@ impl Hasher for Number {
     }
 }
 
-/// Definitions by a number for an end of their path.
+/// Definitions by the hash of an end of their path.
 type Ends<'d> = std::collections::HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>;
 
 pub(super) struct Followed<'d> {
     paths: HashSet<&'d str>,
-    /// Definitions by a number for an end of their path, or for an end of their folder with their name; all of them,
-    /// and those below each folder of `tops`. Each list is in the order of the parts of the paths.
+    /// Definitions by the hash of an end of their path, or of an end of their folder with their file name; all of
+    /// them, and separately those below each folder of `tops`. Each list is sorted by path components.
     ends: Ends<'d>,
-    /// Names of the folders of definitions by the folder that they are in.
+    /// Names of the folders that contain definitions, by parent folder.
     beside: HashMap<&'d str, BTreeSet<&'d str>>,
-    /// How many folders all paths have in common.
+    /// Number of leading folders that all paths share.
     pub(super) common: usize,
-    /// The folders below those that hold definitions.
+    /// The top folders that contain definitions.
     tops: HashSet<&'d str>,
     patience: Patience,
     hasher: RandomState,
@@ -62,7 +62,7 @@ impl<'d> Followed<'d> {
             patience: Patience::default(),
             hasher: RandomState::default(),
         };
-        // In this order each list has the order that it is searched in.
+        // Inserted in this order, each list is sorted as the search expects.
         let mut in_order: Vec<&'d str> = definitions.iter().map(String::as_str).collect();
         in_order.sort_by(|one, other| one.split('/').cmp(other.split('/')));
         for path in in_order {
@@ -80,12 +80,12 @@ impl<'d> Followed<'d> {
         followed
     }
 
-    /// A number for a folder that ends are looked for below.
+    /// Hash of a top folder, combined with those of the ends below it.
     fn number(&self, top: &str) -> u64 {
         self.hasher.hash_one(top)
     }
 
-    /// A number for each end of a path, the shortest first.
+    /// Hashes of all ends of a path, the shortest first.
     fn ends_of(&self, name: &str, parts: &[&str]) -> Vec<u64> {
         let mut hasher = self.hasher.build_hasher();
         name.hash(&mut hasher);
@@ -98,8 +98,8 @@ impl<'d> Followed<'d> {
             .collect()
     }
 
-    /// The definition that a call means: the one whose path ends as it does, the longest such end; of several, the one
-    /// nearest to the caller, if it is alone there.
+    /// Resolves a call: the definition whose path has the longest end in common with it; of several, the one nearest
+    /// to the caller, if it is unique.
     pub(super) fn to(
         &self,
         from: &str,
@@ -116,7 +116,7 @@ impl<'d> Followed<'d> {
             parts.drain(..=open);
         }
         let Some(last) = parts.last().copied() else {
-            // All that is known is that it is an application; the one beside the properties is meant.
+            // The value only shows that it is an application, so the one beside the properties is meant.
             return match call.uri.contains("${") {
                 true => None,
                 false => self.at(own, call.name),
@@ -124,18 +124,18 @@ impl<'d> Followed<'d> {
         };
         let is_file = last.ends_with(".xml");
         if is_file && parts.len() == 1 && NAMES.contains(&last) {
-            // The name that all definitions have says nothing but of the folder that the properties lie in.
+            // A default file name indicates only the folder of the properties.
             return match from.ends_with(".properties") {
                 true => self.at(&join(own, last)?, call.name),
                 false => None,
             };
         }
-        // A folder with definitions of its own may be a repository of its own: only a path that says where else it
-        // leads, from top to bottom, leads out of it.
+        // A top folder with definitions may be a separate repository, so calls from there resolve outside it only by
+        // whole paths, from top to bottom.
         let home = top(from, self.common).filter(|top| self.tops.contains(top));
         let ends = self.ends_of(if is_file { "" } else { call.name }, &parts);
         let top = home.map_or(0, |home| self.number(home));
-        // The name that all definitions have is the end of every path.
+        // A default file name matches the end of every path.
         let enough = 1 + usize::from(is_file && NAMES.contains(&last));
         for length in (1..=ends.len()).rev() {
             let alike = self.ends.get(&(ends[length - 1] ^ top)).filter(|_| length >= enough);
@@ -154,13 +154,13 @@ impl<'d> Followed<'d> {
         if let Some(found) = self.with_coordinator(from, call, &uri, values) {
             return Some(found);
         }
-        // Properties most often lie beside what they start, whatever its folder is called there.
+        // Properties are usually beside what they start, whatever the folder is called when deployed.
         let beside = self.at(own, call.name).or_else(|| self.below(own, call.name));
         beside.filter(|_| from.ends_with(".properties"))
     }
 
-    /// The workflow that is deployed with the coordinator that starts it: what lies beside that there lies beside it here,
-    /// whatever the folder is called.
+    /// The workflow that is deployed with the coordinator that starts it: files beside the deployed coordinator are
+    /// beside it in the tree, whatever the folder is called.
     fn with_coordinator(
         &self,
         from: &str,
@@ -180,11 +180,11 @@ impl<'d> Followed<'d> {
         let rest = rest.strip_prefix(folder.as_slice()).filter(|_| folder.len() > 1)?;
         let own = folder_of(from);
         let beside = self.at(&join(own, &rest.join("/"))?, call.name);
-        // One that is deployed beside its coordinator may lie above it here.
+        // A workflow deployed beside its coordinator may be one folder above it in the tree.
         beside.or_else(|| self.at(folder_of(own), call.name).filter(|_| rest.is_empty()))
     }
 
-    /// The only definition in the folders directly below one that has none itself.
+    /// The only definition in the subfolders of a folder that has none itself.
     fn below(&self, folder: &str, name: &str) -> Option<&'d str> {
         let mut found = self.beside.get(folder)?.iter().filter_map(|below| {
             let below = join(folder, below)?;
@@ -195,7 +195,7 @@ impl<'d> Followed<'d> {
         only.or_else(|| self.only_below(folder, name))
     }
 
-    /// The only coordinator or bundle in the folders directly below one that has workflows alone.
+    /// The only coordinator or bundle in the subfolders of a folder that otherwise contain only workflows.
     fn only_below(&self, folder: &str, name: &str) -> Option<&'d str> {
         let all = self.beside.get(folder).filter(|_| name != NAMES[0])?;
         let mut found = all.iter().filter_map(|below| {
@@ -205,8 +205,8 @@ impl<'d> Followed<'d> {
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is
-    /// known from the path of an application that is here: what lies beside it there lies beside it here.
+    /// Reports a path that should lead to a definition of this tree and does not. The path of an application in the
+    /// tree shows where the tree is deployed: files beside the deployed application are beside it in the tree.
     pub(super) fn lost(
         &self,
         starter: &Starter,
@@ -222,21 +222,21 @@ impl<'d> Followed<'d> {
             let Some(own) = values.get(key) else { continue };
             let own_uri = resolved(own, values);
             let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
-            // What properties start is the application that they name, whatever its folder is called here.
+            // Properties start the application that they name, whatever its folder is called in the tree.
             let own = is_root.then_some(starter.path.as_str());
             let Some(target) = self.to(&starter.path, &probe, values).or(own) else { continue };
             let Some(path) = beside_application(&uri, &own_uri, target) else { continue };
             let is_file = path.ends_with(".xml");
             let wanted = if is_file { folder_of(&path) } else { path.as_str() };
             let folder = folder_of(wanted);
-            // Only among others of its kind, or in a folder with definitions, its absence means anything.
+            // A missing folder is significant only beside others like it, or in a folder with definitions.
             let own_name = name_of(wanted);
             let all = || self.beside.get(folder).into_iter().flatten().copied();
             let beside = || all().filter(|name| *name != own_name);
             if self.at(&path, call.name).is_some() {
                 return None;
             }
-            // The name of the definition itself, with a slip in it.
+            // The file name of the definition itself, with a typo.
             let of_file =
                 self.at(folder, call.name).is_some() && is_slip_of_folder(own_name, call.name);
             if all().next().is_none() && !of_file {
@@ -246,15 +246,15 @@ impl<'d> Followed<'d> {
                 true => Some(call.name.to_owned()),
                 false => self.patience.nearest(own_name, beside()).map(str::to_owned),
             };
-            // What properties hold is shown to nobody.
+            // Values of properties must not be shown.
             let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
             return Some(Lost { span: call.span, uri, near });
         }
         None
     }
 
-    /// Whether the last folder of a path that nobody can follow has a slip: beside the starter, or one folder further up,
-    /// is the definition that it means, in a folder that nothing else here names.
+    /// Reports a typo in the last folder of a path that cannot be resolved: the intended definition is in a folder
+    /// beside the caller or one level up that no other call of the caller names.
     pub(super) fn slipped(
         &self,
         starter: &Starter,
@@ -262,7 +262,7 @@ impl<'d> Followed<'d> {
         values: &BTreeMap<String, String>,
     ) -> Option<Lost> {
         let uri = resolved(&call.uri, values);
-        // What lies below the application is looked for there.
+        // Paths below the application are resolved there.
         if starter.kind == Kind::Properties || uri.starts_with("${wf:appPath()}") {
             return None;
         }
@@ -287,20 +287,20 @@ impl<'d> Followed<'d> {
                 Some(file) => self.paths.contains(&*join(&path, file)?),
                 None => self.at(&path, call.name).is_some(),
             };
-            // Of two folders, one may be that of many; the name of a file tells which is meant.
+            // A plural may be the name of another folder; only the file name shows which one is meant.
             let is_known = file.is_some_and(|file| !NAMES.contains(&file));
             let is_other = !is_known && (is_plural(written, near) || is_plural(near, written));
             (is_there && !is_other && is_slip_of_folder(written, near)).then_some(near)
         })?;
-        // What another path means is not meant here.
+        // A folder that another call names is not meant here.
         let means = |other: &Call| parts_of(&other.uri).contains(&near);
         let uri = if call.uri.contains("${") { call.uri.clone() } else { uri.clone() };
         let is_free = !starter.calls.iter().any(means);
         is_free.then(|| Lost { span: call.span, uri, near: Some(near.to_owned()) })
     }
 
-    /// Whether a path that ends as the one of a definition leads to another folder than the one where that definition
-    /// lies, beside the application that was started: one folder in it has a slip, or is another one than in all others.
+    /// Reports a path that ends like that of a definition but leads to another folder than the definition's, relative
+    /// to the deployed application: one folder in it has a typo, or differs from all other paths.
     pub(super) fn misled(
         &self,
         starter: &Starter,
@@ -338,7 +338,7 @@ impl<'d> Followed<'d> {
                 }
                 _ => None,
             };
-            // Where others lie just as in the tree, so does this one.
+            // If other definitions are laid out as in the tree, so is this one.
             let inside = written.strip_prefix(there.as_slice());
             let elsewhere = inside.is_some_and(|rest| {
                 let path = join(&here.join("/"), &rest.join("/"));
@@ -355,7 +355,7 @@ impl<'d> Followed<'d> {
         None
     }
 
-    /// Whether some other path among the properties leads to a definition that lies there just so in the tree.
+    /// Whether some other path in the properties leads to a definition at the same relative place in the tree.
     fn is_laid_out(
         &self,
         there: &[&str],
@@ -375,7 +375,7 @@ impl<'d> Followed<'d> {
         })
     }
 
-    /// The definition at a path, or in the folder there.
+    /// The definition at a path, or in the folder at that path.
     fn at(&self, path: &str, name: &str) -> Option<&'d str> {
         let inside = join(path, name);
         let known = |path: &str| self.paths.get(path).copied();
@@ -383,18 +383,18 @@ impl<'d> Followed<'d> {
     }
 }
 
-/// The parts of the path of a definition.
+/// The components of the path of a definition.
 pub(super) fn split(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty()).collect()
 }
 
-/// Of paths in the order of their parts, and of a few others, the one that has most parts in common with `from`, if there
-/// is only one.
+/// The path that has most components in common with `from`, if it is unique, among candidates sorted by components and
+/// a few others.
 fn nearest_to<'d>(candidates: &[&'d str], others: &[&'d str], from: &str) -> Option<&'d str> {
     let common =
         |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
     let at = candidates.partition_point(|path| path.split('/').lt(from.split('/')));
-    // Those that have most in common stand around the place where `from` would stand.
+    // Candidates with most in common are around the position at which `from` would be inserted.
     let around = &candidates[at.saturating_sub(2)..(at + 2).min(candidates.len())];
     let mut around: Vec<&'d str> = around.iter().chain(others).copied().collect();
     around.sort_unstable();
@@ -403,7 +403,7 @@ fn nearest_to<'d>(candidates: &[&'d str], others: &[&'d str], from: &str) -> Opt
     let mut nearest = around.into_iter().filter(|path| common(path) == most);
     match (nearest.next(), nearest.next()) {
         (Some(path), None) => Some(path),
-        // A bare name says too little where more than one folder has it.
+        // A bare name is ambiguous if several folders have it.
         _ => None,
     }
 }

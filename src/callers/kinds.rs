@@ -1,18 +1,18 @@
-//! The kinds of files that start definitions, and what definitions are called.
+//! The kinds of files that start definitions, and the file names of definitions.
 
 use crate::diag::within;
 
-/// The names of definitions in their folders.
+/// The default file names of definitions.
 pub(super) const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
 
-/// The properties that name an application, and what it is called in its folder.
+/// The properties that name an application, with its default file name.
 pub(super) const KEYS: [(&str, &str); 3] = [
     ("oozie.wf.application.path", NAMES[0]),
     ("oozie.coord.application.path", NAMES[1]),
     ("oozie.bundle.application.path", NAMES[2]),
 ];
 
-/// A file that starts definitions; the order is that in which those nobody starts are followed.
+/// A file that starts definitions. In this order, files without known callers are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Properties,
@@ -21,14 +21,14 @@ pub(super) enum Kind {
     Workflow,
 }
 
-/// The roots of definitions.
+/// The root elements of definitions.
 pub(super) const ROOTS: [(&str, Kind); 3] = [
     ("workflow-app", Kind::Workflow),
     ("coordinator-app", Kind::Coordinator),
     ("bundle-app", Kind::Bundle),
 ];
 
-/// The root that a name means: itself, or the one that it is but for a slip.
+/// The root element that a name stands for, exactly or with a typo.
 pub(super) fn meant(name: &str) -> Option<(&str, Kind)> {
     let exact = ROOTS.into_iter().find(|(root, _)| *root == name);
     exact.or_else(|| ROOTS.into_iter().find(|(root, _)| within(name, root, 2).is_some()))

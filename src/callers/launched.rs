@@ -1,14 +1,14 @@
-//! What scripts give the jobs that they start.
+//! Collects the properties that scripts set for the jobs they start.
 
 use super::{Gathering, Index, Kind, top};
 use memchr::memmem;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How many properties of one script are kept.
+/// Maximum number of properties kept per script.
 const MOST_LAUNCHED: usize = 256;
 impl Gathering {
-    /// Takes a script for a shell, which may start jobs and give them properties: `oozie job … -Dname=value`.
+    /// Adds a shell script, which may start jobs and set properties for them: `oozie job … -Dname=value`.
     pub fn shell(&mut self, path: &str, text: &str) {
         self.file(path);
         if memmem::find(text.as_bytes(), b"oozie").is_none() {
@@ -28,7 +28,7 @@ impl Gathering {
         }
     }
 
-    /// Has properties know what scripts near them add to them: that there is a value, and not which.
+    /// Adds the properties that nearby scripts set to properties files: that they have a value, but not which one.
     pub(super) fn give_launched(&mut self, index: &Index) {
         if index.launched.is_empty() {
             return;
@@ -46,7 +46,7 @@ impl Gathering {
 }
 
 impl Index {
-    /// The names that scripts anywhere near a file give the jobs they start.
+    /// The names of properties that scripts near a file set for the jobs they start.
     pub fn launched_near(&self, path: &str) -> BTreeSet<String> {
         let path = self.whole(path);
         let top = top(&path, self.common).filter(|top| !top.is_empty());

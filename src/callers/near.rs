@@ -1,4 +1,4 @@
-//! What lies near a definition that nobody is known to start: it tells how names are written there.
+//! Collects what is near a definition without known callers, as evidence of how names are written there.
 
 use super::{Gathering, Index, Kind, below, top};
 use crate::files::{folder_of, name_of};
@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// How many variables of one definition are kept.
+/// Maximum number of variables kept per definition.
 const MOST_READ: usize = 512;
-/// How many files of properties are looked into for one definition.
+/// Maximum number of properties files read per definition.
 const MOST_FILES: usize = 8;
 
-/// Whether a text of properties gives what nearly all applications are given: the addresses of the cluster.
+/// Whether a properties file sets what nearly all applications need: the addresses of the cluster.
 pub(super) fn is_shared(text: &str) -> bool {
     let has = |name: &str| memmem::find(text.as_bytes(), name.as_bytes()).is_some();
     let any = |names: &[&str]| names.iter().any(|name| has(name));
@@ -28,7 +28,7 @@ pub(super) fn is_shared(text: &str) -> bool {
 }
 
 impl Gathering {
-    /// Takes the variables that a definition reads: `${name}`.
+    /// Records the variables that a definition reads: `${name}`.
     pub(super) fn variables(&mut self, path: &str, text: &str) {
         let mut names = BTreeSet::new();
         for at in memmem::find_iter(text.as_bytes(), "${") {
@@ -47,7 +47,7 @@ impl Gathering {
         }
     }
 
-    /// Sorts what was gathered by the folders that definitions have in common.
+    /// Groups what was gathered by top folder.
     pub(super) fn give_near(&self, index: &mut Index) {
         let common = index.common;
         let mut of_top = |path: &str, take: &mut dyn FnMut(&mut Near)| {
@@ -84,7 +84,7 @@ impl Gathering {
 }
 
 impl Index {
-    /// What lies near a definition; nothing where somebody is known to start it with all that it is given.
+    /// What is near a definition; empty if a known caller starts it with all of its properties.
     pub fn near(&self, path: &str) -> Near {
         if self.of(path).iter().any(|caller| caller.is_whole) {
             return Near::default();
@@ -92,17 +92,17 @@ impl Index {
         let path = &*self.whole(path);
         let own = top(path, self.common).filter(|top| !top.is_empty());
         let of_own = self.near.get(own.unwrap_or_default());
-        // What lies above all folders belongs to each of them.
+        // Files above all top folders belong to each of them.
         let above = self.near.get("").filter(|_| own.is_some());
         let mut properties = Vec::new();
         for near in of_own.into_iter().chain(above) {
-            // In the order of their paths, those that share most folders stand around its own place.
+            // Sorted by path, those that share most folders are around the definition's own position.
             let at = near.properties.partition_point(|other| other.as_str() < path);
             let around = at.saturating_sub(MOST_FILES)..near.properties.len().min(at + MOST_FILES);
             properties.extend(near.properties[around].iter().cloned());
         }
         let folder = folder_of(path);
-        // Where properties are kept apart from definitions, their folders are called alike.
+        // If properties are kept apart from definitions, their folders have the same names.
         if properties.is_empty() {
             let called = folder.rsplit('/').find_map(|part| self.beside.get(part));
             properties.extend(called.into_iter().flatten().take(MOST_FILES).cloned());

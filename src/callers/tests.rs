@@ -1,4 +1,4 @@
-//! Tests of who starts a workflow.
+//! Tests for finding the callers of a workflow.
 
 use super::*;
 

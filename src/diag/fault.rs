@@ -1,80 +1,80 @@
 //! Which fault of its kind a finding is.
 //!
-//! Several faults may have one kind: a tag may lack its end, or its quotes. Where what is said of the rest of a definition
-//! depends on that, the finding says which it is. Its message is for people, and nothing else reads it.
+//! Several faults may share one kind: a tag may lack its end, or its quotes. If other checks of the definition depend
+//! on the difference, the finding states which fault it is. Its message is for people; no code reads it.
 
 use serde::{Deserialize, Serialize};
 
 /// Which fault of its kind a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// Of markup: a comment has no end.
+    /// Markup: a comment has no end.
     OpenComment,
-    /// Of markup: a CDATA section or a declaration has no end.
+    /// Markup: a CDATA section or a declaration has no end.
     OpenSection,
-    /// Of markup: `--` is inside a comment.
+    /// Markup: `--` is inside a comment.
     HyphensInComment,
-    /// Of markup: an element has no end tag.
+    /// Markup: an element has no end tag.
     OpenElement,
-    /// Of markup: a tag has no `>`.
+    /// Markup: a tag has no `>`.
     OpenTag,
-    /// Of markup: an end tag belongs to no open element.
+    /// Markup: an end tag matches no open element.
     ClosesNothing,
-    /// Of markup: an element follows the root.
+    /// Markup: an element follows the root.
     BehindRoot,
-    /// Of markup: a value has no closing quote.
+    /// Markup: a value has no closing quote.
     OpenQuote,
-    /// Of markup: a value has no quotes.
+    /// Markup: a value has no quotes.
     Unquoted,
-    /// Of markup or of a command: an attribute or an option has no value.
+    /// Markup or a command: an attribute or an option has no value.
     NoValue,
-    /// Of markup: two attributes have no blank between them.
+    /// Markup: two attributes have no space between them.
     NoBlank,
-    /// Of markup: what is in a tag belongs to no attribute.
+    /// Markup: text in a tag belongs to no attribute.
     Stray,
-    /// Of markup: a `<` begins no tag.
+    /// Markup: a `<` begins no tag.
     BareLess,
-    /// Of markup: an `&` begins no reference.
+    /// Markup: an `&` begins no reference.
     Ampersand,
-    /// Of markup: nothing declares a prefix.
+    /// Markup: a prefix is not declared.
     Prefix,
-    /// Of an expression: `${` and `#{` are in one text.
+    /// Expression: `${` and `#{` are in one text.
     Mixed,
-    /// Of a property of a configuration: its name and its value are swapped.
+    /// Property of a configuration: its name and its value are swapped.
     Swapped,
-    /// Of a file of an action: there is no `#` between it and its name there.
+    /// File of an action: the `#` between its path and its link name is missing.
     NoHash,
-    /// Of an option of `spark-submit`: a setting begins with something else than `spark.`.
+    /// Option of `spark-submit`: a setting does not begin with `spark.`.
     NotOfSpark,
-    /// Of a property in a file: there is no `=` between its name and its value.
+    /// Property in a file: the `=` between its name and its value is missing.
     NoSign,
-    /// Of a property in a file: what was to be a comment begins with another sign than `#`. The finding names what it sets.
+    /// Property in a file: an intended comment begins with another character than `#`. The finding names what it sets.
     NoComment,
-    /// Of a property in a file: it stands in the value of another one.
+    /// Property in a file: it is part of the value of another one.
     InValue,
-    /// Of a submission: the server finds no application (E1002). The finding names what it was asked for.
+    /// Submission: the server finds no application (E1002). The finding names the requested path.
     NoApplication,
-    /// Of a property in a file: a reference in its value has no `}`.
+    /// Property in a file: a reference in its value has no `}`.
     OpenReference,
-    /// Of a property: nothing defines it. The finding names it.
+    /// Property: nothing defines it. The finding names it.
     Undefined,
-    /// Of a property: what starts the definition does not give it. The finding names it, and the file of that.
+    /// Property: the caller of the definition does not set it. The finding names it, and the caller's file.
     NotGiven,
-    /// Of properties: what starts the definition does not pass them. The finding names all of them.
+    /// Properties: the caller of the definition does not pass them. The finding names all of them.
     NotPassed,
-    /// Of a property: nothing sets it, and where it is read it is empty.
+    /// Property: nothing sets it, and it is read as empty.
     Unset,
-    /// Of a property: nothing sets it. The finding names it, and what is set in its place.
+    /// Property: nothing sets it. The finding names it, and the property set instead.
     Misnamed,
 }
 
 impl Fault {
-    /// Whether markup lacks an end that is not a `>`.
+    /// Whether a construct other than a tag lacks its end.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Fault::OpenComment | Fault::OpenSection | Fault::OpenElement)
     }
 
-    /// Whether markup is broken so that elements may not lie where they were meant to.
+    /// Whether the broken markup may shift elements from where they were meant to be.
     pub(crate) fn shifts_elements(self) -> bool {
         self.is_open() || matches!(self, Fault::OpenTag | Fault::ClosesNothing | Fault::BehindRoot)
     }

@@ -1,6 +1,6 @@
 //! Coordinators and bundles, typed, as written.
 //!
-//! Values are [`Scalar`]s with their places; what is missing is `None`. Nothing is evaluated here.
+//! Values are [`Scalar`]s with their spans; missing values are `None`. Nothing is evaluated here.
 
 use super::Scalar;
 use crate::source::Span;
@@ -9,7 +9,7 @@ use crate::syntax::xml::{Element, Tree};
 /// A coordinator.
 #[derive(Clone, Debug, Default)]
 pub struct Coordinator {
-    /// Place of the root's name.
+    /// Span of the root's name.
     pub span: Span,
     /// Namespace of the root.
     pub namespace: String,
@@ -17,7 +17,7 @@ pub struct Coordinator {
     pub name: Option<Scalar>,
     /// `@frequency`.
     pub frequency: Option<Scalar>,
-    /// `@freq_timeunit`, which the server writes beside the frequency of a job that it has taken.
+    /// `@freq_timeunit`, which the server stores beside the frequency of a submitted job.
     pub unit: Option<Scalar>,
     /// `@start`.
     pub start: Option<Scalar>,
@@ -31,21 +31,21 @@ pub struct Coordinator {
     pub includes: Vec<Scalar>,
     /// Names of its formal parameters.
     pub parameters: Vec<Scalar>,
-    /// Datasets of its own.
+    /// Its own datasets.
     pub datasets: Vec<Dataset>,
     /// `data-in`.
     pub inputs: Vec<DataEvent>,
     /// `data-out`.
     pub outputs: Vec<DataEvent>,
-    /// Whether there is an `input-logic`, and where.
+    /// Span of the `input-logic`, if there is one.
     pub logic: Option<Span>,
-    /// Names of data-in that the input logic asks for.
+    /// Names of the data-in events that the input logic refers to.
     pub logic_data: Vec<Scalar>,
-    /// Names that the input logic gives.
+    /// Names that the input logic defines.
     pub logic_names: Vec<Scalar>,
     /// `app-path` of the workflow.
     pub app_path: Option<Scalar>,
-    /// Properties of the workflow.
+    /// Configuration of the workflow.
     pub configuration: Vec<Property>,
     /// The SLA block.
     pub sla: Option<Sla>,
@@ -54,9 +54,9 @@ pub struct Coordinator {
 /// A dataset.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// Place of the whole element.
+    /// Span of the whole element.
     pub span: Span,
-    /// Place of its tag's name.
+    /// Span of its tag's name.
     pub tag: Span,
     /// `@name`.
     pub name: Option<Scalar>,
@@ -68,25 +68,25 @@ pub struct Dataset {
     pub timezone: Option<Scalar>,
     /// `uri-template`.
     pub uri_template: Option<Scalar>,
-    /// `done-flag`, with the place of its element where it is empty.
+    /// `done-flag`, with the span of its element if it is empty.
     pub done_flag: Option<(Span, Scalar)>,
 }
 
 /// A data-in or data-out.
 #[derive(Clone, Debug)]
 pub struct DataEvent {
-    /// Place of its tag's name.
+    /// Span of its tag's name.
     pub tag: Span,
     /// `@name`.
     pub name: Option<Scalar>,
     /// `@dataset`.
     pub dataset: Option<Scalar>,
-    /// `instance`, `start-instance`, `end-instance`, in their order, with the places of their elements.
+    /// `instance`, `start-instance`, `end-instance` in source order, with the spans of their elements.
     pub instances: Vec<(String, Span, Scalar)>,
 }
 
 impl DataEvent {
-    /// The text of the first element of a name.
+    /// The text of the first element with a name.
     pub fn part(&self, name: &str) -> Option<&Scalar> {
         self.instances.iter().find(|(part, ..)| part == name).map(|(_, _, text)| text)
     }
@@ -104,18 +104,18 @@ pub struct Property {
 /// An SLA block.
 #[derive(Clone, Debug)]
 pub struct Sla {
-    /// Place of its tag's name.
+    /// Span of its tag's name.
     pub tag: Span,
     /// Its namespace.
     pub namespace: String,
-    /// Its leaves, in order.
+    /// Leaf elements in order, as name and text.
     pub leaves: Vec<(String, Scalar)>,
 }
 
 /// A bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
-    /// Place of the root's name.
+    /// Span of the root's name.
     pub span: Span,
     /// `@name`.
     pub name: Option<Scalar>,
@@ -128,7 +128,7 @@ pub struct Bundle {
 /// A coordinator of a bundle.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Place of its tag's name.
+    /// Span of its tag's name.
     pub tag: Span,
     /// `@name`.
     pub name: Option<Scalar>,
@@ -136,7 +136,7 @@ pub struct Member {
     pub enabled: Option<Scalar>,
     /// `app-path`.
     pub app_path: Option<Scalar>,
-    /// What it is given.
+    /// The properties passed to the coordinator.
     pub configuration: Vec<Property>,
 }
 
@@ -170,7 +170,7 @@ fn event(element: Element<'_>) -> DataEvent {
     }
 }
 
-/// Lowers a coordinator in any state of disrepair.
+/// Lowers a coordinator, however broken.
 pub fn coordinator(tree: &Tree) -> Coordinator {
     let Some(root) = tree.root() else { return Coordinator::default() };
     let datasets = root.child("datasets");
@@ -230,7 +230,7 @@ pub fn coordinator(tree: &Tree) -> Coordinator {
     }
 }
 
-/// The datasets directly in a `datasets` element.
+/// The child datasets of a `datasets` element.
 pub fn datasets_of(section: Element<'_>) -> Vec<Dataset> {
     let elements = section.elements().filter(|element| element.is("dataset"));
     elements
@@ -249,7 +249,7 @@ pub fn datasets_of(section: Element<'_>) -> Vec<Dataset> {
         .collect()
 }
 
-/// Lowers a bundle in any state of disrepair.
+/// Lowers a bundle, however broken.
 pub fn bundle(tree: &Tree) -> Bundle {
     let Some(root) = tree.root() else { return Bundle::default() };
     let members = root.elements().filter(|element| element.is("coordinator"));

@@ -1,7 +1,7 @@
-//! From a tree to a typed workflow.
+//! Lowers a tree to a typed workflow.
 //!
-//! Total: an element that cannot be placed is left out, and `schema` decides whether that is a fault. Names are
-//! compared without their namespaces, because a broken namespace must not hide an action.
+//! Total: an element that has no place in the definition is left out, and `schema` decides whether that is a fault.
+//! Names are compared without their namespaces, because a broken namespace must not hide an action.
 
 use super::Scalar;
 use super::workflow::{
@@ -12,7 +12,7 @@ use crate::source::{Slice, Span};
 use crate::syntax::xml::{AttributeRef, Element, Tree};
 use std::sync::Arc;
 
-/// Lowers the workflow of a tree, whatever its root is called.
+/// Lowers the workflow of a tree, whatever its root element is called.
 pub fn workflow(tree: &Arc<Tree>) -> Workflow {
     let Some(root) = tree.root() else { return Workflow::default() };
     let mut workflow = Workflow {
@@ -131,7 +131,7 @@ fn node(workflow: &mut Workflow, tree: &Arc<Tree>, element: Element<'_>, shape: 
     });
 }
 
-/// What an action holds beside its transitions.
+/// Lowers the content of an action other than its transitions.
 pub(super) fn action(element: Element<'_>) -> Action {
     let mut own = Action {
         retry_max: element.attribute("retry-max").map(boxed_attribute),
@@ -272,7 +272,7 @@ fn operation(element: Element<'_>) -> FileOperation {
     operation
 }
 
-/// The children that a type's details are made of.
+/// The child elements that become the details of an action type.
 #[derive(Default)]
 struct Parts<'a> {
     named: Vec<(&'a str, Scalar)>,
@@ -343,7 +343,7 @@ fn body(element: Element<'_>) -> Body {
             name => parts.named.push((name, Scalar::of_element(child))),
         }
     }
-    // Most lists are short, and there are many.
+    // Most lists are short, and there are many of them.
     parts.operations.shrink_to_fit();
     body.prepare.shrink_to_fit();
     body.configuration.shrink_to_fit();
@@ -384,7 +384,7 @@ fn details(kind: &str, mut parts: Parts<'_>) -> Details {
             password: parts.one("password"),
         },
         "sqoop" => Details::Sqoop { command: parts.one("command"), arguments: parts.all(&["arg"]) },
-        // `spark3` is that of a distribution, and says the same.
+        // `spark3` comes from a distribution and has the same content.
         "spark" | "spark3" => Details::Spark {
             master: parts.one("master"),
             mode: parts.one("mode"),

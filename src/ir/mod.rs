@@ -1,8 +1,8 @@
-//! Typed workflow, coordinator and bundle; lowering from syntax.
+//! The typed workflow, coordinator and bundle, and lowering from syntax trees.
 //!
-//! In: a tolerant tree, valid or not. Out: a typed definition that borrows from its text, with a span for every name
-//! and value. Lowering reports nothing: what is missing is `None`, what is unknown is left out, of duplicates the first
-//! is used; `schema` and `passes` report the faults.
+//! Takes a tolerant tree, valid or not, and returns a typed definition that shares its text, with a span for every
+//! name and value. Lowering reports nothing: missing values are `None`, unknown elements are left out, of duplicates
+//! the first is used; `schema` and `passes` report the faults.
 
 pub mod coordinator;
 pub mod lower;

@@ -1,33 +1,33 @@
-//! A value as written: known, an expression, or broken.
+//! A value as written: known, an expression, or malformed.
 
 use std::ops::Range;
 
 use crate::source::{Slice, Span};
 use crate::syntax::xml::{AttributeRef, Decoded, Element, Places, Tree};
 
-/// How much is known of a value before a run.
+/// Whether a value is known before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is what is written.
+    /// The value is the text as written.
     Known,
-    /// It holds `${…}`, so it is decided in a run.
+    /// It contains `${…}`, so it is determined during a run.
     Expr,
-    /// Its quotes, or its value, are missing: what is written is a guess.
+    /// Its quotes, or its value, are missing: the text is a guess.
     Broken,
 }
 
-/// A text from an attribute or an element, with a way back to where it is written.
+/// A text from an attribute or an element, with a map back to its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    /// How much is known of it.
+    /// Whether the value is known.
     pub state: State,
-    /// The decoded text: an attribute's as it is, an element's without the blanks around it.
+    /// The decoded text; that of an element is trimmed.
     text: Slice,
     places: Places,
 }
 
 impl Scalar {
-    /// The value of an attribute.
+    /// Creates a scalar from the value of an attribute.
     pub fn of_attribute(attribute: AttributeRef<'_>) -> Scalar {
         let scalar = Scalar::new(attribute.tree(), attribute.value());
         match attribute.is_quoted() {
@@ -36,12 +36,12 @@ impl Scalar {
         }
     }
 
-    /// The text of an element, trimmed as the server trims it.
+    /// Creates a scalar from the text of an element, trimmed as the server trims it.
     pub fn of_element(element: Element<'_>) -> Scalar {
         Scalar::new(element.tree(), element.text().trimmed())
     }
 
-    /// A text of another file; `place` stands for it in this one.
+    /// Creates a scalar from a text of another file, represented by the span `place` in this one.
     pub fn elsewhere(text: &str, place: Span) -> Scalar {
         let state = if text.contains("${") { State::Expr } else { State::Known };
         Scalar { state, text: text.into(), places: Places::all_at(place) }
@@ -57,27 +57,27 @@ impl Scalar {
         &self.text
     }
 
-    /// The text, if a run cannot change it.
+    /// The text, if it is known before a run.
     pub fn known(&self) -> Option<&str> {
         (self.state == State::Known).then_some(self.as_str())
     }
 
-    /// Whether it holds an expression.
+    /// Whether it contains an expression.
     pub fn is_expr(&self) -> bool {
         self.state == State::Expr
     }
 
-    /// Whether nothing at all is written.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Where it is written.
+    /// The span of the text in the source.
     pub fn span(&self) -> Span {
         self.places.span()
     }
 
-    /// Where a range of bytes of the decoded text is written.
+    /// The span in the source of a byte range of the decoded text.
     pub fn place(&self, range: Range<usize>) -> Span {
         self.places.source(&self.text, range)
     }

@@ -1,8 +1,8 @@
-//! A workflow, typed.
+//! A typed workflow.
 //!
-//! [`Node`]s are the positions of a run, [`Transition`]s its moves; both are flat lists, in the order of the text,
-//! addressed by [`NodeId`] and [`TransitionId`]. `start` is a node like any other. What an action does is its [`Body`]:
-//! what all types share by name, the rest in [`Details`].
+//! [`Node`]s are the positions of a run, [`Transition`]s its moves; both are flat lists, in source order, addressed by
+//! [`NodeId`] and [`TransitionId`]. `start` is a node like any other. What an action does is its [`Body`]: fields
+//! common to all types, and the rest in [`Details`].
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -12,36 +12,36 @@ use super::{Scalar, lower};
 use crate::source::{Slice, Span, look};
 use crate::syntax::xml;
 
-/// A node, by its place in [`Workflow::nodes`].
+/// A node, by its index in [`Workflow::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// As an index.
+    /// The id as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A transition, by its place in [`Workflow::transitions`].
+/// A transition, by its index in [`Workflow::transitions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TransitionId(pub u32);
 
 impl TransitionId {
-    /// As an index.
+    /// The id as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A workflow definition. Everything may be missing.
+/// A workflow definition. Any part may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Workflow {
-    /// The text it is written in.
+    /// The source text.
     pub text: Arc<String>,
     /// The element `workflow-app`.
     pub element: Option<xml::NodeId>,
-    /// The name of its element in the start tag; the place for findings about all of it.
+    /// The name in its start tag; the location of findings about the whole workflow.
     pub span: Span,
     /// The namespace name, `uri:oozie:workflow:0.5`.
     pub namespace: Slice,
@@ -53,16 +53,16 @@ pub struct Workflow {
     pub global: Option<Global>,
     /// `<credentials>`.
     pub credentials: Vec<Credential>,
-    /// Every node, `start` included, in the order of the text.
+    /// All nodes, including `start`, in source order.
     pub nodes: Vec<Node>,
-    /// Every transition, grouped by node, in the order of the text.
+    /// All transitions, grouped by node, in source order.
     pub transitions: Vec<Transition>,
     /// The SLA block of the workflow itself.
     pub sla: Option<Sla>,
 }
 
 impl Workflow {
-    /// Every node with its id.
+    /// All nodes with their ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(index, node)| {
             look();
@@ -70,18 +70,18 @@ impl Workflow {
         })
     }
 
-    /// A node.
+    /// The node with an id.
     pub fn node(&self, id: NodeId) -> &Node {
         look();
         &self.nodes[id.index()]
     }
 
-    /// Every transition.
+    /// All transitions.
     pub fn transitions(&self) -> impl Iterator<Item = &Transition> {
         self.transitions.iter().inspect(|_| look())
     }
 
-    /// The ways out of a node.
+    /// The transitions out of a node.
     pub fn exits(&self, id: NodeId) -> &[Transition] {
         let exits = &self.node(id).exits;
         &self.transitions[exits.start as usize..exits.end as usize]
@@ -92,7 +92,7 @@ impl Workflow {
         self.nodes().find(|(_, node)| node.shape == Shape::Start).map(|(id, _)| id)
     }
 
-    /// Every action with its node.
+    /// All actions with their nodes.
     pub fn actions(&self) -> impl Iterator<Item = (NodeId, &Node, &Action)> {
         self.nodes().filter_map(|(id, node)| Some((id, node, node.action.as_deref()?)))
     }
@@ -107,18 +107,18 @@ impl Workflow {
     }
 }
 
-/// A name where it is defined, or where it is used.
+/// A name where it is defined or used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Name {
     /// The name.
     pub text: Slice,
-    /// The attribute's value; the element's own name where the attribute is missing.
+    /// The span of the attribute's value, or of the element's name if the attribute is missing.
     pub span: Span,
-    /// Whether the attribute is there.
+    /// Whether the attribute exists.
     pub given: bool,
 }
 
-/// What a node is.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// `<start>`.
@@ -157,23 +157,23 @@ impl Shape {
 pub struct Node {
     /// Its name; `:start:` for the start, as the engine calls it.
     pub name: Name,
-    /// What it is.
+    /// Its type.
     pub shape: Shape,
     /// Its element.
     pub element: xml::NodeId,
-    /// The name of its element in the start tag.
+    /// The name in its start tag.
     pub tag: Span,
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
-    /// The ways out, as a range of [`Workflow::transitions`].
+    /// The transitions out of it, as a range of [`Workflow::transitions`].
     pub exits: Range<u32>,
-    /// What an action does.
+    /// The content of an action.
     pub action: Option<Held>,
     /// The message of a kill node.
     pub message: Option<Box<Scalar>>,
 }
 
-/// How a node is left.
+/// How a transition leaves its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     /// From `start`.
@@ -184,7 +184,7 @@ pub enum Way {
     Error,
     /// A case of a decision.
     Case,
-    /// No case of a decision.
+    /// The default of a decision.
     Default,
     /// A path of a fork.
     Path,
@@ -193,7 +193,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// The word for it in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Way::Start => "start",
@@ -207,20 +207,20 @@ impl Way {
     }
 }
 
-/// A way out of a node.
+/// A transition out of a node.
 #[derive(Clone, Debug)]
 pub struct Transition {
-    /// Its place in [`Workflow::transitions`].
+    /// Its index in [`Workflow::transitions`].
     pub id: TransitionId,
-    /// The node that is left.
+    /// The source node.
     pub from: NodeId,
-    /// How it is left.
+    /// How it leaves the node.
     pub way: Way,
-    /// The name of the node that is entered.
+    /// The name of the target node.
     pub target: Name,
-    /// The element that says so.
+    /// The element that declares it.
     pub element: xml::NodeId,
-    /// All of that element.
+    /// The span of that element.
     pub span: Span,
     /// The predicate of a case.
     pub predicate: Option<Box<Scalar>>,
@@ -229,22 +229,22 @@ pub struct Transition {
 /// A property of `<parameters>`, `<configuration>` or a credential.
 #[derive(Clone, Debug)]
 pub struct Property {
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
-    /// Its name; empty where it is missing.
+    /// Its name; empty if it is missing.
     pub name: Scalar,
     /// Its value.
     pub value: Option<Scalar>,
-    /// Words about it.
+    /// Its description.
     pub description: Option<Scalar>,
 }
 
-/// What all actions share.
+/// Settings common to all actions.
 #[derive(Clone, Debug)]
 pub struct Global {
     /// Its element.
     pub element: xml::NodeId,
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
     /// `<job-tracker>` or `<resource-manager>`.
     pub resource_manager: Option<Scalar>,
@@ -261,7 +261,7 @@ pub struct Global {
 /// A credential that actions can name.
 #[derive(Clone, Debug)]
 pub struct Credential {
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
     /// Its name.
     pub name: Name,
@@ -274,9 +274,9 @@ pub struct Credential {
 /// Settings of the launcher of an action.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
-    /// Each child in order: its name, where that stands, and its text.
+    /// Child elements in order: name, span of the name, and text.
     pub settings: Vec<(Slice, Span, Scalar)>,
 }
 
@@ -285,16 +285,16 @@ pub struct Launcher {
 pub struct Sla {
     /// Its element.
     pub element: xml::NodeId,
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
     /// The namespace name, `uri:oozie:sla:0.2`.
     pub namespace: Slice,
-    /// Each child in order: its name and its text.
+    /// Child elements in order: name and text.
     pub settings: Vec<(Slice, Scalar)>,
 }
 
-/// What an action holds, read when it is first asked for: the flow of control needs none of it, and of a long definition it
-/// would be the largest part.
+/// The content of an action, lowered on first use: control flow does not need it, and it would be the largest part of
+/// a long definition.
 #[derive(Clone)]
 pub struct Held {
     tree: Arc<xml::Tree>,
@@ -307,7 +307,7 @@ impl Held {
         Held { tree: Arc::clone(tree), element, action: OnceLock::new() }
     }
 
-    /// Whether it has an attribute `cred`.
+    /// Whether it has a `cred` attribute.
     pub(crate) fn has_cred(&self) -> bool {
         let element = self.tree.element(self.element);
         element.is_some_and(|element| element.attribute("cred").is_some())
@@ -331,7 +331,7 @@ impl fmt::Debug for Held {
     }
 }
 
-/// What an `<action>` holds beside its transitions.
+/// The content of an `<action>` other than its transitions.
 #[derive(Clone, Debug, Default)]
 pub struct Action {
     /// `retry-max`.
@@ -342,9 +342,9 @@ pub struct Action {
     pub retry_policy: Option<Box<Scalar>>,
     /// `cred`: names of credentials, separated by commas.
     pub cred: Option<Box<Scalar>>,
-    /// The first element that is no transition and no SLA block.
+    /// The first element that is neither a transition nor an SLA block.
     pub body: Option<Body>,
-    /// The names of further bodies, which the schema forbids.
+    /// Spans of the names of further bodies, which the schema forbids.
     pub more_bodies: Vec<Span>,
     /// The SLA block.
     pub sla: Option<Box<Sla>>,
@@ -359,9 +359,9 @@ pub struct Body {
     pub namespace: Slice,
     /// Its element.
     pub element: xml::NodeId,
-    /// The name of its element in the start tag.
+    /// The name in its start tag.
     pub tag: Span,
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
     /// `<job-tracker>` or `<resource-manager>`.
     pub resource_manager: Option<Scalar>,
@@ -379,9 +379,9 @@ pub struct Body {
     pub files: Vec<Scalar>,
     /// `<archive>`.
     pub archives: Vec<Scalar>,
-    /// `<capture-output>`, where it stands.
+    /// The span of `<capture-output>`.
     pub capture_output: Option<Span>,
-    /// What only some types have.
+    /// Fields that only some types have.
     pub details: Details,
 }
 
@@ -402,12 +402,12 @@ impl Body {
     }
 }
 
-/// One operation on files, of `<prepare>` or of an `fs` action.
+/// One file operation, in `<prepare>` or in an `fs` action.
 #[derive(Clone, Debug)]
 pub struct FileOperation {
     /// The name of its element: `delete`, `mkdir`, `move`, `chmod`, `touchz`, `chgrp`, `setrep`.
     pub kind: Slice,
-    /// Where that name stands.
+    /// The span of that name.
     pub tag: Span,
     /// Its element.
     pub element: xml::NodeId,
@@ -415,18 +415,18 @@ pub struct FileOperation {
     pub path: Option<Scalar>,
     /// `target` of a move.
     pub target: Option<Scalar>,
-    /// Every other attribute: its name and its value.
+    /// All other attributes: name and value.
     pub options: Vec<(Slice, Scalar)>,
     /// `<recursive/>`.
     pub recursive: bool,
 }
 
-/// What only some types of action have.
+/// Fields that only some action types have.
 #[derive(Clone, Debug)]
 pub enum Details {
     /// `fs`.
     Fs {
-        /// In order.
+        /// Operations in order.
         operations: Vec<FileOperation>,
     },
     /// `shell`.
@@ -552,18 +552,18 @@ pub enum Details {
     SubWorkflow {
         /// `<app-path>`.
         app_path: Option<Box<Scalar>>,
-        /// `<propagate-configuration>`, where it stands.
+        /// The span of `<propagate-configuration>`.
         propagate_configuration: Option<Span>,
     },
-    /// A type that ankus has no fields for; its element says the rest.
+    /// A type without fields here; see its element.
     Other,
 }
 
 /// `<streaming>` or `<pipes>`.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// All of its element.
+    /// The span of its element.
     pub span: Span,
-    /// Each child in order: its name and its text.
+    /// Child elements in order: name and text.
     pub settings: Vec<(Slice, Scalar)>,
 }

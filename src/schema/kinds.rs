@@ -2,7 +2,7 @@
 
 use crate::diag::{Group, Kind, Level, Safety};
 
-/// What [`super::validate`] reports.
+/// The kinds of findings that [`super::validate`] reports.
 pub static KINDS: &[&Kind] = &[
     &MISSING_NAMESPACE,
     &UNKNOWN_SCHEMA_VERSION,
@@ -43,7 +43,7 @@ pub(crate) static MISSING_NAMESPACE: Kind = Kind {
     page: include_str!("../../docs/rules/missing-namespace.md"),
 };
 
-/// A namespace that no schema has.
+/// A namespace that belongs to no schema.
 pub(crate) static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
     name: "unknown-schema-version",
     group: Group::Syntax,
@@ -55,7 +55,7 @@ pub(crate) static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
     page: include_str!("../../docs/rules/unknown-schema-version.md"),
 };
 
-/// A schema that came after the server.
+/// A schema that is newer than the server.
 pub(crate) static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
     name: "schema-newer-than-server",
     group: Group::Syntax,
@@ -67,7 +67,7 @@ pub(crate) static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
     page: include_str!("../../docs/rules/schema-newer-than-server.md"),
 };
 
-/// A root that begins no definition.
+/// A root element that is not the root of a definition.
 pub(crate) static UNKNOWN_ROOT: Kind = Kind {
     name: "unknown-root",
     group: Group::Syntax,
@@ -79,7 +79,7 @@ pub(crate) static UNKNOWN_ROOT: Kind = Kind {
     page: include_str!("../../docs/rules/unknown-root.md"),
 };
 
-/// An element that belongs elsewhere in its parent.
+/// An element in the wrong place within its parent.
 pub(crate) static ELEMENT_OUT_OF_ORDER: Kind = Kind {
     name: "element-out-of-order",
     group: Group::Syntax,
@@ -91,7 +91,7 @@ pub(crate) static ELEMENT_OUT_OF_ORDER: Kind = Kind {
     page: include_str!("../../docs/rules/element-out-of-order.md"),
 };
 
-/// An element that its parent does not have.
+/// An element that its parent cannot contain.
 pub(crate) static UNKNOWN_ELEMENT: Kind = Kind {
     name: "unknown-element",
     group: Group::Syntax,
@@ -115,7 +115,7 @@ pub(crate) static MISSING_ELEMENT: Kind = Kind {
     page: include_str!("../../docs/rules/missing-element.md"),
 };
 
-/// An attribute that its element does not have.
+/// An attribute that its element cannot have.
 pub(crate) static UNKNOWN_ATTRIBUTE: Kind = Kind {
     name: "unknown-attribute",
     group: Group::Syntax,
@@ -139,7 +139,7 @@ pub(crate) static MISSING_ATTRIBUTE: Kind = Kind {
     page: include_str!("../../docs/rules/missing-attribute.md"),
 };
 
-/// One element too many.
+/// A single element that occurs more than once.
 pub(crate) static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
     name: "duplicate-single-element",
     group: Group::Syntax,
@@ -151,7 +151,7 @@ pub(crate) static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
     page: include_str!("../../docs/rules/duplicate-single-element.md"),
 };
 
-/// An element of another version of the schema.
+/// An element of a newer version of the schema.
 pub(crate) static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
     name: "element-needs-newer-schema",
     group: Group::Syntax,
@@ -163,7 +163,7 @@ pub(crate) static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
     page: include_str!("../../docs/rules/element-needs-newer-schema.md"),
 };
 
-/// `input-logic` before the schema that brought it.
+/// `input-logic` before the schema version that introduced it.
 pub(crate) static INPUT_LOGIC_NEEDS_SCHEMA: Kind = Kind {
     name: "input-logic-needs-schema",
     group: Group::Data,
@@ -175,7 +175,7 @@ pub(crate) static INPUT_LOGIC_NEEDS_SCHEMA: Kind = Kind {
     page: include_str!("../../docs/rules/input-logic-needs-schema.md"),
 };
 
-/// An element in a namespace that is not its own.
+/// An element in another namespace than its own.
 pub(crate) static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
     name: "element-in-wrong-namespace",
     group: Group::Syntax,
@@ -187,7 +187,7 @@ pub(crate) static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
     page: include_str!("../../docs/rules/element-in-wrong-namespace.md"),
 };
 
-/// A version of SLA that the workflow does not take.
+/// A version of SLA that the workflow's schema does not accept.
 pub(crate) static SLA_SCHEMA_MISMATCH: Kind = Kind {
     name: "sla-schema-mismatch",
     group: Group::Syntax,
@@ -211,7 +211,7 @@ pub(crate) static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
     page: include_str!("../../docs/rules/action-in-wrong-namespace.md"),
 };
 
-/// An action that does two things.
+/// An action with two bodies.
 pub(crate) static ACTION_WITH_TWO_BODIES: Kind = Kind {
     name: "action-with-two-bodies",
     group: Group::Syntax,
@@ -223,7 +223,7 @@ pub(crate) static ACTION_WITH_TWO_BODIES: Kind = Kind {
     page: include_str!("../../docs/rules/action-with-two-bodies.md"),
 };
 
-/// An action without anything to do.
+/// An action without a body.
 pub(crate) static ACTION_WITHOUT_BODY: Kind = Kind {
     name: "action-without-body",
     group: Group::Syntax,
@@ -235,7 +235,7 @@ pub(crate) static ACTION_WITHOUT_BODY: Kind = Kind {
     page: include_str!("../../docs/rules/action-without-body.md"),
 };
 
-/// An action type that the server does not run.
+/// An action type that the server does not support.
 pub(crate) static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
     name: "unsupported-action-type",
     group: Group::Syntax,
@@ -247,7 +247,7 @@ pub(crate) static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
     page: include_str!("../../docs/rules/unsupported-action-type.md"),
 };
 
-/// Text where none may stand.
+/// Text where none is allowed.
 pub(crate) static UNEXPECTED_TEXT: Kind = Kind {
     name: "unexpected-text",
     group: Group::Syntax,
@@ -283,7 +283,7 @@ pub(crate) static INVALID_NODE_NAME: Kind = Kind {
     page: include_str!("../../docs/rules/invalid-node-name.md"),
 };
 
-/// A file without an element.
+/// A file without any element.
 pub(crate) static EMPTY_DEFINITION: Kind = Kind {
     name: "empty-definition",
     group: Group::Syntax,
@@ -295,7 +295,7 @@ pub(crate) static EMPTY_DEFINITION: Kind = Kind {
     page: include_str!("../../docs/rules/empty-definition.md"),
 };
 
-/// A definition longer than the server takes.
+/// A definition longer than the server accepts.
 pub(crate) static DEFINITION_TOO_LONG: Kind = Kind {
     name: "definition-too-long",
     group: Group::Syntax,

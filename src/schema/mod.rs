@@ -1,11 +1,11 @@
-//! What each version of the language allows, as tables.
+//! The tables of what each version of the language allows.
 //!
-//! In: the text tables of `grammar/schema/` (and what a site adds, see [`xsd`]). Out: [`Schema`]s, one per namespace,
-//! with every element's attributes, children, order, text and purpose. Validation, completion, hover, the formatter,
-//! upgrade and conversion read them; nothing else has a list of elements. Nothing here reads a document.
+//! Parses the text tables of `grammar/schema/` (and the additions of a site, see [`xsd`]) into [`Schema`]s, one per
+//! namespace, with every element's attributes, children, order, text and purpose. Validation, completion, hover, the
+//! formatter, upgrade and conversion use them; nothing else has a list of elements. Nothing here reads a document.
 //!
-//! A table is parsed when its family is first used, and a version is built when first used, so that startup costs
-//! nothing.
+//! A table is parsed when its family is first used, and the schema of a version is built when it is first used, so
+//! that startup costs nothing.
 
 pub mod kinds;
 pub(crate) mod model;
@@ -18,53 +18,53 @@ use std::sync::OnceLock;
 
 pub use model::{Model, Occurs, Particle, Shortage, State, Symbol};
 
-/// What a text may be, as the server's schemas check it, and what it means.
+/// The text that an element or attribute may have, as the server's schemas check it, and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     /// What the schema checks.
     pub check: Check,
-    /// What is written there.
+    /// What the text means.
     pub meaning: Meaning,
 }
 
 impl Text {}
 
-/// What the schema checks of a text.
+/// What the schema checks about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Nothing.
     String,
-    /// `true`, `false`, `1` or `0`, blanks around it ignored.
+    /// `true`, `false`, `1` or `0`, ignoring surrounding whitespace.
     Boolean,
-    /// A whole number within these limits, blanks around it ignored.
+    /// An integer within these limits, ignoring surrounding whitespace.
     Integer {
         /// The name of the type in XML Schema.
         name: &'static str,
-        /// The least.
+        /// The minimum.
         min: i64,
-        /// The greatest.
+        /// The maximum.
         max: i64,
     },
-    /// A type of the schema itself: an index into `Schema::simples`.
+    /// A type of the schema itself, as an index into `Schema::simples`.
     Simple(u8),
 }
 
-/// What a text means.
+/// The meaning of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Meaning {
     /// Anything.
     Text,
-    /// Words for people, never evaluated.
+    /// Text for people that is never evaluated.
     Plain,
-    /// The name of a node, or a transition to it.
+    /// The name of a node, or a reference to one.
     Identifier,
-    /// A file or folder, relative to the application.
+    /// A path of a file or folder, relative to the application.
     Path,
-    /// A full address in a file system.
+    /// A complete URI in a file system.
     Uri,
-    /// A host and a port.
+    /// A host and port.
     Address,
-    /// An address in the web or of a database.
+    /// The URL of a web service or a database.
     Url,
     /// A number.
     Number,
@@ -74,51 +74,51 @@ pub enum Meaning {
     Date,
     /// `true` or `false`.
     Boolean,
-    /// The name of a class.
+    /// The name of a Java class.
     Class,
     /// A command line.
     Options,
-    /// An expression that is true or false.
+    /// A boolean expression.
     Predicate,
-    /// The name of something outside: a property, a queue, a group.
+    /// The name of something external: a property, a queue, a group.
     Name,
     /// The value of a property.
     Value,
     /// Statements of a query language.
     Query,
-    /// Words for people.
+    /// Text for people.
     Message,
-    /// Addresses for mail.
+    /// Email addresses.
     Mail,
     /// A password.
     Secret,
     /// Several names, separated by commas.
     List,
-    /// How often a coordinator acts.
+    /// The frequency of a coordinator.
     Frequency,
     /// A time zone.
     Zone,
     /// An instance of a dataset.
     Instance,
-    /// The address of a dataset's instances, with places for the time.
+    /// The URI template of a dataset's instances, with placeholders for the time.
     Template,
 }
 
-/// A text type with a name of its own.
+/// A named text type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Simple {
     /// Its name.
     pub name: Box<str>,
-    /// The pattern, as the server words it.
+    /// The pattern, as the server writes it.
     pub pattern: Box<str>,
     /// What of the pattern is understood: characters that may come first, and later.
     form: Option<(Class, Class)>,
-    /// The only values there are, where there is a list of them.
+    /// The only allowed values, if the type is an enumeration.
     pub values: Vec<Box<str>>,
 }
 
 impl Simple {
-    /// Whether `text` matches. A pattern of a form that is not known here matches everything.
+    /// Whether `text` matches. A pattern of an unsupported form matches everything.
     pub(crate) fn accepts(&self, text: &str) -> bool {
         if !self.values.is_empty() {
             return self.values.iter().any(|value| **value == *text);
@@ -129,7 +129,7 @@ impl Simple {
     }
 }
 
-/// A class of characters, all of them ASCII.
+/// A set of ASCII characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Class(u128);
 
@@ -142,23 +142,23 @@ impl Class {
 /// An element type.
 #[derive(Clone, Debug)]
 pub struct Type {
-    /// Its name in the server's schema; none for one that is written where it is used.
+    /// Its name in the server's schema; `None` for an anonymous type.
     pub name: Option<Box<str>>,
-    /// What such an element is.
+    /// Description of such an element.
     pub about: Box<str>,
-    /// In the order of the schema.
+    /// Attributes in schema order.
     pub attributes: Vec<Attribute>,
-    /// What is within.
+    /// The content model.
     pub content: Content,
 }
 
 impl Type {
-    /// The attribute called `name`.
+    /// The attribute with this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| &*attribute.name == name)
     }
 
-    /// The child called `name`.
+    /// The child with this name.
     pub fn child(&self, name: &str) -> Option<&Child> {
         match &self.content {
             Content::Children(model) => model.child(name),
@@ -166,7 +166,7 @@ impl Type {
         }
     }
 
-    /// The children it may have, in the order of the language.
+    /// The allowed children, in schema order.
     pub fn children(&self) -> &[Child] {
         match &self.content {
             Content::Children(model) => &model.children,
@@ -175,16 +175,16 @@ impl Type {
     }
 }
 
-/// What an element holds.
+/// The content model of an element.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Nothing, not even a blank.
+    /// Nothing, not even whitespace.
     Empty,
     /// Text.
     Text(Text),
-    /// Elements, with blanks between them.
+    /// Elements, with whitespace between them.
     Children(Box<Model>),
-    /// Nobody has said what: a site's own action that was only named.
+    /// Unknown content: an action of the site of which only the name is declared.
     Anything,
 }
 
@@ -193,15 +193,15 @@ pub enum Content {
 pub struct Attribute {
     /// Its name.
     pub name: Box<str>,
-    /// What it holds.
+    /// What it contains.
     pub text: Text,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub required: bool,
-    /// What it is for.
+    /// Its purpose.
     pub about: Box<str>,
     /// First version that has it.
     pub since: Box<str>,
-    /// Last version that has it, where later ones do not.
+    /// Last version that has it, if later versions dropped it.
     pub until: Option<Box<str>>,
 }
 
@@ -210,29 +210,29 @@ pub struct Attribute {
 pub struct Child {
     /// Its name, in the namespace of the schema.
     pub name: Box<str>,
-    /// What it is.
+    /// Its type.
     pub kind: TypeRef,
-    /// What it is for.
+    /// Its purpose.
     pub about: Box<str>,
     /// First version that has it.
     pub since: Box<str>,
-    /// Last version that has it, where later ones do not.
+    /// Last version that has it, if later versions dropped it.
     pub until: Option<Box<str>>,
-    /// The servers that have it; none are named where all do that have the schema.
+    /// The servers that support it; empty if all servers with the schema do.
     pub servers: Vec<Box<str>>,
 }
 
 impl Child {
-    /// Whether `server`, which has the schema, has this child in it.
+    /// Whether `server`, which has the schema, supports this child.
     pub(crate) fn known_to(&self, server: &str) -> bool {
         self.servers.is_empty() || self.servers.iter().any(|known| &**known == server)
     }
 }
 
-/// A text without attributes, or a type.
+/// The type of a child: text without attributes, or an element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeRef {
-    /// Text, and no attributes.
+    /// Text without attributes.
     Text(Text),
     /// An element type of the same schema.
     Type(TypeId),
@@ -242,7 +242,7 @@ pub enum TypeRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(pub(crate) u16);
 
-/// One version of one family: what a namespace stands for.
+/// One version of one family: the schema of a namespace.
 #[derive(Debug)]
 pub struct Schema {
     /// `workflow`, `hive`, …
@@ -251,35 +251,35 @@ pub struct Schema {
     pub version: Box<str>,
     /// `uri:oozie:workflow:0.5`.
     pub namespace: Box<str>,
-    /// The servers that have it, as named in the settings; behind a slash, for which documents alone.
+    /// The servers that have it, by their names in settings; a suffix after a slash limits that to certain documents.
     pub servers: Vec<Box<str>>,
-    /// All its types.
+    /// All element types.
     pub types: Vec<Type>,
-    /// Text types of its own.
+    /// Named text types.
     pub(crate) simples: Vec<Simple>,
-    /// The elements a document may begin with, or a wildcard hold.
+    /// The elements that can be the root of a document or match a wildcard.
     pub roots: Vec<(Box<str>, TypeId)>,
 }
 
 impl Schema {
-    /// The type behind an id.
+    /// The type with an id.
     pub fn ty(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
     }
 
-    /// The type called `name`.
+    /// The type with this name.
     pub fn named(&self, name: &str) -> Option<TypeId> {
         let at = self.types.iter().position(|ty| ty.name.as_deref() == Some(name))?;
         Some(TypeId(at as u16))
     }
 
-    /// The element called `name` that may stand alone.
+    /// The type of the root element with this name.
     pub fn root(&self, name: &str) -> Option<TypeId> {
         self.roots.iter().find(|(root, _)| &**root == name).map(|(_, id)| *id)
     }
 
-    /// Whether `server` has this schema for documents of a family: `workflow`, `coordinator`, `bundle`, or `sla` for a
-    /// block that stands alone.
+    /// Whether `server` loads this schema for documents of a family: `workflow`, `coordinator`, `bundle`, or `sla` for
+    /// a standalone SLA block.
     pub(crate) fn known_to(&self, server: &str, document: &str) -> bool {
         let named = |known: &str| match known.split_once('/') {
             Some((known, only)) => known == server && only == document,
@@ -289,37 +289,37 @@ impl Schema {
     }
 }
 
-/// All versions of one namespace.
+/// All versions of a schema.
 #[derive(Debug)]
 pub struct Family {
     /// `workflow`, `hive`, …
     pub name: Box<str>,
-    /// The namespace without the version.
+    /// The namespace without its version.
     pub uri: Box<str>,
-    /// Oldest first.
+    /// The versions, oldest first.
     versions: Vec<(Box<str>, OnceLock<Schema>)>,
-    /// What the table says.
+    /// The parsed table.
     table: table::Table<'static>,
 }
 
 impl Family {
-    /// Its versions, oldest first.
+    /// The versions, oldest first.
     pub fn versions(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.versions.iter().map(|(name, _)| &**name)
     }
 
-    /// One version of it.
+    /// The schema of one version.
     pub fn schema(&self, version: &str) -> Option<&Schema> {
         let at = self.versions.iter().position(|(name, _)| &**name == version)?;
         Some(self.nth(at))
     }
 
-    /// The newest version.
+    /// The schema of the newest version.
     pub fn newest(&self) -> &Schema {
         self.nth(self.versions.len() - 1)
     }
 
-    /// All versions, oldest first; asking makes them.
+    /// The schemas of all versions, oldest first; built on demand.
     pub fn schemas(&self) -> impl DoubleEndedIterator<Item = &Schema> + ExactSizeIterator {
         (0..self.versions.len()).map(|at| self.nth(at))
     }
@@ -329,7 +329,7 @@ impl Family {
     }
 }
 
-/// The tables that ankus brings, each with the text it is read from.
+/// The text of the built-in tables.
 static TABLES: &[&str] = &[
     include_str!("../../grammar/schema/workflow.schema"),
     include_str!("../../grammar/schema/hive.schema"),
@@ -346,10 +346,10 @@ static TABLES: &[&str] = &[
     include_str!("../../grammar/schema/bundle.schema"),
 ];
 
-/// Types and texts that the tables share.
+/// Types and texts shared by the tables.
 static COMMON: &str = include_str!("../../grammar/schema/common.schema");
 
-/// The families that ankus brings.
+/// The built-in families.
 pub fn families() -> &'static [Family] {
     static FAMILIES: OnceLock<Vec<Family>> = OnceLock::new();
     FAMILIES.get_or_init(|| {
@@ -370,19 +370,19 @@ pub fn families() -> &'static [Family] {
     })
 }
 
-/// The family called `name`.
+/// The built-in family with this name.
 pub fn family(name: &str) -> Option<&'static Family> {
     families().iter().find(|family| &*family.name == name)
 }
 
-/// The schema of a namespace, if it is one that ankus brings.
+/// The built-in schema of a namespace.
 pub(crate) fn builtin(namespace: &str) -> Option<&'static Schema> {
     let (uri, version) = namespace.split_at(namespace.rfind(':')? + 1);
     let family = families().iter().find(|family| &*family.uri == uri)?;
     family.schema(version)
 }
 
-/// The language as one server with one site's additions knows it.
+/// The language as supported by one server with the additions of one site.
 #[derive(Debug, Default)]
 pub struct Language {
     /// Schemas that the site adds.
@@ -390,7 +390,7 @@ pub struct Language {
 }
 
 impl Language {
-    /// The schema of a namespace, the site's own first.
+    /// The schema of a namespace, that of the site first.
     pub fn schema(&self, namespace: &str) -> Option<&Schema> {
         let site = self.site.iter().find(|schema| &*schema.namespace == namespace);
         site.or_else(|| builtin(namespace))

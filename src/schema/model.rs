@@ -1,7 +1,8 @@
-//! The order of an element's children: a particle as written in the schema, and the automaton built from it.
+//! Content models: a particle as written in the schema, and the automaton built from it.
 //!
-//! The automaton is small (at most some thirty states) and deterministic, as XML Schema requires. Besides "is this
-//! allowed here" it knows when the server counts instead of listing: a child that must occur twice or more gives a
+//! The automaton is small (at most some thirty states) and deterministic, as XML Schema requires. Apart from deciding
+//! which element is allowed next, it reproduces where the server counts occurrences: a child that must occur twice or
+//! more causes a different error once it has occurred at all.
 //! different error once it has occurred at all.
 
 use foldhash::{HashMap, HashMapExt};
@@ -9,12 +10,12 @@ use std::sync::OnceLock;
 
 use super::Child;
 
-/// How often something may occur.
+/// Number of allowed occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurs {
-    /// At least.
+    /// Minimum.
     pub min: u16,
-    /// At most; none: any number.
+    /// Maximum; `None` if unbounded.
     pub max: Option<u16>,
 }
 
@@ -22,7 +23,7 @@ impl Occurs {
     /// Exactly once.
     pub(crate) const ONCE: Occurs = Occurs { min: 1, max: Some(1) };
 
-    /// Whether more than one is allowed.
+    /// Whether more than one occurrence is allowed.
     pub fn repeats(self) -> bool {
         self.max.is_none_or(|max| max > 1)
     }
@@ -31,18 +32,18 @@ impl Occurs {
 /// A part of a content model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Particle {
-    /// A child, by its place in [`Model::children`].
+    /// A child, by its index in [`Model::children`].
     Child(u16, Occurs),
-    /// Any element of some namespaces, by its place in [`Model::wildcards`].
+    /// Any element of some namespaces, by index in [`Model::wildcards`].
     Wildcard(u16, Occurs),
-    /// One after the other.
+    /// All of them, in order.
     Sequence(Vec<Particle>, Occurs),
     /// One of them.
     Choice(Vec<Particle>, Occurs),
 }
 
 impl Particle {
-    /// How often it may occur.
+    /// The number of allowed occurrences.
     pub fn occurs(&self) -> Occurs {
         match self {
             Particle::Child(_, occurs)
@@ -52,7 +53,7 @@ impl Particle {
         }
     }
 
-    /// Whether nothing at all satisfies it.
+    /// Whether the particle matches empty content.
     pub(crate) fn optional(&self) -> bool {
         self.occurs().min == 0
             || match self {
@@ -62,8 +63,8 @@ impl Particle {
             }
     }
 
-    /// Whether the server keeps counts instead of unrolling: only where every group occurs once, or holds a single
-    /// child that does.
+    /// Whether the server counts occurrences instead of unrolling them, which it does only if every group occurs once,
+    /// or contains a single child that does.
     fn counts(&self) -> bool {
         match self {
             Particle::Child(..) | Particle::Wildcard(..) => true,
@@ -86,16 +87,16 @@ impl Particle {
 /// The namespaces of a wildcard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Namespaces {
-    /// Any.
+    /// Any namespace.
     Any,
-    /// Any but the schema's own, and not none.
+    /// Any namespace but the schema's own, and not the empty one.
     Other,
-    /// These.
+    /// The listed namespaces.
     These(Vec<Box<str>>),
 }
 
 impl Namespaces {
-    /// Whether an element of `namespace` may stand in a document of the schema `own`.
+    /// Whether an element of `namespace` matches in a document of the schema `own`.
     pub fn accept(&self, own: &str, namespace: &str) -> bool {
         match self {
             Namespaces::Any => true,
@@ -108,37 +109,37 @@ impl Namespaces {
 /// A content model.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// All children, each once, in the order of the schema.
+    /// All children, each once, in schema order.
     pub children: Vec<Child>,
     /// All wildcards.
     pub wildcards: Vec<Namespaces>,
-    /// The model as the schema writes it.
+    /// The particle as written in the schema.
     pub particle: Particle,
-    /// Made when first asked for: most models of a schema are in no document.
+    /// The automaton, built on first use: most models of a schema do not occur in a document.
     states: OnceLock<Vec<StateRow>>,
 }
 
-/// Where the automaton stands.
+/// A state of the automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct State(u16);
 
-/// What a step was taken on.
+/// The input symbol of a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
-    /// A child, by its place in [`Model::children`].
+    /// A child, by its index in [`Model::children`].
     Child(u16),
-    /// A wildcard, by its place in [`Model::wildcards`].
+    /// A wildcard, by its index in [`Model::wildcards`].
     Wildcard(u16),
 }
 
-/// A child that has occurred, but not often enough.
+/// A child that has occurred, but fewer times than required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortage {
-    /// Which.
+    /// The child or wildcard.
     pub(crate) symbol: Symbol,
-    /// How often it must occur.
+    /// Minimum number of occurrences.
     pub min: u16,
-    /// How many more are needed.
+    /// Number of missing occurrences.
     pub missing: u16,
 }
 
@@ -150,7 +151,7 @@ struct StateRow {
 }
 
 impl Model {
-    /// Makes the automaton of a particle; nothing where it would be larger than any that somebody has written for people.
+    /// Builds the automaton of a particle; `None` if it would be larger than any reasonable schema needs.
     pub fn new(
         children: Vec<Child>,
         wildcards: Vec<Namespaces>,
@@ -161,7 +162,7 @@ impl Model {
         Some(Model { children, wildcards, particle, states: states.into() })
     }
 
-    /// The same of a table that ankus brings, none of which is too large.
+    /// Creates the model of a built-in table, none of which is too large.
     pub(super) fn of_table(
         children: Vec<Child>,
         wildcards: Vec<Namespaces>,
@@ -177,12 +178,12 @@ impl Model {
         &states[state.0 as usize]
     }
 
-    /// The child called `name`.
+    /// The child with this name.
     pub fn child(&self, name: &str) -> Option<&Child> {
         self.children.iter().find(|child| &*child.name == name)
     }
 
-    /// Where an element of this name leads from `state`, in a schema whose namespace is `own`.
+    /// The next state after an element with this name, in a schema whose namespace is `own`.
     pub fn step(
         &self,
         state: State,
@@ -198,32 +199,32 @@ impl Model {
         })
     }
 
-    /// Whether the element may end here.
+    /// Whether the element may end in this state.
     pub(crate) fn may_end(&self, state: State) -> bool {
         self.row(state).end
     }
 
-    /// The child that must occur more often before anything else may come.
+    /// The child that must occur more often before any other is allowed.
     pub(crate) fn shortage(&self, state: State) -> Option<Shortage> {
         self.row(state).shortage
     }
 
-    /// What may come here.
+    /// The symbols allowed in this state.
     pub fn expected(&self, state: State) -> impl Iterator<Item = Symbol> {
         self.row(state).edges.iter().map(|(symbol, _)| *symbol)
     }
 }
 
-/// How often something with limits is written out; no schema of Oozie's asks for more than two.
+/// Maximum number of occurrences that are unrolled; no schema of Oozie's requires more than two.
 const UNROLL_LIMIT: u16 = 64;
 
-/// What the automaton of a model may take, in positions and states that are put one behind the other: repetitions within
-/// repetitions, and choices that repeat, make large ones of short schemas. Oozie's own take some hundreds.
+/// Maximum work for building an automaton, in positions and states that are connected: nested repetitions and repeated
+/// choices make large automata from short schemas. Those of Oozie need some hundreds.
 const MOST_WORK: usize = 2_000_000;
-/// How many states it may have.
+/// Maximum number of states.
 const MOST_STATES: usize = 5_000;
 
-/// Positions of the particle (Glushkov), then their sets as states.
+/// Builds the positions of the particle (Glushkov construction), then states as sets of positions.
 #[derive(Default)]
 struct Builder {
     symbols: Vec<Symbol>,
@@ -233,7 +234,7 @@ struct Builder {
     work: usize,
 }
 
-/// First and last positions of a piece, and whether it may be empty.
+/// First and last positions of a part of the particle, and whether it can be empty.
 struct Piece {
     empty: bool,
     first: Vec<usize>,
@@ -322,7 +323,7 @@ impl Builder {
         Piece { empty: before.empty && after.empty, first, last }
     }
 
-    /// Recursion is over the schema's own nesting, which no document reaches.
+    /// The recursion depth is the nesting of the schema, which documents do not affect.
     fn piece(&mut self, particle: &Particle) -> Piece {
         let occurs = particle.occurs();
         let mut whole = Piece { empty: true, first: Vec::new(), last: Vec::new() };

@@ -1,7 +1,7 @@
 //! Action types that a site adds to its server, as `ankus.toml` declares them.
 //!
-//! In: the declarations, with the texts of the schemas they name. Out: a [`Language`] that knows them. A declaration
-//! without elements allows any content: nothing is known about it, so nothing is reported.
+//! Takes the declarations, with the texts of the schemas they name, and returns a [`Language`] that includes them. A
+//! declaration without elements allows any content: nothing is known about it, so nothing is reported.
 
 use super::model::{Model, Occurs, Particle};
 use super::{
@@ -11,7 +11,7 @@ use crate::settings::SiteAction;
 
 const TEXT: Text = Text { check: Check::String, meaning: Meaning::Text };
 
-/// The language with a site's additions, and a sentence for each schema that could not be read.
+/// The language with a site's additions, and a message for each schema that could not be read.
 pub fn language(actions: &[SiteAction]) -> (Language, Vec<String>) {
     let mut language = Language::default();
     let mut problems = Vec::new();
@@ -60,7 +60,7 @@ fn declare(language: &mut Language, namespace: &str, action: &SiteAction) {
     schema.roots.push((action.name.as_str().into(), id));
 }
 
-/// The type of an action: its elements are texts, in the order in which they are listed.
+/// The type of an action: its child elements contain text, in the order in which they are declared.
 fn ty(action: &SiteAction) -> Type {
     let mut children = Vec::new();
     let mut parts = Vec::new();
@@ -101,7 +101,7 @@ fn ty(action: &SiteAction) -> Type {
         true => Content::Anything,
         false => {
             let particle = Particle::Sequence(parts, Occurs::ONCE);
-            // Of a list that is longer than any, nothing is known.
+            // A list that exceeds the limits is treated as unknown content.
             let model = Model::new(children, Vec::new(), particle);
             model.map_or(Content::Anything, |model| Content::Children(Box::new(model)))
         }
@@ -190,7 +190,7 @@ mod tests {
         ];
         assert_eq!(said(wrong, std::slice::from_ref(&plain)), problems);
 
-        // What is included and not known has to be at hand.
+        // An included schema that is not built in must be available.
         let own = "<xs:include schemaLocation='own.xsd'/>";
         let mut more = SiteAction { xsd_text: Some(schema.replace("INCLUDE", own)), ..plain };
         let problem = "the schema of `sge`: `own.xsd`, which it includes, is not at hand";

@@ -1,7 +1,7 @@
-//! Reads a table of the language; `grammar/schema/README.md` describes the format.
+//! Parses a table of the language; `grammar/schema/README.md` describes the format.
 //!
-//! In: the text of a table and the text that tables share. Out: a [`Table`], from which [`Table::version`] makes the
-//! schema of one version. The texts are part of the program, so an error in one is a bug and not an input.
+//! Parses the text of a table and the text that tables share into a [`Table`], from which [`Table::version`] builds
+//! the schema of one version. The texts are part of the program, so an error in one is a bug and not an input.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::{
     Attribute, Check, Child, Class, Content, Meaning, Schema, Simple, Text, Type, TypeId, TypeRef,
 };
 
-/// What a table says, before a version is chosen.
+/// A parsed table, covering all versions.
 #[derive(Debug, Default)]
 pub(super) struct Table<'a> {
     pub(super) family: &'a str,
@@ -47,7 +47,7 @@ struct Line<'a> {
     about: &'a str,
 }
 
-/// Versions by their place in the family's list, both ends included.
+/// An inclusive range of versions, by their indexes in the family's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     from: usize,
@@ -62,7 +62,7 @@ impl Range {
     }
 }
 
-/// Reads a table; `common` is what it may use of the shared one.
+/// Parses a table; `common` contains the shared definitions.
 pub(super) fn read<'a>(text: &'a str, common: &'a str) -> Result<Table<'a>, String> {
     let mut table = Table::default();
     let mut shared = false;
@@ -163,7 +163,7 @@ impl<'a> Table<'a> {
         let optional = name.starts_with('@') && suffix.is_empty();
         let occurs = if optional { Occurs { min: 0, max: Some(1) } } else { occurs };
         let ty = self.types.last_mut().ok_or("a part belongs to a type")?;
-        // A group of some versions takes its lines with it.
+        // The lines of a group exist only in the versions of the group.
         let group =
             ty.lines.iter().rev().find(|line| line.depth < depth).map_or(Range::ALL, |g| g.range);
         let range = Range { from: range.from.max(group.from), to: range.to.min(group.to) };
@@ -189,7 +189,7 @@ impl<'a> Table<'a> {
         Ok((text, range))
     }
 
-    /// The schema of one version, by its place in the list.
+    /// Builds the schema of the version with this index.
     pub(super) fn version(&self, at: usize) -> Schema {
         let line = &self.versions[at];
         let lines: Vec<&TypeLines<'_>> = self.types.iter().filter(|ty| ty.range.has(at)).collect();
@@ -213,14 +213,14 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Makes the types of one version.
+/// Builds the types of one version.
 struct Maker<'t, 'a> {
     table: &'t Table<'a>,
     ids: &'t HashMap<&'a str, TypeId>,
     at: usize,
 }
 
-/// What has been read of a type's children.
+/// The children of a type that have been parsed.
 #[derive(Default)]
 struct Parts {
     children: Vec<Child>,
@@ -232,7 +232,7 @@ impl Maker<'_, '_> {
         let mut attributes = Vec::new();
         let mut content = None;
         let mut parts = Parts::default();
-        // Groups that are open, the innermost last: its depth, whether it is a choice, how often, what is in it.
+        // Open groups, the innermost last: depth, whether it is a choice, occurrences, content.
         let mut open = vec![(0, false, Occurs::ONCE, Vec::new())];
         for line in ty.lines.iter().filter(|line| line.range.has(self.at)) {
             while open.last().is_some_and(|(depth, ..)| *depth >= line.depth) {
@@ -316,7 +316,7 @@ impl Maker<'_, '_> {
         if own.is_empty() { shared().into() } else { own.into() }
     }
 
-    /// First and last version that have this attribute or child of this type.
+    /// First and last version in which this type has this attribute or child.
     fn span(&self, ty: &TypeLines<'_>, name: &str) -> (Box<str>, Option<Box<str>>) {
         let versions = &self.table.versions;
         let has = |at: &usize| {
@@ -377,7 +377,7 @@ type Open = (usize, bool, Occurs, Vec<Particle>);
 fn close(open: &mut Vec<Open>) {
     let (_, choice, occurs, parts) = open.pop().expect("a group is open");
     let outer = open.last_mut().expect("the outermost group stays open");
-    // A group whose lines are all of other versions is no part of this one.
+    // A group whose lines all belong to other versions is left out.
     if !parts.is_empty() {
         outer.3.push(match choice {
             true => Particle::Choice(parts, occurs),
@@ -386,7 +386,8 @@ fn close(open: &mut Vec<Open>) {
     }
 }
 
-/// A text type with a pattern; of patterns, those of Oozie's identifiers are understood: `([a-z]([a-z0-9])*){1,39}`.
+/// A text type with a pattern; only patterns like those of Oozie's identifiers are supported:
+/// `([a-z]([a-z0-9])*){1,39}`.
 pub(super) fn simple(name: &str, pattern: &str) -> Simple {
     let form = pattern
         .strip_prefix("([")
@@ -396,7 +397,7 @@ pub(super) fn simple(name: &str, pattern: &str) -> Simple {
     Simple { name: name.into(), pattern: pattern.into(), form, values: Vec::new() }
 }
 
-/// The characters of `a-z_\-`.
+/// Parses a set of characters like `a-z_\-`.
 fn class(text: &str) -> Option<Class> {
     let mut class = Class::default();
     let mut chars = text.chars().peekable();

@@ -1,10 +1,10 @@
-//! Reads an XML Schema that a site adds for its own actions.
+//! Parses an XML Schema that a site adds for its own actions.
 //!
-//! In: the text of a schema, and a way to get the texts that it includes. Out: a [`Schema`] like those of the tables,
-//! or a message about what is not supported. Supported is what Oozie's own schemas use: global and local elements,
-//! complex types with sequences, choices and wildcards, simple content, attributes, and restrictions of text by a
-//! pattern, a list of values or bounds. Documentation in the schema becomes hover text. Nothing is fetched; the schema
-//! with Oozie's common types is not required, because the tables have them.
+//! Takes the text of a schema, and a function that returns the texts it includes; returns a [`Schema`] like those of
+//! the tables, or a message about what is not supported. Supported are the constructs of Oozie's own schemas: global
+//! and local elements, complex types with sequences, choices and wildcards, simple content, attributes, and
+//! restrictions of text by a pattern, an enumeration or bounds. Documentation in the schema becomes hover text.
+//! Nothing is fetched; the schema with Oozie's common types is not required, because the tables have them.
 
 use std::collections::HashMap;
 
@@ -16,12 +16,12 @@ use super::{
     Attribute, Check, Child, Content, Meaning, Schema, Simple, Text, Type, TypeId, TypeRef,
 };
 
-/// The schema whose types all of Oozie's own action schemas of version 1.0 include.
+/// The schema with common types that all of Oozie's own action schemas of version 1.0 include.
 const COMMON: &str = "oozie-common-1.0.xsd";
-/// Where the tables have these types.
+/// The namespace whose table has these types.
 const COMMON_TYPES: &str = "uri:oozie:workflow:1.0";
 
-/// The locations of what a schema includes.
+/// The locations of the schemas that a schema includes.
 pub fn includes(text: &str) -> Vec<String> {
     let Ok(document) = parsed(text) else { return Vec::new() };
     let included = document.root_element().children().filter(|n| n.has_tag_name((XSD, "include")));
@@ -30,16 +30,16 @@ pub fn includes(text: &str) -> Vec<String> {
 
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
-/// How deep groups and anonymous types may nest.
+/// Maximum nesting depth of groups and anonymous types.
 const DEPTH_LIMIT: usize = 32;
-/// Bytes of a schema, and of all that it includes.
+/// Maximum size of a schema with all that it includes, in bytes.
 pub const SIZE_LIMIT: usize = 4 << 20;
-/// How many types a schema may have.
+/// Maximum number of types in a schema.
 const MOST_TYPES: usize = 10_000;
-/// How many elements a type may have.
+/// Maximum number of elements in a type.
 const MOST_CHILDREN: usize = 2_000;
 
-/// Reads `text`. `include` is asked for the text of each schema that is included, by the location it is given.
+/// Parses `text`. `include` returns the text of an included schema, given its location as written.
 pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result<Schema, String> {
     let document = parsed(text).map_err(|error| format!("not well-formed: {error}"))?;
     let root = document.root_element();
@@ -153,7 +153,7 @@ impl Reader {
         TypeId(self.types.len() as u16 - 1)
     }
 
-    /// Takes over the common types as the tables have them.
+    /// Copies the common types from the tables.
     fn common(&mut self) {
         let Some(schema) = super::builtin(COMMON_TYPES) else { return };
         self.types.clone_from(&schema.types);
@@ -165,7 +165,7 @@ impl Reader {
         }
     }
 
-    /// The text that a `simpleType` allows.
+    /// The text type defined by a `simpleType`.
     fn restricted(&mut self, name: &str, node: Node<'_, '_>) -> Text {
         let plain = Text { check: Check::String, meaning: Meaning::Text };
         let Some(facets) = node.children().find(|child| child.has_tag_name((XSD, "restriction")))
@@ -237,7 +237,7 @@ impl Reader {
         }
     }
 
-    /// The text of what has no type by name.
+    /// The text type of an anonymous type.
     fn inline(&mut self, node: Node<'_, '_>) -> Text {
         let name = node.attribute("name").unwrap_or_default();
         match node.children().find(|child| child.has_tag_name((XSD, "simpleType"))) {

@@ -1,18 +1,18 @@
-//! `[check]`: what `ankus check` checks, and its exit code, unless the command line says otherwise.
+//! `[check]`: what `ankus check` checks, and its exit code, unless the command line overrides them.
 
 use super::reader::{Reader, Value, span_of};
 use crate::diag::Level;
 
-/// Backups and the output of builds: copies of what is looked at anyway. `include` brings them back.
+/// Backups and build output: copies of files that are checked anyway. `include` brings them back.
 pub const EXCLUDED: &[&str] =
     &["target/", "node_modules/", "*~", "*.bak", "*.old", "*.orig", "*.rej", "*.swp"];
 
-/// What `[check]` says.
+/// The settings of `[check]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checking {
-    /// Globs as in `.gitignore`, relative to the settings file: what a search leaves out, beside [`EXCLUDED`].
+    /// Globs as in `.gitignore`, relative to the settings file: what a search skips, in addition to [`EXCLUDED`].
     pub exclude: Vec<String>,
-    /// Globs of what a search finds although `exclude`, [`EXCLUDED`] or a file of ignored patterns leaves it out.
+    /// Globs of files that a search finds even if `exclude`, [`EXCLUDED`] or an ignore file skips them.
     pub include: Vec<String>,
     /// Findings below this level are not reported.
     pub level: Option<Level>,
@@ -20,12 +20,12 @@ pub struct Checking {
     pub deny: Option<Level>,
     /// A baseline, relative to the settings file.
     pub baseline: Option<String>,
-    /// Where the pages of rules can be read, with `{rule}` in the place of the name.
+    /// URL of the rule pages, with `{rule}` for the name.
     pub pages: Option<String>,
 }
 
 impl Checking {
-    /// These, and what `base` says where they say nothing.
+    /// These settings, with unset ones taken from `base`.
     pub(super) fn over(mut self, base: &Checking) -> Checking {
         if self.exclude.is_empty() && self.include.is_empty() {
             self.exclude.clone_from(&base.exclude);
@@ -53,7 +53,7 @@ impl Reader<'_> {
         read
     }
 
-    /// An address on the web with a place for the name of a rule.
+    /// Parses a web address with a placeholder for the name of a rule.
     fn pages(&mut self, name: &str, value: Value<'_>) -> Option<String> {
         let address = self.string(name, value)?;
         let of_web = address.starts_with("https://") || address.starts_with("http://");
@@ -73,7 +73,7 @@ impl Reader<'_> {
         levels.into_iter().find(|level| level.name() == word)
     }
 
-    /// Globs as in `.gitignore`.
+    /// Parses globs as in `.gitignore`.
     pub(super) fn globs(&mut self, name: &str, value: Value<'_>) -> Vec<String> {
         let globs = self.strings(name, value);
         for glob in &globs {

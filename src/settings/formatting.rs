@@ -1,8 +1,8 @@
 //! `[fmt]`, and the corresponding settings of `.editorconfig`: how definitions are formatted.
 //!
-//! EditorConfig (<https://spec.editorconfig.org>) settings that apply: `root`, `indent_style`, `indent_size`,
-//! `tab_width` and `max_line_length`. Its globs become those of `globset`, which match in linear time, whatever a tree
-//! contains.
+//! These EditorConfig (<https://spec.editorconfig.org>) settings apply: `root`, `indent_style`, `indent_size`,
+//! `tab_width` and `max_line_length`. Its globs are translated to those of `globset`, which match in linear time,
+//! whatever a tree contains.
 
 use super::reader::{Reader, Value, span_of};
 use globset::GlobBuilder;
@@ -10,34 +10,34 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::DeValue;
 
-/// What one level is indented by.
+/// Indentation of one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indent {
-    /// So many blanks.
+    /// This number of spaces.
     Blanks(usize),
-    /// A tab, which takes so many columns.
+    /// A tab, displayed with this number of columns.
     Tab(usize),
 }
 
-/// What settings say of the layout of definitions.
+/// Settings for the layout of definitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Formatting {
-    /// Four blanks by default.
+    /// Four spaces by default.
     pub indent: Option<Indent>,
-    /// The longest line, in columns; 120 by default.
+    /// Maximum line length, in columns; 120 by default.
     pub width: Option<usize>,
 }
 
 impl Formatting {
-    /// These, and what `base` says where they say nothing.
+    /// These settings, with unset ones taken from `base`.
     pub fn over(self, base: Formatting) -> Formatting {
         Formatting { indent: self.indent.or(base.indent), width: self.width.or(base.width) }
     }
 }
 
-/// The most blanks of a level.
+/// Maximum number of spaces per level.
 const DEEPEST: usize = 16;
-/// The columns of a tab by default.
+/// Default width of a tab, in columns.
 const TAB: usize = 8;
 
 impl Reader<'_> {
@@ -70,16 +70,16 @@ impl Reader<'_> {
     }
 }
 
-/// The sections of an `.editorconfig`.
+/// The sections of an `.editorconfig` file.
 #[derive(Clone, Debug, Default)]
 pub struct EditorConfig {
-    /// Whether those of the folders above do not count.
+    /// Whether the files of parent folders are ignored.
     pub is_root: bool,
     sections: Vec<(globset::GlobMatcher, BTreeMap<String, String>)>,
 }
 
 impl EditorConfig {
-    /// Reads a file. What is not understood counts for nothing, as the specification wants it.
+    /// Parses a file. Anything not understood is ignored, as the specification requires.
     pub fn parse(text: &str) -> EditorConfig {
         let mut read = EditorConfig::default();
         let mut pairs: Option<&mut BTreeMap<String, String>> = None;
@@ -108,7 +108,8 @@ impl EditorConfig {
         read
     }
 
-    /// What files of several folders, the outermost first, say of a file; its path is given from each folder on.
+    /// The settings for one file, combined from the files of several folders, the outermost first; each comes with the
+    /// path of the file relative to its folder.
     pub fn formatting<'c>(files: impl Iterator<Item = (&'c EditorConfig, &'c Path)>) -> Formatting {
         let mut pairs: BTreeMap<&str, &str> = BTreeMap::new();
         for (file, path) in files {
@@ -136,14 +137,14 @@ impl EditorConfig {
     }
 }
 
-/// A glob of EditorConfig: without a slash it counts in every folder.
+/// Translates an EditorConfig glob; without a slash it matches in every folder.
 fn matcher(glob: &str) -> Option<globset::GlobMatcher> {
     let anchored = match glob.strip_prefix('/') {
         Some(rest) => rest.to_owned(),
         None if glob.contains('/') => glob.to_owned(),
         None => format!("**/{glob}"),
     };
-    // `**` stands for anything there, and for whole folders here.
+    // `**` matches any string in EditorConfig, and only whole folders in `globset`.
     let anchored = anchored.replace("**.", "{*,**/*}.");
     let mut builder = GlobBuilder::new(&anchored);
     builder.literal_separator(true).empty_alternates(true);
@@ -185,7 +186,7 @@ mod tests {
             assert_eq!(said(text, "a.xml"), (None, None), "{text}");
         }
         assert_eq!(said("[*]\nindent_style = tab", "a.xml").0, Some(Indent::Tab(TAB)));
-        // A tree cannot make a match expensive.
+        // A glob in a tree cannot make matching expensive.
         let glob = format!("[c{}b.xml]\nindent_size = 2", "**a".repeat(40));
         assert_eq!(said(&glob, &format!("c{}", "a".repeat(200))), (None, None));
     }

@@ -1,7 +1,7 @@
-//! `[launchers]`: how many programs of actions run, with which bounds, and where.
+//! `[launchers]`: how many programs of actions run at once, with which limits, and where.
 //!
-//! In: the table of the file. Out: [`Launchers`]. What a launcher of another place may be told is the table [`KINDS`]; what it
-//! means is left to whoever starts programs.
+//! Parses the table into [`Launchers`]. The table [`KINDS`] lists the keys that each kind of remote launcher has;
+//! their meaning is left to the code that starts programs.
 
 use super::reader::{Reader, Value, span_of};
 use crate::diag::nearest;
@@ -10,58 +10,59 @@ use ankus_lang::action_types::ACTION_TYPES;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
-/// The name of the launcher of this machine.
+/// The name of this machine's launcher.
 pub const LOCAL: &str = "local";
-/// The types whose programs run on this machine alone: they go to another host by themselves, or bring here what lies elsewhere.
+/// The action types whose programs run only on this machine: they connect to other hosts themselves, or fetch remote
+/// files to this one.
 pub const LOCAL_ALONE: [&str; 2] = ["git", "ssh"];
 
-/// A place for programs beside this machine.
+/// A place that runs programs, other than this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// What is there.
+    /// What runs programs there.
     pub kind: &'static PlaceKind,
-    /// What its own keys say: texts as they are, sizes in bytes, spans in seconds.
+    /// Values of the keys specific to its kind: texts as written, sizes in bytes, durations in seconds.
     pub values: BTreeMap<&'static str, String>,
-    /// Programs by the names of tools.
+    /// Paths of programs by tool name.
     pub tools: BTreeMap<String, String>,
-    /// Variables of programs.
+    /// Environment variables of programs.
     pub environment: BTreeMap<String, String>,
 }
 
-/// What runs programs at a place.
+/// A kind of place that runs programs.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PlaceKind {
-    /// Its word in the settings.
+    /// Its name in the settings.
     pub name: &'static str,
-    /// What it may be told, beside `kind`, and `tools` and `environment` where it runs programs.
+    /// Its keys, in addition to `kind`, and to `tools` and `environment` if it runs programs.
     pub keys: &'static [PlaceKey],
-    /// The only type of actions that it runs, where it runs no programs at all.
+    /// The only action type that it runs, if it does not run programs.
     pub only: Option<&'static str>,
 }
 
-/// A key of a place.
+/// A key in the settings of a place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PlaceKey {
-    /// The key.
+    /// Name of the key.
     pub name: &'static str,
-    /// Its values.
+    /// Form of its values.
     pub form: Form,
-    /// Whether nothing can be done without it.
+    /// Whether it is required.
     pub required: bool,
-    /// What it says.
+    /// Description of the key.
     pub what: &'static str,
 }
 
-/// Values of keys.
+/// The form of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A text.
     Text,
-    /// A number from one on.
+    /// A positive integer.
     Number,
-    /// A size, in bytes or as `2GB`.
+    /// A size, in bytes or as in `2GB`.
     Size,
-    /// A span of time, in seconds or as `2h`.
+    /// A duration, in seconds or as in `2h`.
     Span,
 }
 
@@ -69,7 +70,7 @@ const fn key(name: &'static str, form: Form, required: bool, what: &'static str)
     PlaceKey { name, form, required, what }
 }
 
-/// Everything that can run programs beside this machine.
+/// All kinds of places that can run programs, other than this machine.
 pub static KINDS: &[PlaceKind] = &[
     PlaceKind {
         name: "ssh",
@@ -204,7 +205,7 @@ pub static KINDS: &[PlaceKind] = &[
     },
 ];
 
-/// What becomes of a program that a shutdown ended.
+/// What happens to a program that was ended by a shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AfterReboot {
     /// It is started again.
@@ -215,7 +216,7 @@ pub enum AfterReboot {
 }
 
 impl AfterReboot {
-    /// Its word in settings.
+    /// Its name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             AfterReboot::Again => "again",
@@ -227,40 +228,41 @@ impl AfterReboot {
 /// How programs are started and stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launchers {
-    /// What becomes of a program that a shutdown ended.
+    /// What happens to a program that was ended by a shutdown.
     pub after_reboot: AfterReboot,
-    /// How many seconds a program has to end when it is asked to; 5 by default.
+    /// Grace period in seconds for a program that is asked to end; 5 by default.
     pub grace: Option<u64>,
-    /// How many programs may run at once in a store; [`Launchers::usual_max`] by default.
+    /// Maximum number of programs of a store that run at once; [`Launchers::usual_max`] by default.
     pub max: Option<u64>,
-    /// How many of a type of action.
+    /// Maximum number per action type.
     pub types: BTreeMap<String, u64>,
-    /// How many in a queue.
+    /// Maximum number per queue.
     pub queues: BTreeMap<String, u64>,
-    /// How many bytes are kept of each stream of a program; 256 MB by default.
+    /// Maximum number of bytes kept of each output stream of a program; 256 MB by default.
     pub output: Option<u64>,
-    /// How many bytes are kept of all programs of one run of a job; 4 GB by default.
+    /// Maximum number of bytes kept of all programs of one run of a job; 4 GB by default.
     pub output_job: Option<u64>,
-    /// With fewer bytes free on the disk of the store nothing new starts; [`Launchers::USUAL_FLOOR`] by default.
+    /// Minimum free space on the store's disk, in bytes, for new programs to start; [`Launchers::USUAL_FLOOR`] by
+    /// default.
     pub disk_floor: Option<u64>,
-    /// Programs of this machine.
+    /// The launcher of this machine.
     pub local: LocalLauncher,
-    /// Other places for programs, by their names.
+    /// Other places that run programs, by name.
     pub places: BTreeMap<String, Place>,
-    /// The names of the places where programs run, by the types of actions; the others run on this machine.
+    /// Names of the places where programs run, by action type; all others run on this machine.
     pub chosen: BTreeMap<String, String>,
 }
 
 impl Launchers {
-    /// Free bytes below which nothing new starts.
+    /// Default of `disk_floor`, in bytes.
     pub const USUAL_FLOOR: u64 = 100 << 20;
 
-    /// How many programs run at once on a machine of so many processors: most of them wait for something else.
+    /// Default of `max` on a machine with this number of processors: most programs spend their time waiting.
     pub fn usual_max(processors: usize) -> usize {
         (2 * processors).max(8)
     }
 
-    /// What `base` says where these say nothing.
+    /// These settings, with unset ones taken from `base`.
     pub(super) fn over(mut self, base: &Launchers) -> Launchers {
         if self.after_reboot == AfterReboot::default() {
             self.after_reboot = base.after_reboot;
@@ -285,7 +287,7 @@ impl Launchers {
         if own.environment.is_none() {
             own.environment.clone_from(&base.environment);
         }
-        // Nobody's tree takes a sandbox away.
+        // Settings in a tree must not remove a sandbox.
         if base.sandbox.is_some_and(|kind| kind != Sandbox::None) {
             (own.sandbox, own.network) = (base.sandbox, base.network);
             own.writable.clear();
@@ -302,7 +304,7 @@ impl Launchers {
     }
 }
 
-/// Types of actions that run a program, beside those of the site, sorted.
+/// Action types that run a program, apart from those of the site, sorted.
 pub(crate) fn program_types() -> Vec<&'static str> {
     let programs = ACTION_TYPES.iter().filter(|kind| kind.program.is_some());
     let mut names: Vec<&str> = programs.map(|kind| kind.name).collect();
@@ -310,10 +312,10 @@ pub(crate) fn program_types() -> Vec<&'static str> {
     names
 }
 
-/// What stands around the programs of jobs.
+/// How the programs of jobs are isolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
-    /// Nothing.
+    /// Not isolated.
     #[default]
     None,
     /// Namespaces, created by `bwrap`.
@@ -323,10 +325,10 @@ pub enum Sandbox {
 }
 
 impl Sandbox {
-    /// All of them.
+    /// All sandboxes.
     pub const ALL: [Sandbox; 3] = [Sandbox::None, Sandbox::Bubblewrap, Sandbox::SystemdRun];
 
-    /// Its word in the settings.
+    /// Its name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Sandbox::None => "none",
@@ -339,28 +341,28 @@ impl Sandbox {
 /// How programs are started on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalLauncher {
-    /// Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is
-    /// left out after all; the last that fits counts. Where nothing is said all, or in a sandbox those of `IN_SANDBOX`.
+    /// Environment variables that jobs take over from the submitting environment: names, with `*` as a wildcard, and
+    /// `!` before names to exclude; the last match wins. By default all, or in a sandbox those of `IN_SANDBOX`.
     pub environment: Option<Vec<String>>,
-    /// What stands around programs.
+    /// The sandbox of programs.
     pub sandbox: Option<Sandbox>,
     /// Whether programs in a sandbox reach the network; they do by default.
     pub network: Option<bool>,
     /// Folders that programs in a sandbox may write to, beside their own.
     pub writable: Vec<String>,
-    /// How many seconds a program may run.
+    /// Maximum run time of a program, in seconds.
     pub time: Option<u64>,
-    /// How many seconds a process of it may compute.
+    /// Maximum CPU time of one of its processes, in seconds.
     pub cpu: Option<u64>,
-    /// How many bytes of memory it may have.
+    /// Maximum memory, in bytes.
     pub memory: Option<u64>,
-    /// How many bytes it may put into its folder.
+    /// Maximum disk space of its folder, in bytes.
     pub disk: Option<u64>,
-    /// How many processes and threads there may be of it.
+    /// Maximum number of its processes and threads.
     pub tasks: Option<u64>,
 }
 
-/// Variables that go into a sandbox where settings list none.
+/// Environment variables that are passed into a sandbox by default.
 pub(crate) const IN_SANDBOX: [&str; 11] = [
     "PATH",
     "HOME",
@@ -376,7 +378,7 @@ pub(crate) const IN_SANDBOX: [&str; 11] = [
 ];
 
 impl LocalLauncher {
-    /// Whether jobs take this variable with them.
+    /// Whether jobs take over this variable.
     pub fn takes(&self, name: &str) -> bool {
         let is_sandboxed = self.sandbox.is_some_and(|kind| kind != Sandbox::None);
         let usual = || IN_SANDBOX.map(str::to_owned).to_vec();
@@ -419,7 +421,7 @@ fn places_in(value: Value<'_>) -> Vec<String> {
 }
 
 impl Reader<'_> {
-    /// A table with a `kind`.
+    /// Parses a table with a `kind`.
     fn place(&mut self, name: &str, value: Value<'_>) -> Option<Place> {
         let DeValue::Table(table) = value.get_ref() else { return None };
         let (_, named) =
@@ -459,7 +461,7 @@ impl Reader<'_> {
         Some(place)
     }
 
-    /// Where the programs of a type of actions run.
+    /// Parses the place where the programs of an action type run.
     fn choose(
         &mut self,
         kind: &str,

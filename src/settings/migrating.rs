@@ -1,10 +1,10 @@
-//! `[migration]`: where applications move to, and what a site wants their actions to become there.
+//! `[migration]`: the target engine, and what the site's actions should become there.
 
 use super::reader::{Reader, Value, span_of};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// The operators that do what a type of action does, the usual one first.
+/// The operators that can replace an action type, the default first.
 pub const OPERATORS: [(&str, &[&str]); 12] = [
     ("distcp", TOOLS),
     ("fs", TOOLS),
@@ -23,7 +23,7 @@ const TOOLS: &[&str] = &["bash", "ssh", "kubernetes"];
 const SPARK: &[&str] = &["bash", "spark-submit", "livy", "ssh", "kubernetes"];
 const QUERIES: &[&str] = &["bash", "hive", "ssh", "kubernetes"];
 
-/// Connections of Airflow by what they lead to, with their usual names.
+/// Airflow connections by what they connect to, with their default names.
 pub const CONNECTIONS: [(&str, &str); 8] = [
     ("hive", "hive_cli_default"),
     ("kubernetes", "kubernetes_default"),
@@ -35,7 +35,7 @@ pub const CONNECTIONS: [(&str, &str); 8] = [
     ("webhdfs", "webhdfs_default"),
 ];
 
-/// Single values, with what they are.
+/// Keys with a single value, with a description.
 const VALUES: [(&str, &str); 6] = [
     ("cluster", "Step Functions: the EMR cluster that steps run on."),
     ("mail-from", "Argo and Step Functions: the address that mails come from."),
@@ -45,7 +45,7 @@ const VALUES: [(&str, &str); 6] = [
     ("task-function", "Step Functions: the Lambda function that does what is not carried over."),
 ];
 
-/// Words for shapes that another engine has something better for, the usual one first.
+/// Choices for constructs for which another engine has a better equivalent, the default first.
 const IDIOMS: [(&str, &[&str], &str); 5] = [
     (
         "done-flag",
@@ -74,7 +74,7 @@ const IDIOMS: [(&str, &[&str], &str); 5] = [
     ),
 ];
 
-/// Tables by type of action or kind of connection.
+/// Tables by action type or kind of connection.
 const TABLES: [(&str, &str); 4] = [
     ("connections", "Connections of Airflow by what they lead to."),
     ("images", "Images of containers by type of action, and `hadoop` and `python` for all others."),
@@ -85,61 +85,61 @@ const TABLES: [(&str, &str); 4] = [
     ),
 ];
 
-/// `[migration]`.
+/// The settings of `[migration]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Migration {
-    /// Where to; turns on the rules about moving elsewhere.
+    /// The target engine; enables the rules of the migration group.
     pub to: Option<String>,
-    /// What does the work of a type of action.
+    /// Operator per action type.
     pub operators: BTreeMap<String, String>,
-    /// Names of connections, by what they lead to.
+    /// Connection names, by what they connect to.
     pub connections: BTreeMap<String, String>,
-    /// Names of pools, by type of action.
+    /// Pool names, by action type.
     pub pools: BTreeMap<String, String>,
-    /// Images, by type of action.
+    /// Container images, by action type.
     pub images: BTreeMap<String, String>,
-    /// Tables of Hive, by the folder that their partitions lie below.
+    /// Hive tables, by the folder that contains their partitions.
     pub tables: BTreeMap<String, String>,
-    /// Single values by their keys: clusters, roles, addresses.
+    /// Single values by key: clusters, roles, addresses.
     pub values: BTreeMap<String, String>,
 }
 
-/// What is said of a type of action; of `spark3`, what is said of `spark` where nothing is said of itself.
+/// The setting for an action type; `spark3` falls back to `spark`.
 fn said<'s>(table: &'s BTreeMap<String, String>, kind: &str) -> Option<&'s str> {
     let of_spark = || table.get("spark").filter(|_| kind == "spark3");
     table.get(kind).or_else(of_spark).map(String::as_str)
 }
 
 impl Migration {
-    /// To an engine, with nothing else said.
+    /// Settings with only the target engine set.
     pub fn towards(engine: &str) -> Migration {
         Migration { to: Some(engine.to_owned()), ..Migration::default() }
     }
 
-    /// What does the work of a type of action.
+    /// The operator of an action type.
     pub fn operator(&self, kind: &str) -> &str {
         let usual = OPERATORS.iter().find(|(name, _)| *name == kind);
         let usual = usual.and_then(|(_, all)| all.first()).copied().unwrap_or("bash");
         said(&self.operators, kind).unwrap_or(usual)
     }
 
-    /// The name of a connection.
+    /// The name of the connection of this kind.
     pub fn connection<'s>(&'s self, kind: &'s str) -> &'s str {
         let usual = CONNECTIONS.iter().find(|(name, _)| *name == kind).map(|(_, usual)| *usual);
         self.connections.get(kind).map_or(usual.unwrap_or(kind), String::as_str)
     }
 
-    /// The pool of a type of action.
+    /// The pool of an action type.
     pub fn pool(&self, kind: &str) -> Option<&str> {
         said(&self.pools, kind).or_else(|| said(&self.pools, "default"))
     }
 
-    /// The image of a type of action.
+    /// The image of an action type.
     pub fn image(&self, kind: &str) -> Option<&str> {
         said(&self.images, kind)
     }
 
-    /// Filled up from settings below.
+    /// These settings, with unset ones taken from `base`.
     pub(super) fn over(mut self, base: &Migration) -> Migration {
         self.to = self.to.or_else(|| base.to.clone());
         for (own, base) in [
@@ -157,7 +157,7 @@ impl Migration {
         self
     }
 
-    /// Lines of the table as a file would say them, `key` and `value`; tables have their keys behind a dot.
+    /// The settings as pairs of key and value, as written in a file; keys of tables are dotted.
     pub fn lines(&self) -> Vec<(String, &str)> {
         let to = self.to.iter().map(|to| ("to".to_owned(), to.as_str()));
         let plain = self.operators.iter().chain(&self.values);
@@ -176,7 +176,7 @@ impl Migration {
     }
 }
 
-/// Keys that a table of `[migration]` may have.
+/// The keys allowed in a table of `[migration]`.
 fn keys(table: &str) -> Vec<&'static str> {
     let types = OPERATORS.iter().map(|(name, _)| *name);
     match table {
@@ -221,7 +221,7 @@ impl Reader<'_> {
         read
     }
 
-    /// A table of names by known keys.
+    /// Parses a table of names with known keys.
     fn names(&mut self, name: &str, value: Value<'_>) -> BTreeMap<String, String> {
         let mut read = BTreeMap::new();
         let known = keys(name);
@@ -231,7 +231,7 @@ impl Reader<'_> {
         read
     }
 
-    /// Tables of Hive by folders.
+    /// Parses the Hive tables by folder.
     fn tables(&mut self, name: &str, value: Value<'_>) -> BTreeMap<String, String> {
         let mut read = self.string_map(name, value);
         read.retain(|folder, table| {
@@ -250,7 +250,7 @@ impl Reader<'_> {
         read
     }
 
-    /// A text with something in it.
+    /// Parses a nonempty text.
     fn filled(&mut self, name: &str, value: Value<'_>) -> Option<String> {
         let text = self.string(name, value)?;
         if text.trim().is_empty() {
@@ -261,7 +261,7 @@ impl Reader<'_> {
     }
 }
 
-/// The table for editors.
+/// The JSON Schema of the table.
 pub(super) fn schema(text: &dyn Fn(&str) -> Json) -> Json {
     let mut all = serde_json::Map::new();
     all.insert("to".to_owned(), text("Where to: `airflow`. It turns on the rules about moving."));

@@ -1,4 +1,4 @@
-//! Reads `ankus.toml` value by value, and reports every problem with its place.
+//! Reads `ankus.toml` value by value, and reports every problem with its location.
 
 use super::{
     Keep, Mail, Override, Problem, Profile, Rating, Server, Settings, SiteAction, SiteFunction,
@@ -11,7 +11,7 @@ use ankus_lang::uri::{ClusterUrl, Protocol, StoreUrl};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// Entries of a list: every definition is held against each of them.
+/// Maximum number of entries in a list: every definition is compared with each of them.
 const LONGEST_LIST: usize = 1_000;
 
 pub(super) type Key<'a> = &'a toml::Spanned<toml::de::DeString<'a>>;
@@ -22,7 +22,7 @@ pub(super) struct Reader<'r> {
     pub(super) rules: &'r [&'r str],
 }
 
-/// Whether a word is written as Oozie's codes are: capital letters, then a number.
+/// Whether a word looks like an Oozie error code: capital letters, then a number.
 fn is_code(word: &str) -> bool {
     let number = word.trim_start_matches(|c: char| c.is_ascii_uppercase());
     number.len() < word.len() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
                 "store" => read.keep = self.store(value),
-                // Types of the site may stand further down.
+                // Types of the site may be declared later in the file.
                 "launchers" => launchers = Some(value),
                 "limits" => {
                     self.table(word, value, &["timeout", "memory"], |reader, key, value| {
@@ -140,7 +140,7 @@ impl Reader<'_> {
         read
     }
 
-    /// The places of hosts, which can be used, and what this machine is called.
+    /// Parses `[hosts]` and reports unusable addresses: what stands in for hosts, and the folders of this machine.
     fn places(&mut self, word: &str, value: Value<'_>) -> (BTreeMap<String, String>, Vec<String>) {
         let (mut hosts, machine) = self.hosts(word, value);
         for (authority, place) in &mut hosts {
@@ -157,7 +157,7 @@ impl Reader<'_> {
         (hosts, machine)
     }
 
-    /// Walks a table whose keys are `known`, and reports every other.
+    /// Walks a table whose allowed keys are `known`, and reports every other key.
     pub(super) fn table(
         &mut self,
         name: &str,
@@ -222,7 +222,7 @@ impl Reader<'_> {
         read
     }
 
-    /// One of a few words.
+    /// Parses one of a fixed set of words.
     pub(super) fn word(&mut self, name: &str, value: Value<'_>, known: &[&str]) -> Option<String> {
         let text = self.string(name, value)?;
         if known.contains(&text.as_str()) {
@@ -278,7 +278,7 @@ impl Reader<'_> {
         read
     }
 
-    /// What stands for file systems, and the folders that `file:` URIs may reach.
+    /// Parses what stands in for file systems, and the folders that `file:` URIs may reach.
     pub(super) fn hosts(
         &mut self,
         name: &str,
@@ -404,7 +404,7 @@ impl Reader<'_> {
         read
     }
 
-    /// A program, or a program with its first arguments.
+    /// Parses a program, or a program with its first arguments.
     fn command(&mut self, value: Value<'_>) -> Vec<String> {
         let words = match value.get_ref().is_str() {
             true => self.string("command", value).into_iter().collect(),
@@ -499,7 +499,7 @@ impl Reader<'_> {
         Some(number)
     }
 
-    /// Bytes: a number, or a text as `"256MB"`.
+    /// Parses a size in bytes: a number, or a text like `"256MB"`.
     pub(super) fn size(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
         if let Some(text) = value.get_ref().as_str() {
             let size = size(text);
@@ -512,7 +512,7 @@ impl Reader<'_> {
         self.number(name, value)
     }
 
-    /// Seconds: a number, or a text as `"90s"`, `"15m"`, `"2h"` or `"30d"`.
+    /// Parses a duration in seconds: a number, or a text like `"90s"`, `"15m"`, `"2h"` or `"30d"`.
     pub(super) fn span(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
         if let Some(text) = value.get_ref().as_str() {
             let span = seconds(text);
@@ -525,7 +525,7 @@ impl Reader<'_> {
         self.at_least_one(name, value)
     }
 
-    /// How long ended jobs are kept: one span for all, or one for each sort.
+    /// Parses how long ended jobs are kept: one duration for all, or one per type of job.
     pub(super) fn store(&mut self, value: Value<'_>) -> Keep {
         let mut read = Keep::default();
         self.table("store", value, &["keep"], |reader, key, value| {
@@ -584,12 +584,12 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with a place that is an address, of a cluster or of an object store.
+/// Validates the address of a cluster or of an object store.
 fn usable(authority: &str, place: &str) -> Result<(), String> {
     if StoreUrl::is_scheme(place) {
         return StoreUrl::parse(place).map(drop);
     }
-    // A metastore has no files, and tables have no other names.
+    // A metastore has no files, and only `hcat:` URIs address tables.
     let is_metastore = ClusterUrl::parse(place)?.protocol == Protocol::Metastore;
     match is_metastore && !authority.starts_with("hcat:") {
         true => Err("a metastore stands for `hcat://…` only".to_owned()),
@@ -597,8 +597,8 @@ fn usable(authority: &str, place: &str) -> Result<(), String> {
     }
 }
 
-/// Where functions are called when a job runs, and where what will be called then is looked at before. The rest is evaluated when a
-/// coordinator is submitted, without starting anything.
+/// Groups whose functions are called while a job runs, and those that preview such calls. Functions of the other
+/// groups are evaluated when a coordinator is submitted, without starting a program.
 const ANSWERED: [&str; 9] = [
     "workflow",
     "job-submit",
@@ -611,7 +611,7 @@ const ANSWERED: [&str; 9] = [
     "coord-action-start",
 ];
 
-/// What a function cannot have at once.
+/// Reports settings of a function that exclude each other.
 fn contradiction(function: &SiteFunction) -> Option<&'static str> {
     let is_answered = !function.command.is_empty();
     if is_answered && function.phases.iter().any(|phase| !ANSWERED.contains(&phase.as_str())) {

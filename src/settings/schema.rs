@@ -1,14 +1,14 @@
 //! The JSON Schema of `ankus.toml`, for editors that complete it.
 //!
-//! In: the list of rules. Out: a schema (draft 2020-12) of what [`Settings::parse`](super::Settings::parse) accepts; a
-//! test keeps the two consistent.
+//! Generates a schema (draft 2020-12) of what [`Settings::parse`](super::Settings::parse) accepts, from the list of
+//! rules; a test keeps the two consistent.
 
 use super::launchers::{Form, PlaceKind};
 use super::{Profile, Target};
 use crate::diag::{Group, Kind};
 use serde_json::{Map, Value, json};
 
-/// The schema, with every rule of `kinds` and every group as a key of `[rules]`.
+/// Generates the schema, with every rule of `kinds` and every group as a key of `[rules]`.
 pub fn schema(kinds: &[&Kind]) -> Value {
     let level = json!({"enum": ["error", "warning", "info", "off"]});
     let reported = json!({"enum": ["error", "warning", "info"]});
@@ -167,7 +167,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     for kind in super::program_types() {
         launchers["properties"][kind] = of_type.clone();
     }
-    // Types of the site.
+    // Action types of the site.
     launchers["additionalProperties"] =
         json!({"anyOf": places.into_iter().chain([of_type]).collect::<Vec<_>>()});
     settings["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
@@ -175,7 +175,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     settings
 }
 
-/// A launcher of another place.
+/// The schema of a launcher for another place.
 fn place(kind: &PlaceKind) -> Value {
     let mut place = json!({"type": "object", "properties": {
         "kind": {"const": kind.name, "description": "What runs programs there."},
@@ -203,7 +203,7 @@ fn place(kind: &PlaceKind) -> Value {
     place
 }
 
-/// An object with these keys and no others.
+/// The schema of an object with these keys and no others.
 fn object(description: &str, properties: Value) -> Value {
     let mut object =
         json!({"type": "object", "properties": properties, "additionalProperties": false});
@@ -224,7 +224,7 @@ mod tests {
     use super::super::Settings;
     use super::*;
 
-    /// Every key of the schema is read, and every key that is read is in it.
+    /// Every key of the schema is read, and every key that is read is in the schema.
     #[test]
     fn the_schema_says_what_is_read() {
         let schema = schema(&[]);
@@ -248,7 +248,7 @@ mod tests {
                 assert!(!unknown(&format!("[[{list}]]\n{key} = -1")), "{list}.{key}");
             }
         }
-        // The words that the reader offers for a wrong one are all it knows.
+        // The words that the reader suggests for an unknown one are all the words it accepts.
         let source = include_str!("../settings.rs");
         let keys = source.split("const KEYS: &[&str] =").skip(1).flat_map(|rest| {
             let list = rest.split("];").next().unwrap_or_default();

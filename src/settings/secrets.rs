@@ -1,8 +1,8 @@
-//! Which values are secret, and how they are masked.
+//! Decides which values are secret, and masks them.
 //!
-//! In: names and values of properties, and any output text. Out: the same with `MASK` in place of secrets. This is
-//! the only place that decides it: code that prints anything of a job or an application uses [`Secrets::shown`] for
-//! properties, and [`Masker::text`] for any other text.
+//! Replaces secrets in the values of properties and in any output text with `MASK`. Nothing else decides what is
+//! secret: code that prints anything of a job or an application uses [`Secrets::shown`] for properties, and
+//! [`Masker::text`] for any other text.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,17 +11,17 @@ use std::ops::Range;
 use ankus_lang::configuration::substitute;
 use ankus_lang::plan::{Plan, Work};
 
-/// Names whose values are not shown to anybody.
+/// The names whose values are never shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// Names beside the built-in ones, compared without case; `*` at an end stands for anything.
+    /// Names in addition to the built-in ones, compared without case; `*` at either end is a wildcard.
     pub names: Vec<String>,
 }
 
-/// What stands in the place of a masked value.
+/// Replaces a masked value.
 pub(crate) const MASK: &str = "***";
 
-/// Parts of a name that make its value a secret, wherever they stand, by their first letter.
+/// Parts of a name, by their first letter, that make its value a secret, wherever they occur.
 fn secret_parts(first: u8) -> &'static [&'static str] {
     match first {
         b'a' => &["apikey", "api.key", "api_key"],
@@ -32,7 +32,7 @@ fn secret_parts(first: u8) -> &'static [&'static str] {
     }
 }
 
-/// Endings of a name that make its value a secret.
+/// Suffixes of a name that make its value a secret.
 const SECRET_ENDS: &[&str] = &[
     "token",
     "accesskey",
@@ -46,7 +46,7 @@ const SECRET_ENDS: &[&str] = &[
     "_pwd",
 ];
 
-/// The last word of a name, in small letters: `file` of `key.file`, `KEY_FILE` and `keyFile`.
+/// The last word of a name, in lower case: `file` of `key.file`, `KEY_FILE` and `keyFile`.
 fn last_word(name: &str) -> String {
     let last = name.rsplit(['.', '_', '-']).next().unwrap_or_default();
     let is_mixed = last.contains(|c: char| c.is_ascii_lowercase());
@@ -59,10 +59,10 @@ impl Secrets {
     pub fn covers(&self, name: &str) -> bool {
         let written = name;
         let name = name.to_ascii_lowercase();
-        // The name of a store, an alias or a class tells nobody anything.
+        // The name of a store, an alias or a class reveals nothing.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
         let mut letters = name.bytes().enumerate();
-        // The last letters of these endings.
+        // The last letters of these suffixes.
         let may_end = matches!(name.bytes().last(), Some(b'd' | b'n' | b'y'));
         let built_in = letters
             .any(|(at, first)| secret_parts(first).iter().any(|part| name[at..].starts_with(part)))
@@ -80,7 +80,7 @@ impl Secrets {
         named || (built_in && !innocent.contains(&last_word(written).as_str()))
     }
 
-    /// These, and the names of properties whose values name a secret: `pw` of `pw=${db.password}`.
+    /// Adds the names of properties that the values of secrets refer to: `pw` of `pw=${db.password}`.
     pub fn with_references(&self, properties: &BTreeMap<String, String>) -> Secrets {
         let mut all = self.clone();
         let names_one = |secrets: &Secrets, value: &str| {
@@ -100,8 +100,8 @@ impl Secrets {
         }
     }
 
-    /// The value as it may be shown: nothing of it where the name tells of a secret, else without the secrets within, as a
-    /// URL has them.
+    /// The value as it may be shown: masked completely if the name indicates a secret, otherwise with the secrets in
+    /// it masked, as in a URL.
     pub fn shown(&self, name: &str, value: &str) -> String {
         match self.covers(name) && !value.is_empty() {
             true => MASK.to_owned(),
@@ -109,9 +109,9 @@ impl Secrets {
         }
     }
 
-    /// A text without the secrets whose places show what they are: `scheme://user:SECRET@`, `password=SECRET`,
-    /// `--password SECRET`, `"password": "SECRET"`, `<name>password</name><value>SECRET</value>`, `jdbc:oracle:thin:user/SECRET@`,
-    /// `Bearer SECRET`, `Authorization: Basic SECRET`, `curl -u user:SECRET`.
+    /// Masks the secrets that are recognizable by their context: `scheme://user:SECRET@`, `password=SECRET`,
+    /// `--password SECRET`, `"password": "SECRET"`, `<name>password</name><value>SECRET</value>`,
+    /// `jdbc:oracle:thin:user/SECRET@`, `Bearer SECRET`, `Authorization: Basic SECRET`, `curl -u user:SECRET`.
     pub fn text(&self, text: &str) -> String {
         let mut shown = String::with_capacity(text.len());
         let mut from = 0;
@@ -124,14 +124,14 @@ impl Secrets {
         shown
     }
 
-    /// Hides the secrets of these properties wherever they stand, too.
+    /// Creates a masker that also masks the secrets of these properties wherever they occur.
     pub fn masker<'v>(&self, values: impl IntoIterator<Item = (&'v str, &'v str)>) -> Masker {
         let mut masker = Masker { secrets: self.clone(), values: Vec::new() };
         masker.add(values);
         masker
     }
 
-    /// [`Masker::text`] for one text.
+    /// Applies [`Masker::text`] to one text.
     pub fn masked<'v>(
         &self,
         text: &str,
@@ -140,7 +140,7 @@ impl Secrets {
         self.masker(values).text(text)
     }
 
-    /// Where secrets stand in a text, in order and apart from one another.
+    /// The ranges of secrets in a text, in order and not overlapping.
     pub(crate) fn places(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let bytes = text.as_bytes();
@@ -158,14 +158,14 @@ impl Secrets {
                 b'<' if text[at..].starts_with("<name>") => self.property(text, at),
                 b' ' if ends_with_word(&bytes[..at], b"bearer") => {
                     let token = until(text, at + 1, |c| is_gap(c) || matches!(c, b',' | b'<'));
-                    // A sentence about bearers goes on with a short word.
+                    // In prose, a short word follows "bearer".
                     (token.len() >= 16).then_some(token)
                 }
                 _ => None,
             };
             found.extend(place.filter(|place| {
                 let secret = &text[place.clone()];
-                // What is only named here, or masked already, tells nothing.
+                // A reference or a value that is already masked reveals nothing.
                 !secret.is_empty() && !secret.starts_with("${") && secret != MASK
             }));
         }
@@ -180,7 +180,7 @@ impl Secrets {
         apart
     }
 
-    /// `name=SECRET`, whatever stands around it: a query, the options of JDBC, a file of properties.
+    /// `name=SECRET`, in any context: a query, JDBC options, a properties file.
     fn option(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let name = word_before(text, at);
         if name.is_empty() || !self.covers(name) {
@@ -211,7 +211,7 @@ impl Secrets {
         (!text[value.clone()].starts_with('-')).then_some(value)
     }
 
-    /// `"name": "SECRET"`, as JSON has it.
+    /// `"name": "SECRET"`, as in JSON.
     fn member(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let before = text[..at].trim_end_matches(' ').strip_suffix('"')?;
         let name = word_before(before, before.len());
@@ -234,7 +234,7 @@ impl Secrets {
         }))
     }
 
-    /// `<name>name</name><value>SECRET</value>`, as Hadoop has it.
+    /// `<name>name</name><value>SECRET</value>`, as in Hadoop configurations.
     fn property(&self, text: &str, at: usize) -> Option<Range<usize>> {
         let name = until(text, at + "<name>".len(), |c| c == b'<');
         let rest = text[name.end..].strip_prefix("</name>")?;
@@ -246,21 +246,21 @@ impl Secrets {
     }
 }
 
-/// Programs that read what stands right behind `-p` as a password: `mysql -uroot -pSECRET`.
+/// Whether a program reads the text directly after `-p` as a password: `mysql -uroot -pSECRET`.
 pub(crate) fn takes_glued_password(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
     let starts = ["mysql", "mariadb"].iter().any(|start| name.starts_with(start));
     starts || matches!(name, "sshpass" | "beeline")
 }
 
-/// Whether a word names a user in front of a password.
+/// Whether a word is an option for the user that a password belongs to.
 fn names_user(word: &str) -> bool {
     matches!(word, "-u" | "-U" | "--user" | "--username")
         || ["--user=", "--username="].iter().any(|start| word.starts_with(start))
 }
 
-/// The password of a word `-pSECRET` among the words of a command. Of programs that nobody knows it is one where a user is named as
-/// well, and where it is no number, path or word.
+/// The password in a word `-pSECRET` of a command. For unknown programs it counts as one only if the command also
+/// names a user, and if it is not a number, a path or a word.
 pub(crate) fn glued_password<'w, 't>(
     word: &'w str,
     mut others: impl Iterator<Item = &'t str> + Clone,
@@ -279,9 +279,9 @@ pub(crate) fn glued_password<'w, 't>(
     (!is_plain && others.any(names_user)).then_some(secret)
 }
 
-/// The words of the command that goes on at a place, up to there.
+/// The words of a command before an offset.
 fn words_before(text: &str, at: usize) -> impl Iterator<Item = &str> + Clone {
-    /// Commands that are longer are not looked through.
+    /// Longer commands are not searched completely.
     const LONGEST: usize = 4_096;
     let mut from = at.saturating_sub(LONGEST);
     while !text.is_char_boundary(from) {
@@ -292,7 +292,7 @@ fn words_before(text: &str, at: usize) -> impl Iterator<Item = &str> + Clone {
     before.split(|c: char| c.is_ascii_whitespace() || c == '"' || c == '\'')
 }
 
-/// `mysql -pSECRET` within a text, at the dash.
+/// `mysql -pSECRET` in a text, starting at the dash.
 fn glued_within(text: &str, at: usize) -> Option<Range<usize>> {
     let value = text[at..].strip_prefix("-p").map(|_| at + 2)?;
     let secret = match text.as_bytes().get(value) {
@@ -303,10 +303,11 @@ fn glued_within(text: &str, at: usize) -> Option<Range<usize>> {
     glued_password(&word, words_before(text, at)).is_some().then_some(secret)
 }
 
-/// Options of `curl` that a user stands behind, with a password after a colon.
+/// Options of `curl` that take a user, with a password after a colon.
 const USER_OPTIONS: [&str; 4] = ["-u", "--user", "-U", "--proxy-user"];
 
-/// What stands before the password of an argument `user:SECRET`, where it is that of an option of `curl` among the words of a command.
+/// The part before the password in an argument `user:SECRET`, if it belongs to such an option of `curl` among the
+/// words of a command.
 pub(crate) fn user_before<'v, 't>(
     option: &str,
     value: &'v str,
@@ -321,7 +322,7 @@ pub(crate) fn user_before<'v, 't>(
     (!secret.is_empty() && !secret.starts_with("${")).then_some(before)
 }
 
-/// `curl -u user:SECRET` within a text, at the dash.
+/// `curl -u user:SECRET` in a text, starting at the dash.
 fn user_within(text: &str, at: usize) -> Option<Range<usize>> {
     let option = until(text, at, |c| !is_name(c));
     let rest = &text[option.end..];
@@ -337,7 +338,7 @@ fn user_within(text: &str, at: usize) -> Option<Range<usize>> {
     Some(value.start + before.len()..value.end)
 }
 
-/// `Authorization: Basic SECRET`, at the colon.
+/// `Authorization: Basic SECRET`, starting at the colon.
 fn authorization(text: &str, at: usize) -> Option<Range<usize>> {
     if !ends_with_word(&text.as_bytes()[..at], b"authorization") {
         return None;
@@ -351,25 +352,25 @@ fn authorization(text: &str, at: usize) -> Option<Range<usize>> {
     is_followed.then(|| until(text, scheme.end + 1, |c| is_gap(c) || matches!(c, b',' | b'<')))
 }
 
-/// Hides the secrets of a job in every text that is shown of it.
+/// Masks the secrets of a job in every text that is shown of it.
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
     secrets: Secrets,
-    /// Secrets by their values, the longest first.
+    /// Secret values, the longest first.
     values: Vec<String>,
 }
 
 impl Masker {
-    /// The secrets of more properties.
+    /// Adds the secrets of more properties.
     pub fn add<'v>(&mut self, values: impl IntoIterator<Item = (&'v str, &'v str)>) {
         let mut all: BTreeSet<String> = std::mem::take(&mut self.values).into_iter().collect();
         for (name, value) in values {
             let mut add = |secret: &str| {
-                // Short values stand for themselves in too many places to be hidden by replacing them.
+                // Short values occur in too many other places to be masked by replacing them.
                 if secret.len() < 4 || secret.contains("${") || secret == MASK {
                     return;
                 }
-                // As JSON and XML write them.
+                // As JSON and XML escape them.
                 let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
                 let xml = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 all.extend([secret.to_owned(), json, xml]);
@@ -385,8 +386,8 @@ impl Masker {
         self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
-    /// The secrets that a workflow itself has: in properties, environment variables and arguments of its actions, with the values
-    /// that properties of the job give them. Programs print what they were given.
+    /// Adds the secrets in the workflow itself: in properties, environment variables and arguments of its actions,
+    /// with the values that job properties give them. Programs print what they were given.
     pub fn add_plan(&mut self, plan: &Plan, properties: &BTreeMap<String, String>) {
         let mut found: Vec<(&str, Cow<'_, str>)> = Vec::new();
         let mut words = String::new();
@@ -395,9 +396,9 @@ impl Masker {
             for (name, value) in action.configuration.iter().flatten() {
                 found.push((name, known(value.source(), properties)));
             }
-            // Neighboring arguments are read as one line: an option, and its value behind it.
+            // Neighboring arguments are treated as one line: an option, and its value after it.
             words.clear();
-            // Before the configuration and behind it; without one, all may stand before.
+            // Arguments may precede or follow the configuration; without one, all are in the first part.
             let parts = [action.head.source(), action.tail.source()];
             for (element, text) in parts.into_iter().flat_map(leaves) {
                 match text.split_once('=').filter(|_| element == "env-var") {
@@ -426,7 +427,8 @@ impl Masker {
 
     /// A text as it may be shown.
     pub fn text(&self, text: &str) -> String {
-        // What is known goes first: a secret may have blanks and signs at which its place would be taken to end.
+        // Known values are masked first: a secret may contain spaces and punctuation at which its context would seem
+        // to end.
         let mut shown = Cow::Borrowed(text);
         for value in &self.values {
             if shown.contains(value.as_str()) {
@@ -437,7 +439,7 @@ impl Masker {
     }
 }
 
-/// The names and texts of the elements that have no others in them. The text is of a plan, which has neither comments nor CDATA.
+/// The names and texts of the leaf elements. The text is from a plan, which has neither comments nor CDATA.
 fn leaves(xml: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut tags = xml.split('<').skip(1).peekable();
     std::iter::from_fn(move || {
@@ -451,7 +453,7 @@ fn leaves(xml: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// A text with the values that properties have for its references. Most have none, and are not copied.
+/// Substitutes the properties in a text. Most texts have no references and are not copied.
 fn known<'t>(text: &'t str, properties: &'t BTreeMap<String, String>) -> Cow<'t, str> {
     let value = |name: &str| properties.get(name).map(|value| value.as_str().into());
     match text.contains("${") {
@@ -460,7 +462,7 @@ fn known<'t>(text: &'t str, properties: &'t BTreeMap<String, String>) -> Cow<'t,
     }
 }
 
-/// A text of XML without its references to characters.
+/// Resolves the character references in XML text.
 fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return text.into();
@@ -469,7 +471,7 @@ fn unescape(text: &str) -> Cow<'_, str> {
     named.replace("&apos;", "'").replace("&amp;", "&").into()
 }
 
-/// Characters of names of properties and options.
+/// Whether a byte may occur in the name of a property or an option.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }
@@ -478,7 +480,7 @@ fn is_gap(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'')
 }
 
-/// The name that ends at a place. Names are not long, and a text may be one long word.
+/// The name that ends at an offset. Its length is limited because a text may be one long word.
 fn word_before(text: &str, end: usize) -> &str {
     let letters = text.as_bytes()[..end].iter().rev().take(200).take_while(|byte| is_name(**byte));
     &text[end - letters.count()..end]
@@ -488,13 +490,13 @@ fn ends_with_word(text: &[u8], word: &[u8]) -> bool {
     text.len() >= word.len() && text[text.len() - word.len()..].eq_ignore_ascii_case(word)
 }
 
-/// From a place to the first byte at which something ends, or to the end.
+/// The range from an offset to the next terminator, or to the end.
 fn until(text: &str, from: usize, mut ends: impl FnMut(u8) -> bool) -> Range<usize> {
     let length = text.as_bytes()[from..].iter().position(|byte| ends(*byte));
     from..length.map_or(text.len(), |length| from + length)
 }
 
-/// `scheme://user:SECRET@host`, and a long word alone before `@` where a token is taken for a user.
+/// `scheme://user:SECRET@host`, and a lone long word before `@` if a token is used as the user.
 fn user_information(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + "://".len();
     let authority = until(text, start, |c| is_gap(c) || b"/?#<>\\".contains(&c));
@@ -508,7 +510,7 @@ fn user_information(text: &str, at: usize) -> Option<Range<usize>> {
     }
 }
 
-/// `jdbc:oracle:thin:user/SECRET@host`, at the colon behind `thin`.
+/// `jdbc:oracle:thin:user/SECRET@host`, starting at the colon after `thin`.
 fn oracle(text: &str, at: usize) -> Option<Range<usize>> {
     let before = &text[..at];
     if !["oracle:thin", "oracle:oci", "oracle:oci8"].iter().any(|driver| before.ends_with(driver)) {
@@ -532,7 +534,7 @@ mod tests {
         assert!(secrets.covers("site.thing"));
         assert!(!secrets.covers("hadoop.security.credential.provider.path"));
         assert!(!secrets.covers("oozie.credentials.skip"));
-        // A file may hold secrets; its name is none.
+        // A file may contain secrets; its name is not one.
         assert!(!secrets.covers("credentialFile") && !secrets.covers("PASSWORD_FILE"));
         assert!(secrets.covers("filePassword") && secrets.covers("MYPASSWORD"));
         let values = [("db.password", "hunter2")];
@@ -623,7 +625,7 @@ mod tests {
         assert_eq!(shown, "jdbc:mysql://h/d?user=u&password=***&ssl=1");
     }
 
-    /// Places in which a secret shows what it is; `@` stands for it.
+    /// Contexts in which a secret is recognizable; `\u{1}` stands for it.
     const SHAPES: &[&str] = &[
         "http://ann:\u{1}@host:80/x",
         "jdbc:mysql://ann:\u{1}@h/d",
@@ -643,7 +645,7 @@ mod tests {
     ];
 
     proptest! {
-        /// Wherever it stands, whatever stands around it, a secret is not shown, and masking again changes nothing.
+        /// A secret is never shown, wherever it occurs and whatever surrounds it, and masking again changes nothing.
         #[test]
         fn no_secret_gets_through(
             secret in "[A-Za-z0-9_!*+%.~-]{6,24}",
@@ -659,7 +661,7 @@ mod tests {
             prop_assert_eq!(secrets.text(&shown), shown);
         }
 
-        /// Any text at all is masked without a panic, and the secrets of properties stand in none that is shown.
+        /// Any text is masked without a panic, and no shown text contains the secrets of properties.
         #[test]
         fn values_of_secret_names_are_shown_nowhere(
             value in "[ -~\u{e4}\u{4e2d}]{4,20}",

@@ -1,8 +1,8 @@
 //! The site's configuration: `oozie-site.xml` as data.
 //!
-//! In: the text of the file. Out: its properties, each known by one table that says what becomes of it here: it is
-//! honored, or it has no effect, and why. The table is also the page of the manual (`docs/site.md`). Which settings of
-//! `ankus.toml` a property stands for is decided in [`Settings::apply_site`](super::Settings::apply_site).
+//! Parses the file into its properties. One table says for each known property what happens to it here: it is honored,
+//! or it has no effect, and why. The table is also the page of the manual (`docs/site.md`). Which settings of
+//! `ankus.toml` a property corresponds to is decided in [`Settings::apply_site`](super::Settings::apply_site).
 
 use super::{Settings, SiteFunction};
 use ankus_lang::configuration::{read_xml, substitute};
@@ -11,45 +11,45 @@ use ankus_lang::time::ProcessingZone;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What becomes of a property here.
+/// What a property of the site does here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is honored: what it does.
+    /// It is honored; describes the effect.
     Honored(&'static str),
-    /// It is taken note of, and something else has to be said for it to have an effect: what.
+    /// It is recognized, but needs another declaration to have an effect; names that.
     Declare(&'static str),
-    /// It has no effect: why.
+    /// It has no effect; gives the reason.
     Without(&'static str),
 }
 
-/// What a value has to be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Text,
     /// An integer.
     Number,
-    /// A number with a fraction.
+    /// A decimal number.
     Fraction,
-    /// `true` or `false`; with anything else a server goes on as shipped.
+    /// `true` or `false`; with any other value a server uses the default.
     Boolean,
-    /// `UTC`, or an offset as `GMT+0530`.
+    /// `UTC`, or an offset like `GMT+0530`.
     Zone,
 }
 
-/// A property of a server.
+/// A server property.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// Its name; with `*` at the end, every name that begins so.
+    /// Its name; with `*` at the end, every name with this prefix.
     pub name: &'static str,
-    /// What becomes of it.
+    /// What it does here.
     pub effect: Effect,
     value: Value,
-    /// What it is as shipped, for the manual; empty where nothing is, or where it does not matter here.
+    /// Its default as shipped, for the manual; empty if there is none or it does not matter here.
     usual: &'static str,
 }
 
 impl Property {
-    /// Whether a name is one that it speaks of.
+    /// Whether this entry applies to a property name.
     fn covers(&self, name: &str) -> bool {
         match self.name.strip_suffix('*') {
             Some(start) => name.starts_with(start),
@@ -82,45 +82,45 @@ const fn without(name: &'static str, why: &'static str) -> Property {
     Property { name, effect, value: Value::Text, usual: "" }
 }
 
-/// Names of properties that others read, too.
+/// Names of properties that are used elsewhere as well.
 pub mod names {
-    /// Where the share library lies.
+    /// Location of the share library.
     pub const SHARE_LIB: &str = "oozie.service.WorkflowAppService.system.libpath";
-    /// The zone of a server's dates.
+    /// The processing time zone of the server.
     pub const ZONE: &str = "oozie.processing.timezone";
-    /// Whether forks and joins are checked.
+    /// Whether forks and joins are validated.
     pub const VALIDATE_FORK_JOIN: &str = "oozie.validate.ForkJoin";
-    /// The longest definition.
+    /// Maximum length of a definition.
     pub const LENGTH: &str = "oozie.service.WorkflowAppService.WorkflowDefinitionMaxLength";
-    /// Schemes of file systems.
+    /// Supported file system schemes.
     pub const SCHEMES: &str = "oozie.service.HadoopAccessorService.supported.filesystems";
-    /// The most retries that an action may ask for.
+    /// Maximum number of user retries that an action may ask for.
     pub const RETRY_MAX: &str = "oozie.service.LiteWorkflowStoreService.user.retry.max";
-    /// The name node of actions that name none.
+    /// Default name node of actions.
     pub const NAME_NODE: &str = "oozie.actions.default.name-node";
-    /// The job tracker of actions that name none.
+    /// Default job tracker of actions.
     pub const JOB_TRACKER: &str = "oozie.actions.default.job-tracker";
-    /// The resource manager of actions that name none.
+    /// Default resource manager of actions.
     pub const RESOURCE_MANAGER: &str = "oozie.actions.default.resource-manager";
-    /// Folders with defaults of actions.
+    /// Folders with default configurations of actions.
     pub const ACTION_DEFAULTS: &str = "oozie.service.HadoopAccessorService.action.configurations";
     /// Password of the mail server.
     pub const MAIL_PASSWORD: &str = "oozie.email.smtp.password";
-    /// Where functions of the site begin.
+    /// Prefix of the properties that declare functions of the site.
     pub const FUNCTIONS: &str = "oozie.service.ELService.ext.functions.";
-    /// Defaults and bounds of coordinators.
+    /// Default time-out of coordinator actions.
     pub const TIMEOUT: &str = "oozie.service.coord.normal.default.timeout";
-    /// The longest time-out.
+    /// Maximum time-out.
     pub const TIMEOUT_MAX: &str = "oozie.service.coord.default.max.timeout";
-    /// Actions of a coordinator that run at once.
+    /// Default number of coordinator actions that run at once.
     pub const CONCURRENCY: &str = "oozie.service.coord.default.concurrency";
-    /// Actions of a coordinator that wait at once.
+    /// Default number of coordinator actions that wait at once.
     pub const THROTTLE: &str = "oozie.service.coord.default.throttle";
-    /// The part of the queue that waiting actions of one coordinator may take.
+    /// The fraction of the queue that the waiting actions of one coordinator may take.
     pub const THROTTLING: &str = "oozie.service.coord.materialization.throttling.factor";
-    /// The queue of a server.
+    /// Size of the server's command queue.
     pub const QUEUE: &str = "oozie.service.CallableQueueService.queue.size";
-    /// What properties of proxy users begin with.
+    /// Prefix of the properties of proxy users.
     pub const PROXY_USER: &str = "oozie.service.ProxyUserService.proxyuser.";
     /// Whether frequencies below five minutes are refused.
     pub const FREQUENCY: &str = "oozie.service.coord.check.maximum.frequency";
@@ -140,10 +140,10 @@ const NO_LAUNCHER: &str = "actions start the tool itself, without a launcher in 
 const MEASURES: &str =
     "ankus has its own metrics: `admin/metrics` and `admin/prometheus` of `ankus serve`";
 
-/// Every property that is known, in the order of the manual; the first that covers a name counts.
+/// Every known property, in the order of the manual; the first entry that matches a name applies.
 #[rustfmt::skip]
 pub static PROPERTIES: &[Property] = &[
-    // What is accepted.
+    // Validation.
     honored(names::ZONE, Zone, "UTC", "the time zone of dates in coordinators and bundles; `[server] timezone` takes precedence"),
     honored(names::VALIDATE_FORK_JOIN, Boolean, "true", "with `false`, a submission does not check forks and joins; ankus still reports what goes wrong when they run"),
     honored(names::LENGTH, Number, "100000", "the longest workflow definition, in bytes (E0736); `[server] definition-limit` takes precedence"),
@@ -251,7 +251,7 @@ pub static PROPERTIES: &[Property] = &[
     honored("oozie.service.PurgeService.purge.old.coord.action", Boolean, "false", "with `true`, actions of coordinators that go on are purged with their workflows, these as old as `older.than` says. `[store] keep` takes precedence"),
     without("oozie.service.PurgeService.*", "ankus purges when it starts to run a store, and then every hour; coordinators and bundles go with everything below them"),
 
-    // Of jobs, not of a server.
+    // Properties of jobs, not of a server.
     without("oozie.wf.rerun.failnodes", "this is a property of jobs: `ankus job rerun --failed`"),
     without("oozie.wf.*", "this is a property of jobs"),
     without("oozie.coord.*", "this is a property of jobs"),
@@ -260,7 +260,7 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.default.configuration.path", "this is a property of jobs"),
     without("oozie.suspend.on.nodes", "this is a property of jobs"),
 
-    // What only a server has.
+    // Properties that matter only to a server.
     without("oozie.service.CallableQueueService.*", "`[launchers]` limits how many programs run at once; nothing else queues"),
     without("oozie.service.CallbackService.*", "programs are watched; there are no callbacks"),
     without("oozie.service.RecoveryService.*", OWN_EXECUTOR),
@@ -317,42 +317,42 @@ pub static PROPERTIES: &[Property] = &[
     without("local.realm", OWN_SECURITY),
 ];
 
-/// The file systems that a server supports as it is shipped.
+/// The file systems that a server supports by default.
 pub const FILE_SYSTEMS: [&str; 3] = ["hdfs", "hftp", "webhdfs"];
 
-/// What becomes of a property, if its name is known.
+/// The entry of a property, if its name is known.
 pub fn property(name: &str) -> Option<&'static Property> {
     PROPERTIES.iter().find(|property| property.covers(name))
 }
 
-/// What a site's configuration says.
+/// The site's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// The file, as it is shown; empty where there is none.
+    /// The path of the file as displayed; empty if there is none.
     pub file: String,
-    /// Where it lies, for what is read again later.
+    /// Its actual path, for files that are read again later.
     pub path: String,
-    /// Its properties, trimmed and resolved from one another.
+    /// Its properties, trimmed and with references between them resolved.
     pub properties: BTreeMap<String, String>,
-    /// Those for which `ankus.toml` says something of its own.
+    /// The properties that settings in `ankus.toml` override.
     pub overridden: BTreeSet<String>,
-    /// What actions have by default, put here by whoever reads files.
+    /// Default configurations of actions, set by the caller that reads files.
     pub action_defaults: Vec<ActionDefaults>,
 }
 
-/// What actions have by default.
+/// Default configuration of actions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActionDefaults {
-    /// The resource manager of those actions; `*` for all that have none of their own.
+    /// The resource manager of those actions; `*` applies to all without defaults of their own.
     pub authority: String,
-    /// Their type; `default` for all.
+    /// Their action type; `default` for all.
     pub kind: String,
     /// Properties, in the order of the files.
     pub properties: Vec<(String, String)>,
 }
 
 impl Site {
-    /// Reads a site's configuration.
+    /// Parses a site's configuration.
     ///
     /// ```
     /// use ankus::settings::site::Site;
@@ -363,8 +363,8 @@ impl Site {
     /// ```
     ///
     /// # Errors
-    /// With a sentence, where it is no configuration, or where a property that is honored has a value that no server
-    /// starts with.
+    /// A sentence, if the text is not a configuration, or if an honored property has a value with which no server
+    /// starts.
     pub fn parse(text: &str) -> Result<Site, String> {
         let raw: BTreeMap<String, String> = read_xml(text)?.into_iter().collect();
         let mut properties = BTreeMap::new();
@@ -376,7 +376,7 @@ impl Site {
                 properties.insert(name.clone(), value.to_owned());
                 continue;
             };
-            // A list without an entry is another one than no list.
+            // An empty list differs from a missing one.
             if value.is_empty() && !name.starts_with(names::PROXY_USER) {
                 continue;
             }
@@ -399,7 +399,7 @@ impl Site {
         Ok(Site { properties, ..Site::default() })
     }
 
-    /// Whether there is none.
+    /// Whether there is no site configuration.
     pub fn is_empty(&self) -> bool {
         self.file.is_empty() && self.properties.is_empty()
     }
@@ -409,19 +409,20 @@ impl Site {
         self.properties.get(name).map(String::as_str)
     }
 
-    /// The value of a number.
+    /// The value of a numeric property.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.get(name)?.parse().ok()
     }
 
-    /// `true` or `false`; another word is none.
+    /// The value of a boolean property; `None` for anything but `true` and `false`.
     pub fn is(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         let words = [("true", true), ("false", false)];
         words.into_iter().find(|(word, _)| value.eq_ignore_ascii_case(word)).map(|(_, is_so)| is_so)
     }
 
-    /// The folders with defaults of actions, by resource manager; whether somebody says so.
+    /// The folders with default configurations of actions, by resource manager; also whether the configuration lists
+    /// any.
     pub fn action_folders(&self) -> (Vec<(&str, &str)>, bool) {
         match self.get(names::ACTION_DEFAULTS) {
             Some(listed) => {
@@ -432,8 +433,8 @@ impl Site {
         }
     }
 
-    /// What a job takes with it: what is honored, without the password. Of a database, a web server and its users, or a cluster
-    /// it need not know anything.
+    /// The properties that a job keeps: those that are honored, without the password. A job needs to know nothing
+    /// about a database, a web server and its users, or a cluster.
     pub fn kept(&self) -> Site {
         let is_of_server =
             |name: &str| name == names::MAIL_PASSWORD || name.starts_with(names::PROXY_USER);
@@ -448,13 +449,13 @@ impl Site {
         }
     }
 
-    /// How many of its properties do nothing here.
+    /// Number of its properties that have no effect here.
     pub fn idle(&self) -> usize {
         let is_idle = |name: &String| !property(name).is_some_and(Property::is_honored);
         self.properties.keys().filter(|name| is_idle(name)).count()
     }
 
-    /// The largest throttle of a coordinator.
+    /// The maximum throttle of a coordinator.
     pub fn most_throttle(&self) -> Option<i64> {
         let factor = self.get(names::THROTTLING).and_then(|text| text.parse::<f64>().ok());
         let queue = self.number(names::QUEUE);
@@ -466,7 +467,7 @@ impl Site {
         Some((queue.unwrap_or(10_000) as f64 * factor.unwrap_or(0.05)) as i64)
     }
 
-    /// The functions that it adds, by their groups. Of Java classes nothing is known but the names, so that any number of
+    /// The functions that it adds, by their groups. Only the names of Java classes are known, so any number of
     /// parameters may be right.
     pub fn functions(&self) -> Vec<SiteFunction> {
         let mut phases: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -498,18 +499,18 @@ impl Site {
         functions
     }
 
-    /// What is known of each of its properties, in the order of their names.
+    /// Its properties with what is known of each, sorted by name.
     pub fn told(&self) -> impl Iterator<Item = (&str, &str, Option<&'static Property>)> {
         self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str(), property(name)))
     }
 }
 
-/// A function of which only the name is known may take so many parameters.
+/// Maximum number of parameters assumed for a function of which only the name is known.
 const MOST_PARAMETERS: usize = 8;
 
 impl Settings {
-    /// Puts what the site's configuration says where these settings say nothing. Where mail goes and how long jobs are kept
-    /// concerns commands that act alone.
+    /// Fills unset settings from the site's configuration. Mail and the retention of jobs concern only commands that
+    /// act, as opposed to those that only read.
     pub fn apply_site(&mut self, acts: bool) {
         let mut site = std::mem::take(&mut self.server.site);
         let mut overridden = BTreeSet::new();
@@ -524,7 +525,7 @@ impl Settings {
         text(&mut server.name_node, names::NAME_NODE);
         text(&mut server.job_tracker, names::JOB_TRACKER);
         text(&mut server.resource_manager, names::RESOURCE_MANAGER);
-        // One who says where mail goes says it all: user and password belong to a host.
+        // If the settings name a mail host, the site's are ignored entirely: user and password belong to a host.
         let mail = &mut self.mail;
         let is_own_mail = mail.host.is_some();
         if is_own_mail {
@@ -599,14 +600,14 @@ impl Settings {
     }
 }
 
-/// How many days ended jobs are kept.
+/// The properties for the number of days that ended jobs are kept.
 const PURGE: [&str; 3] = [
     "oozie.service.PurgeService.older.than",
     "oozie.service.PurgeService.coord.older.than",
     "oozie.service.PurgeService.bundle.older.than",
 ];
 
-/// The page of the manual: every property, and what becomes of it.
+/// Generates the page of the manual: every property, and what it does.
 pub fn page() -> String {
     let mut page = String::from(
         "<!-- Made from src/settings/site.rs by `cargo xtask gen`. -->\n# The site's configuration\n\n",

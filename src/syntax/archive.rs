@@ -1,11 +1,11 @@
-//! The names in a zip archive, as a jar is one.
+//! Lists the names in a zip archive, such as a jar.
 //!
-//! In: the last bytes of the archive, then its directory. Out: names. Nothing is unpacked; an archive that cannot be
-//! parsed has no names, so that callers report nothing.
+//! Takes the last bytes of the archive, then its central directory, and returns names. Nothing is unpacked; an archive
+//! that cannot be parsed has no names, so that callers report nothing.
 
-/// How many bytes at the end of an archive are enough to find its directory: the record and its longest comment.
+/// Number of bytes at the end of an archive that always contain its end record: the record and its longest comment.
 pub const TAIL: u64 = 22 + 65_535;
-/// The largest directory that is read.
+/// Maximum size of a central directory that is read, in bytes.
 pub const DIRECTORY_LIMIT: u64 = 16 * 1024 * 1024;
 
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
@@ -13,19 +13,20 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
     Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// Where the directory stands, as distance from the end of the archive and length, by the archive's last bytes.
+/// Locates the central directory by the archive's last bytes: its distance from the end of the archive, and its
+/// length.
 pub fn directory(tail: &[u8]) -> Option<(u64, u64)> {
     let last = tail.len().checked_sub(22)?;
     let at = (0..=last).rev().find(|at| {
         let comment = number(tail, at + 20, 2);
         tail[*at..].starts_with(b"PK\x05\x06") && comment == Some((tail.len() - at - 22) as u64)
     })?;
-    // Archives of more than 4 GiB have another directory, and no name of theirs is known.
+    // Archives larger than 4 GiB have a different directory, which is not supported.
     let length = number(tail, at + 12, 4).filter(|length| *length < 0xffff_ffff)?;
     Some(((tail.len() - at) as u64 + length, length))
 }
 
-/// The names in a directory; `None` where it is no directory.
+/// Parses the names in a central directory; `None` if it is invalid.
 pub fn names(directory: &[u8]) -> Option<Vec<String>> {
     let mut names = Vec::new();
     let mut at = 0;
@@ -46,7 +47,7 @@ pub fn names(directory: &[u8]) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// An archive of empty files of these names.
+    /// An archive with empty files of these names.
     fn archive(names: &[&str], comment: &str) -> Vec<u8> {
         let mut directory = Vec::new();
         for name in names {

@@ -1,26 +1,26 @@
 //! Formats definitions.
 //!
-//! In: the text of a file. Out: the formatted definition, or a [`Refusal`]. Only what no server reads is changed:
+//! Takes the text of a file and returns the formatted definition, or a [`Refusal`]. Changes only what no server reads:
 //! whitespace between elements and between attributes, the kind of quotes, `<a></a>` for `<a/>`. Text, CDATA, comments
-//! and the order of everything stay, byte for byte; so do the line endings of the file and its byte-order mark. Blank
-//! lines stay too, one at a time, because they group what belongs together; so do a name and its value on one line, and
-//! arguments that share one.
+//! and the order of everything stay, byte for byte; so do the line endings of the file and its byte order mark. Blank
+//! lines stay too, one at a time, because they separate groups; so do a name and its value on one line, and arguments
+//! that share one.
 //!
 //! Text is never moved, not even where a server trims it: kill messages, ssh arguments and configuration values are
-//! read as they are. An element that contains only whitespace keeps it, because the schemas refuse it in `<ok> </ok>`.
-//! The result is compared with the original, piece by piece, before it is returned.
+//! taken literally. An element that contains only whitespace keeps it, because the schemas reject `<ok> </ok>`. The
+//! result is compared with the original, piece by piece, before it is returned.
 
 use crate::source::Span;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
-/// How wide lines are, and what a level is indented by.
+/// Line width and indentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// What one level is indented by: blanks, or a tab.
+    /// Indentation of one level: spaces, or a tab.
     pub indent: String,
-    /// How many columns one level takes.
+    /// Number of columns of one level.
     pub step: usize,
-    /// Columns after which the attributes of a tag get a line each.
+    /// Maximum width in columns; the attributes of a wider tag get a line each.
     pub width: usize,
 }
 
@@ -30,27 +30,27 @@ impl Default for Style {
     }
 }
 
-/// Elements that stay on the line of their neighbor where they stand on it: an option and its value.
+/// Elements that stay on the same line as their neighbor: an option and its value.
 const ARGUMENTS: [&str; 2] = ["arg", "argument"];
 
-/// What stands on one line stays there if it holds no more elements than this: a name and its value, a folder to make.
+/// Maximum number of child elements of an element that stays on one line: a name and its value, a folder to create.
 const FEW: usize = 2;
 
-/// Elements whose content is text, whatever it looks like: blanks in them are part of a value.
+/// Elements whose content is always text: whitespace in them is part of a value.
 const TEXT_ELEMENTS: [&str; 3] = ["name", "value", "description"];
 
-/// Why a text is left as it is.
+/// The reason why a text is not formatted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It is not well-formed XML (or has a DOCTYPE, which may change what the rest means).
     NotWellFormed,
-    /// It would grow over the length that servers take.
+    /// It would exceed the maximum length that servers accept.
     TooLong(usize),
-    /// The result would read differently at this place: a fault of the formatter.
+    /// The result would be read differently at this location: a bug in the formatter.
     Changed(Span),
 }
 
-/// The definition in its layout. `limit` is the longest definition the server takes.
+/// Formats a definition. `limit` is the maximum length that the server accepts.
 ///
 /// ```
 /// use ankus::syntax::format::{Style, format};
@@ -63,13 +63,13 @@ pub fn format(text: &str, style: &Style, limit: usize) -> Result<String, Refusal
     layout(&Tree::parse(text).0, style, limit)
 }
 
-/// The same for a text that was parsed.
+/// Like [`format()`], for a parsed text.
 pub fn layout(tree: &Tree, style: &Style, limit: usize) -> Result<String, Refusal> {
     let text = tree.text();
     if !tree.is_well_formed() || tree.doctype().is_some() {
         return Err(Refusal::NotWellFormed);
     }
-    // The end of the text decides, for every layout has one; the first line may be content.
+    // The last line end decides, because every formatted text has one; the first one may be content.
     let decides = if text.ends_with('\n') { text.len().checked_sub(1) } else { text.find('\n') };
     let line_end = match decides {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
@@ -94,16 +94,16 @@ pub fn layout(tree: &Tree, style: &Style, limit: usize) -> Result<String, Refusa
     }
 }
 
-/// Holds a layout against what it is the layout of, piece by piece: everything is written as it was, but for blanks
-/// where blanks are layout and between attributes, the kind of quotes, and the two ways to write an empty element. So it
-/// is read as the original is ([`same_reading`]), without being read. `Err` is the first place that is not so.
+/// Compares a formatted text with its original, piece by piece: everything must be the same except whitespace that is
+/// layout or between attributes, the kind of quotes, and the two forms of an empty element. This implies that both are
+/// read the same ([`same_reading`]), without parsing the result. `Err` is the first difference.
 fn held(tree: &Tree, out: &str) -> Result<(), Span> {
     let mut rest = Rest { out, at: 0 };
     rest.take(if tree.text().starts_with('\u{feff}') { "\u{feff}" } else { "" });
     if let Some(span) = tree.declaration() {
         rest.take(&tree.text()[span.range()]).then_some(()).ok_or(span)?;
     }
-    // Open elements, whether each ended with its start tag, and whether its blanks are layout, once that was asked.
+    // Open elements, whether each ended with its start tag, and whether its whitespace is layout, computed on demand.
     let mut open: Vec<(Element<'_>, bool, Option<bool>)> = Vec::new();
     for (event, span) in Events::new(tree) {
         let ended = open.last().is_some_and(|(_, ended, _)| *ended);
@@ -143,7 +143,7 @@ fn held(tree: &Tree, out: &str) -> Result<(), Span> {
     if rest.at == out.len() && open.is_empty() { Ok(()) } else { Err(end) }
 }
 
-/// What of a layout has not been held against its original.
+/// The part of a formatted text that has not been compared yet.
 struct Rest<'o> {
     out: &'o str,
     at: usize,
@@ -168,7 +168,7 @@ impl Rest<'_> {
         self.at > from
     }
 
-    /// A start tag, and whether it is an end, too.
+    /// Compares a start tag; returns whether it is also the end of the element.
     fn start_tag(&mut self, element: Element<'_>) -> Option<bool> {
         if !self.take("<") || !self.take(element.qualified_name()) {
             return None;
@@ -194,8 +194,8 @@ impl Rest<'_> {
     }
 }
 
-/// Whether two texts are the same definition to every reader: names, namespaces, attributes in order, text where it
-/// counts, comments. `Err` is the first place of `before` that `after` has otherwise.
+/// Whether two texts are the same definition to every reader: names, namespaces, attributes in order, significant
+/// text, comments. `Err` is the first location in `before` that differs in `after`.
 pub fn same_reading(before: &Tree, after: &Tree) -> Result<(), Span> {
     let mut left = Events::new(before);
     let mut right = Events::new(after);
@@ -209,7 +209,7 @@ pub fn same_reading(before: &Tree, after: &Tree) -> Result<(), Span> {
     }
 }
 
-/// What a reader meets.
+/// What a reader encounters.
 #[derive(Debug)]
 pub(crate) enum Event<'t> {
     Start(Element<'t>),
@@ -221,7 +221,7 @@ pub(crate) enum Event<'t> {
 }
 
 impl Event<'_> {
-    /// Whether a reader meets the same. What is written the same is not decoded for that.
+    /// Whether a reader sees the same. Values that are written identically need no decoding.
     fn reads_as(&self, other: &Event<'_>) -> bool {
         match (self, other) {
             (Event::Start(one), Event::Start(other)) => {
@@ -250,11 +250,11 @@ pub(crate) struct Events<'t> {
     stack: Vec<Open<'t>>,
 }
 
-/// An element, or the document, with what is left of its children.
+/// An element, or the document, with its remaining children.
 struct Open<'t> {
     element: Option<Element<'t>>,
     children: crate::syntax::xml::Children<'t>,
-    /// Whether blanks in it are layout, once that was asked.
+    /// Whether its whitespace is layout, computed on demand.
     is_structural: Option<bool>,
 }
 
@@ -300,9 +300,10 @@ impl<'t> Iterator for Events<'t> {
     }
 }
 
-/// Whether the blanks in an element are layout: it holds elements (or comments on lines of their own) and no text.
+/// Whether the whitespace in an element is layout: it contains elements (or comments on lines of their own) and no
+/// text.
 fn is_structural(element: Element<'_>) -> bool {
-    // Most elements hold one text and nothing else.
+    // Most elements contain a single text.
     let mut children = element.children();
     if let (Some(only), None) = (children.next(), children.next())
         && only.kind() == NodeKind::Text
@@ -331,13 +332,13 @@ struct Printer<'a> {
     out: String,
 }
 
-/// An element that holds text and nothing else, on one line.
+/// An element that contains only text, on one line.
 fn is_leaf(element: Element<'_>) -> bool {
     let text = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
     element.children().all(|child| text(child.kind()) && !child.raw().contains('\n'))
 }
 
-/// Whether an element is one that stays beside its neighbor on a line.
+/// Whether an element stays beside its neighbor on a line.
 fn is_argument(element: Element<'_>) -> bool {
     ARGUMENTS.contains(&element.name()) && is_leaf(element)
 }
@@ -348,7 +349,7 @@ impl<'a> Printer<'a> {
             self.out.push_str(&self.text[declaration.range()]);
             self.out.push_str(self.line_end);
         }
-        // Each open element with what is left of its children; the bottom is the document.
+        // Each open element with its remaining children; the bottom of the stack is the document.
         let mut stack = vec![(None, tree.top(), tree.declaration().map_or(0, |span| span.end))];
         let mut is_behind_argument = false;
         while let Some((owner, children, behind)) = stack.last_mut() {
@@ -404,7 +405,7 @@ impl<'a> Printer<'a> {
             && !self.text[child.span().range()].contains('\n')
             && self.out.ends_with(self.line_end);
         if remark && !self.out.is_empty() && !(first && depth == 0) {
-            // A remark behind something stays behind it.
+            // A comment at the end of a line stays there.
             self.out.truncate(self.out.trim_end_matches(['\r', '\n']).len());
             self.out.push(' ');
         } else {
@@ -417,7 +418,7 @@ impl<'a> Printer<'a> {
         self.out.push_str(self.line_end);
     }
 
-    /// A line for what stands behind a gap: blank lines stay, one at a time.
+    /// Starts a line after a gap: blank lines are kept, one at a time.
     fn begin(&mut self, gap: &str, first: bool, depth: usize) {
         if gap.bytes().filter(|byte| *byte == b'\n').count() > 1 && !first {
             self.out.push_str(self.line_end);
@@ -425,7 +426,7 @@ impl<'a> Printer<'a> {
         self.indent(depth);
     }
 
-    /// Whether an element that holds elements stays on its line.
+    /// Whether an element that contains elements stays on one line.
     fn is_flat(&self, element: Element<'a>, depth: usize) -> bool {
         let text = &self.text[element.span().range()];
         depth > 0
@@ -438,7 +439,7 @@ impl<'a> Printer<'a> {
             })
     }
 
-    /// An element and what it holds, on one line.
+    /// Writes an element and its content on one line.
     fn flat(&mut self, element: Element<'a>) {
         self.element(element, true, 0);
         for child in element.children() {
@@ -452,7 +453,7 @@ impl<'a> Printer<'a> {
         self.out.push_str(self.line_end);
     }
 
-    /// An argument on the line of the one before it, where there is room.
+    /// Writes an argument on the line of the previous one, if there is room.
     fn beside(&mut self, element: Element<'a>) -> bool {
         let end = self.out.trim_end_matches(['\r', '\n']).len();
         let line = &self.out[self.out[..end].rfind('\n').map_or(0, |at| at + 1)..end];
@@ -469,7 +470,7 @@ impl<'a> Printer<'a> {
         true
     }
 
-    /// The start tag, and the rest where its content is text.
+    /// Writes the start tag, and the rest if the content is text.
     fn element(&mut self, element: Element<'a>, structural: bool, depth: usize) {
         let name = element.qualified_name();
         self.out.push('<');
@@ -479,7 +480,7 @@ impl<'a> Printer<'a> {
         let count = element.attributes().count();
         let broken = count > 1 && {
             let width = |text: &str| text.chars().count();
-            // Each with a blank before it, `=` and two quotes.
+            // Each takes a space, `=` and two quotes.
             let attributes = element
                 .attributes()
                 .map(|each| 4 + width(each.qualified_name()) + width(each.raw()));

@@ -1,4 +1,4 @@
-//! Text to trees. Never fails: what is broken becomes a finding and a tree of the rest.
+//! Parses text into trees. Never fails: errors become findings, and the tree contains the rest.
 
 pub mod archive;
 

@@ -1,9 +1,9 @@
-//! Properties: Java's `.properties` and Hadoop's configuration XML, with places.
+//! Parses properties with locations: Java's `.properties` and Hadoop's configuration XML.
 //!
-//! In: a text. Out: its [`Entry`]s in source order, duplicates included, each with the place of its name and value.
-//! Java's form is parsed as `java.util.Properties` does: leading whitespace of a value is dropped, trailing whitespace
-//! stays. The XML form is read as the server reads `config-default.xml` and `job-xml`: names are trimmed, values are
-//! not, and only the first run of text is used. Resolving `${…}` between properties is not done here.
+//! Returns the [`Entry`]s in source order, including duplicates, each with the span of its name and value. Java's form
+//! is parsed as `java.util.Properties` does: leading whitespace of a value is dropped, trailing whitespace stays. The
+//! XML form is read as the server reads `config-default.xml` and `job-xml`: names are trimmed, values are not, and
+//! only the first run of text is used. Resolving `${…}` between properties is not done here.
 
 use crate::source::Span;
 use std::collections::BTreeMap;
@@ -14,35 +14,35 @@ use std::sync::Arc;
 pub struct Entry {
     /// Decoded name.
     pub name: String,
-    /// Where the name stands.
+    /// Span of the name.
     pub name_span: Span,
     /// Decoded value.
     pub value: String,
-    /// Where the value stands.
+    /// Span of the value.
     pub value_span: Span,
-    /// All of it: the logical line, or the `property` element.
+    /// Span of the logical line, or of the `property` element.
     pub span: Span,
 }
 
 /// A comment of a `.properties` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// Text behind `#` or `!`.
+    /// Text after `#` or `!`.
     pub text: String,
     /// The line.
     pub span: Span,
 }
 
-/// A `.properties` text, read.
+/// A parsed `.properties` text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties {
-    /// In source order.
+    /// Entries in source order.
     pub entries: Vec<Entry>,
-    /// In source order.
+    /// Comments in source order.
     pub comments: Vec<Comment>,
 }
 
-/// Reads Java's form. Every text is one.
+/// Parses Java's form. Every text is valid.
 ///
 /// ```
 /// let read = ankus::syntax::properties::parse("# where\nnameNode = hdfs://nn\\\n    :8020\n");
@@ -85,7 +85,7 @@ fn natural_line_end(bytes: &[u8], from: usize) -> usize {
     from + memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())
 }
 
-/// Reads from the first character of a name to the end of its logical line.
+/// Parses from the first character of a name to the end of its logical line.
 fn logical_line(text: &str, start: usize) -> Entry {
     let end = natural_line_end(text.as_bytes(), start);
     match memchr::memchr(b'\\', &text.as_bytes()[start..end]) {
@@ -94,7 +94,7 @@ fn logical_line(text: &str, start: usize) -> Entry {
     }
 }
 
-/// The same of a line without a backslash: what stands there is what is meant.
+/// Parses a line without a backslash, which can be taken literally.
 fn plain_line(text: &str, start: usize, end: usize) -> Entry {
     let line = &text.as_bytes()[start..end];
     let ends_name = |byte: &u8| matches!(byte, b'=' | b':') || is_blank(*byte);
@@ -115,7 +115,7 @@ fn plain_line(text: &str, start: usize, end: usize) -> Entry {
     }
 }
 
-/// The same of a line that may go on, or have escapes in it.
+/// Parses a line that may be continued or contain escapes.
 fn escaped_line(text: &str, start: usize) -> Entry {
     let mut reader = Reader { text, at: start };
     let mut name = String::new();
@@ -128,7 +128,7 @@ fn escaped_line(text: &str, start: usize) -> Entry {
         name_end = reader.at;
         name.push(character);
     }
-    // Blanks, one separator, blanks.
+    // Whitespace, one separator, whitespace.
     let mut separated = false;
     while let Some((character, escaped)) = reader.peek() {
         let separator = !separated && matches!(character, '=' | ':');
@@ -158,14 +158,14 @@ fn is_blank_char(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\u{c}')
 }
 
-/// Characters of one logical line: continuations taken out, escapes decoded.
+/// Iterates over the characters of one logical line, with continuations removed and escapes decoded.
 struct Reader<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl Reader<'_> {
-    /// The next character, and whether an escape stood for it. `None` at the end of the logical line.
+    /// The next character, and whether it was escaped. `None` at the end of the logical line.
     fn next(&mut self) -> Option<(char, bool)> {
         self.skip_continuations();
         let rest = &self.text[self.at..];
@@ -179,7 +179,7 @@ impl Reader<'_> {
             return Some((first, false));
         }
         let Some(second) = characters.next() else {
-            // A backslash at the very end stands for nothing.
+            // A backslash at the very end is ignored.
             self.at = self.text.len();
             return None;
         };
@@ -187,7 +187,7 @@ impl Reader<'_> {
         if let ('u', Some(four)) = (second, digits) {
             let mut code = u32::from_str_radix(four, 16).expect("four hexadecimal digits");
             self.at += 6;
-            // Java's text is UTF-16: a pair of escapes is one character.
+            // Java uses UTF-16: a pair of escapes may be one character.
             let low = self.text[self.at..]
                 .strip_prefix("\\u")
                 .and_then(|rest| rest.get(..4))
@@ -233,17 +233,17 @@ impl Reader<'_> {
     }
 }
 
-/// Why a text is no configuration.
+/// Why a text is not a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotConfiguration {
-    /// Where it shows.
+    /// The location of the error.
     pub span: Span,
     /// One line, lower case, no full stop.
     pub message: String,
 }
 
-/// Reads Hadoop's form: `<configuration><property><name/><value/></property>…`. A property without a name or with an
-/// empty value is left out, as the server leaves it out; it is in `dropped`.
+/// Parses Hadoop's form: `<configuration><property><name/><value/></property>…`. The server ignores a property without
+/// a name or with an empty value, so it is not in `entries` but in `dropped`.
 pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration> {
     if super::xml::is_dense(text) {
         let message = "an element has more attributes than any configuration needs".to_owned();
@@ -262,7 +262,7 @@ pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration
         return Err(NotConfiguration { span, message });
     }
     let mut read = Configuration::default();
-    // Nested configurations are allowed, so this walks; `descendants` does not recurse.
+    // Nested configurations are allowed; `descendants` does not recurse.
     for node in root.descendants().skip(1).filter(roxmltree::Node::is_element) {
         let parent = node.parent().map_or("", |parent| parent.tag_name().name());
         let name = node.tag_name().name();
@@ -275,7 +275,7 @@ pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration
             let message = format!("`{name}` where only `property` may stand");
             return Err(NotConfiguration { span, message });
         }
-        // The last of several counts, as the server overwrites what it has read.
+        // The last of several applies, as the server overwrites earlier ones.
         let part = |wanted: &str| {
             node.children().rfind(|child| child.is_element() && child.tag_name().name() == wanted)
         };
@@ -311,12 +311,12 @@ pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration
     Ok(read)
 }
 
-/// A configuration, read.
+/// A parsed configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// In source order.
+    /// Entries in source order.
     pub entries: Vec<Entry>,
-    /// Without a name or with an empty value: the server never sees them.
+    /// Entries without a name or with an empty value: the server never sees them.
     pub dropped: Vec<Entry>,
 }
 
@@ -332,18 +332,18 @@ fn offset_of(text: &str, position: roxmltree::TextPos) -> usize {
     line_start + within
 }
 
-/// Whether a value is nothing but the reference to itself: a build puts the real one there before anybody submits it.
+/// Whether a value is nothing but a reference to itself: a build replaces it with the real value before submission.
 pub(crate) fn is_filled_in(name: &str, value: &str) -> bool {
     let inner = value.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inner.is_some_and(|inner| inner.trim() == name)
 }
 
-/// Where a property came from.
+/// The source of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// `config-default.xml` beside the application.
     Default(String),
-    /// A file of properties.
+    /// A properties file.
     File(String),
     /// `-D` on the command line.
     Argument,
@@ -352,94 +352,95 @@ pub enum Origin {
 /// One property with its origin; the span is in the origin's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// As written; `${…}` in it is not resolved.
+    /// The value as written in the source; `${…}` in it is not resolved.
     pub value: String,
-    /// From where.
+    /// The source.
     pub origin: Origin,
-    /// Place of the name, in the origin's file.
+    /// Span of the name, in the origin's file.
     pub name_span: Span,
-    /// Place of the value, in the origin's file.
+    /// Span of the value, in the origin's file.
     pub value_span: Span,
 }
 
-/// Somebody near who starts a definition, and what it is started with.
+/// A nearby caller that starts a definition, with the properties that it passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
-    /// The file that names the definition: properties, or a definition.
+    /// The file that names the definition: a properties file, or another definition.
     pub path: String,
-    /// Where it names it.
+    /// The span where it names it.
     pub span: Span,
-    /// The files through which it is started itself, the nearest first.
+    /// The files through which it is itself started, the nearest first.
     pub by: String,
-    /// Whether it is a file of properties.
+    /// Whether it is a properties file.
     pub(crate) is_properties: bool,
-    /// What it hands over, as written; shared by all whom it is handed to.
+    /// The properties that it passes, as written; shared by all their receivers.
     pub values: Arc<BTreeMap<String, String>>,
-    /// Whether that is all: somebody who was not seen may start the caller with more.
+    /// Whether these are all properties; otherwise an unknown caller may start this one with more.
     pub is_whole: bool,
-    /// Whether it hands a name node down.
+    /// Whether it passes on a name node.
     pub name_node: bool,
-    /// Whether it hands a resource manager down.
+    /// Whether it passes on a resource manager.
     pub resource_manager: bool,
 }
 
-/// A path that leads nowhere in a tree that has the rest of the application.
+/// A path that leads nowhere, in a tree that contains the rest of the application.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lost {
-    /// Where it stands in the definition that names it.
+    /// Span of the path in the definition that names it.
     pub span: Span,
-    /// The path as it is written.
+    /// The path as written.
     pub uri: String,
-    /// The folder that is there instead.
+    /// The existing folder that was probably meant.
     pub near: Option<String>,
 }
 
-/// What an application is submitted with: layers merged, the later over the earlier.
+/// The properties of a submission: merged layers, in which later ones override earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submission {
-    /// By name.
+    /// Properties by name.
     pub values: BTreeMap<String, Bound>,
-    /// What the file of defaults beside the definition says, whatever is submitted: the configurations of actions have it.
+    /// The properties in `config-default.xml` beside the definition, whatever is submitted: the configurations of
+    /// actions include them.
     pub defaults: Vec<(String, String)>,
-    /// Files that were merged, the lowest first.
+    /// Merged files, lowest layer first.
     pub files: Vec<String>,
-    /// Defaults beside the definition that cannot be read: a server refuses the submission.
+    /// A `config-default.xml` beside the definition that cannot be parsed: a server refuses the submission.
     pub broken: Option<String>,
-    /// Who starts it, as far as that was looked for.
+    /// The known callers, if they were searched for.
     pub callers: Vec<Caller>,
-    /// The files of what the definition starts itself, by the place that names each.
+    /// The files of the definitions that it starts, with the span that names each.
     pub starts: Vec<(Span, String)>,
     /// Paths in it that lead nowhere.
     pub lost: Vec<Lost>,
-    /// Whether a workflow near it starts others that nobody can follow.
+    /// Whether a nearby workflow starts others that cannot be resolved.
     pub may_have_parent: bool,
-    /// Paths in the tree of scripts and jars with names that it has; none where nobody looked.
+    /// Paths of the scripts and jars in the tree that have the names of its own; `None` if they were not searched for.
     pub scripts: Option<std::collections::BTreeSet<String>>,
     /// Whether the definitions of the tree have nearly all of their scripts beside them.
     pub keeps_scripts: bool,
-    /// Whether of all scripts of the definitions of the tree one is missing.
+    /// Whether exactly one of the scripts of all definitions in the tree is missing.
     pub misses_one_script: bool,
-    /// Names that scripts of the tree give the jobs they start: with some value.
+    /// Names of properties that scripts of the tree set for the jobs they start, to unknown values.
     pub launched: std::collections::BTreeSet<String>,
-    /// What lies near it where nobody is known to start it.
+    /// What is near it, if it has no known callers.
     pub near: Near,
 }
 
-/// What lies near a definition that nobody is known to start.
+/// What is near a definition without known callers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Near {
-    /// Files of properties that start something, and may start it as well; the nearest first.
+    /// Properties files that start something and may start it as well, the nearest first.
     pub properties: Vec<String>,
-    /// The variables that definitions near it, and it itself, read, with how many of them do.
+    /// The variables that it and the definitions near it read, with the number of definitions that read each.
     pub read: std::sync::Arc<BTreeMap<String, usize>>,
-    /// Those of the variables that at least [`Near::OFTEN`] definitions read, in order.
+    /// The variables that at least [`Near::OFTEN`] definitions read, sorted.
     pub often: std::sync::Arc<Vec<String>>,
-    /// A number for those variables.
+    /// A hash of those variables.
     pub number: u64,
 }
 
 impl Near {
-    /// A variable that so many definitions read is one of those that all of them know.
+    /// Number of definitions that must read a variable for it to count as commonly known.
     pub const OFTEN: usize = 3;
 }
 
@@ -451,7 +452,7 @@ impl std::hash::Hash for Near {
 }
 
 impl Submission {
-    /// Merges a layer over what is there.
+    /// Merges a layer over the existing ones.
     pub fn merge(&mut self, origin: &Origin, entries: &[Entry]) {
         if let Origin::File(path) | Origin::Default(path) = origin
             && !self.files.contains(path)
@@ -473,7 +474,7 @@ impl Submission {
         }
     }
 
-    /// Sets one property from the command line.
+    /// Sets one property, as on the command line.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let bound = Bound {
             value: value.into(),
@@ -484,13 +485,13 @@ impl Submission {
         self.values.insert(name.into(), bound);
     }
 
-    /// The value of a name, as written.
+    /// The value of a property, as written.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(|bound| bound.value.as_str())
     }
 
-    /// A text with references in the place of values of properties, for whoever is to read it. What `own` has as well is
-    /// no secret of the properties.
+    /// A text with the values of properties replaced by references, for display. Values that also occur in `own` are
+    /// not masked: they are no secret.
     pub fn masked(&self, text: &str, own: &str) -> String {
         let mut values: Vec<(&str, &str)> = self
             .iter()
@@ -506,7 +507,7 @@ impl Submission {
         text
     }
 
-    /// Names and values in order of the names.
+    /// Names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, bound)| (name.as_str(), bound.value.as_str()))
     }

@@ -1,16 +1,16 @@
-//! Namespaces and their prefixes, with lookups that stay fast with thousands of them.
+//! Namespaces and their prefixes, with lookups that stay fast for thousands of them.
 
 use foldhash::{HashMap, HashMapExt};
 use std::borrow::Cow;
 
-/// So many are compared one by one, which is all that most definitions have.
+/// Up to this many are searched linearly, which is enough for most definitions.
 const FEW: usize = 16;
 
 /// Prefixes in scope, the innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Prefixes<'a> {
     list: Vec<(&'a str, u16)>,
-    /// Where those past the first few stand.
+    /// Positions of the entries after the first few.
     places: HashMap<&'a str, Vec<u32>>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Prefixes<'a> {
         }
     }
 
-    /// The namespace that a prefix stands for.
+    /// The namespace bound to a prefix.
     pub(crate) fn find(&self, prefix: &str) -> Option<u16> {
         if self.list.len() > FEW
             && let Some(at) = self.places.get(prefix).and_then(|places| places.last())
@@ -48,17 +48,17 @@ impl<'a> Prefixes<'a> {
         few.iter().rev().find(|(known, _)| *known == prefix).map(|(_, namespace)| *namespace)
     }
 
-    /// Those that were added since there were so many.
+    /// The entries that were added since the list had this length.
     pub(crate) fn since(&self, length: usize) -> &[(&'a str, u16)] {
         &self.list[length..]
     }
 }
 
-/// Names of namespaces by index, each once.
+/// Interned namespace names, by index.
 #[derive(Debug)]
 pub(crate) struct Namespaces<'a> {
     pub(crate) list: Vec<Cow<'a, str>>,
-    /// Where those past the first few stand.
+    /// Indexes of the names after the first few.
     places: HashMap<Cow<'a, str>, u16>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Namespaces<'a> {
         Namespaces { list, places: HashMap::new() }
     }
 
-    /// The index of a name; nothing where there are more than can be told apart.
+    /// Returns the index of a name; `None` if there are too many namespaces for an index.
     pub(crate) fn intern(&mut self, name: Cow<'a, str>) -> Option<u16> {
         let few = &self.list[..self.list.len().min(FEW)];
         if let Some(at) = few.iter().position(|known| *known == name) {

@@ -1,13 +1,12 @@
-//! ShellCheck's output for a script, in its format `json1`.
+//! Parses ShellCheck's output for a script, in its format `json1`.
 //!
-//! In: the output of the tool and the script. Out: remarks with places in the script. Anything that cannot be parsed is
-//! ignored.
+//! Returns remarks with spans in the script. Anything that cannot be parsed is ignored.
 
 use crate::files::Remark;
 use crate::source::{Source, Span};
 use serde_json::Value;
 
-/// Reads the output of `shellcheck --format=json1`; `None` where it is no such output.
+/// Parses the output of `shellcheck --format=json1`; `None` if it is something else.
 pub fn parse(output: &str, script: &Source) -> Option<Vec<Remark>> {
     let value: Value = serde_json::from_str(output).ok()?;
     let mut remarks = Vec::new();
@@ -19,7 +18,7 @@ pub fn parse(output: &str, script: &Source) -> Option<Vec<Remark>> {
         let start = place("line", "column")?;
         let end = place("endLine", "endColumn").unwrap_or(start).max(start);
         let message = comment.get("message").and_then(Value::as_str)?;
-        // The first line says what is wrong; what follows is advice.
+        // The first line states the problem; the rest is advice.
         let message = message.lines().next().unwrap_or_default().trim_end_matches('.');
         let words = format!("SC{}: {message}", number("code")?);
         remarks.push(Remark { span: Span::new(start, end), words });
@@ -27,7 +26,7 @@ pub fn parse(output: &str, script: &Source) -> Option<Vec<Remark>> {
     Some(remarks)
 }
 
-/// The byte of a line and a character in it, both counted from 0.
+/// The byte offset of a line and a character in it, both counted from 0.
 fn offset(script: &Source, line: u64, column: u64) -> usize {
     let range = usize::try_from(line).ok().and_then(|line| script.line_range(line));
     let Some(range) = range else { return script.text.len() };

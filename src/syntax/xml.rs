@@ -1,15 +1,15 @@
 //! A tolerant XML tree with spans.
 //!
-//! In: the text of a file, broken or not. Out: a [`Tree`] of whatever can be recovered, and a finding for each place
-//! that is not well-formed. Every name, attribute value and run of text has a [`Span`]; text is decoded on request,
-//! with a map back to the bytes it was written as ([`Decoded`]).
+//! Takes the text of a file, broken or not. Returns a [`Tree`] of whatever can be recovered, and a finding for each
+//! place that is not well-formed. Every name, attribute value and run of text has a [`Span`]; text is decoded on
+//! request, with a map back to the bytes it was written as ([`Decoded`]).
 //!
-//! The event stream is quick-xml's, or cut as it would be. Left alone it loses the rest of a document after one
-//! unclosed quote, so every tag is checked again: a raw `<` that could begin markup inside a tag means that the tag was
-//! never closed, and parsing restarts there. Wrong end tags close what they can; an element whose end tag is missing
-//! gives back the children that, by indentation or by name, were its siblings. If nothing was found here, roxmltree
-//! checks as well, so that nothing ill-formed passes. Entities of a DOCTYPE are never expanded, and nothing outside the
-//! text is read.
+//! Events come from quick-xml, or are split the same way. quick-xml alone loses the rest of a document after one
+//! unclosed quote, so every tag is checked again: a raw `<` inside a tag that could begin markup means that the tag
+//! was never closed, and parsing restarts there. Wrong end tags close what they can; an element whose end tag is
+//! missing gives back the children that, by indentation or by name, were its siblings. If no error was found,
+//! roxmltree checks the text as well, so that nothing ill-formed passes. Entities of a DOCTYPE are never expanded, and
+//! nothing outside the text is read.
 //!
 //! How a server treats the same bytes is decided in `reference`.
 
@@ -26,23 +26,24 @@ use parse::{Parser, judged};
 mod decode;
 mod parse;
 
-/// How deep elements may nest; Oozie's own languages need less than twenty levels.
+/// Maximum nesting depth of elements; Oozie's own languages need less than twenty levels.
 pub(crate) const DEPTH_LIMIT: usize = 1_000;
 
-/// Findings of one file after which no more are listed; the tree is built all the same.
+/// Maximum number of findings listed per file; the tree is built all the same.
 const FINDING_LIMIT: usize = 1_000;
 
-/// How many nodes may be handed back to an outer element in all, so that no input takes quadratic time.
+/// Maximum number of nodes moved to an outer element in all, so that no input takes quadratic time.
 const MOVE_LIMIT: usize = 1_000_000;
 
-/// How many bytes may be read in vain: a comment that is never closed, say, is looked through to the end of the text.
+/// Maximum number of bytes scanned in vain: for example, the end of an unclosed comment is searched for in the rest of
+/// the text.
 const VAIN_LIMIT: usize = 512 << 20;
 
-/// An element with more attributes than that, or a text with more namespaces, is not read by the strict parser, which
-/// compares all of them with one another.
+/// Maximum number of attributes of an element, or of namespaces in a text, for the strict parser, which compares all
+/// of them with one another.
 const STRICT_LIMIT: usize = 1_000;
 
-/// Whether a tag has so many attributes that a strict parser, which compares each with all others, would take long.
+/// Whether a tag has so many attributes that the strict parser, which compares each with all others, would take long.
 pub(crate) fn is_dense(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -74,7 +75,7 @@ pub(crate) fn is_dense(text: &str) -> bool {
     false
 }
 
-/// What this module reports.
+/// The kinds of findings that this module reports.
 pub static KINDS: &[&Kind] = &[&NOT_WELL_FORMED, &DOCTYPE_FORBIDDEN, &NESTED_TOO_DEEP];
 
 /// Broken XML.
@@ -89,7 +90,6 @@ pub(crate) static NOT_WELL_FORMED: Kind = Kind {
     page: include_str!("../../docs/rules/xml-not-well-formed.md"),
 };
 
-/// What is said where two attributes have no blank between them.
 /// A document type declaration, which servers refuse.
 pub(crate) static DOCTYPE_FORBIDDEN: Kind = Kind {
     name: "doctype-forbidden",
@@ -102,7 +102,7 @@ pub(crate) static DOCTYPE_FORBIDDEN: Kind = Kind {
     page: include_str!("../../docs/rules/doctype-forbidden.md"),
 };
 
-/// Elements within elements past any use.
+/// Elements nested deeper than any use requires.
 pub(crate) static NESTED_TOO_DEEP: Kind = Kind {
     name: "nested-too-deep",
     group: Group::Syntax,
@@ -114,14 +114,14 @@ pub(crate) static NESTED_TOO_DEEP: Kind = Kind {
     page: include_str!("../../docs/rules/nested-too-deep.md"),
 };
 
-/// A node of one [`Tree`]. Ids follow the order of the text.
+/// The id of a node in one [`Tree`]. Ids follow the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(u32);
 
 impl NodeId {
     const NONE: NodeId = NodeId(u32::MAX);
 
-    /// Position in the tree's list of nodes.
+    /// Index in the tree's list of nodes.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -131,7 +131,7 @@ impl NodeId {
     }
 }
 
-/// What a node is.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// An element.
@@ -146,22 +146,22 @@ pub enum NodeKind {
     Instruction,
 }
 
-/// What every node has; most are runs of blanks between elements.
+/// What every node has; most nodes are whitespace between elements.
 #[derive(Debug)]
 struct Node {
     span: Span,
-    /// Element: its place in `Tree::tags`; anything else: which of these it is.
+    /// For an element, its index in `Tree::tags`; for other nodes, one of the constants below.
     tag: u32,
     parent: NodeId,
     next_sibling: NodeId,
 }
 
-/// What stands for the places of tags in nodes that are none; no text is long enough for so many elements.
+/// Stored instead of a tag index in nodes that are not elements; no text is long enough for this many elements.
 const INSTRUCTION: u32 = u32::MAX;
 const COMMENT: u32 = u32::MAX - 1;
 const CDATA: u32 = u32::MAX - 2;
 const TEXT: u32 = u32::MAX - 3;
-/// Text of blanks only, as it is written.
+/// Literal whitespace.
 const BLANKS: u32 = u32::MAX - 4;
 
 impl Node {
@@ -179,7 +179,7 @@ impl Node {
         self.tag < BLANKS
     }
 
-    /// The content of what is no element, without delimiters.
+    /// The content of a node that is not an element, without delimiters.
     fn inner(&self) -> Span {
         let (before, behind) = match self.kind() {
             NodeKind::CData => (9, 3),
@@ -187,34 +187,34 @@ impl Node {
             NodeKind::Instruction => (2, 2),
             NodeKind::Element | NodeKind::Text => (0, 0),
         };
-        // `<!-->` has the delimiters of a comment and no room for both.
+        // In `<!-->` the delimiters of a comment overlap.
         let start = self.span.start + before;
         Span { start, end: (self.span.end - behind).max(start) }
     }
 }
 
-/// What an element has beside. Tags are in the order of the text, which is that of the tree.
+/// The additional data of an element. Tags are in the order of the text, which is that of the tree.
 #[derive(Debug)]
 struct Tag {
-    /// The node that it is.
+    /// The node of the element.
     node: NodeId,
     /// The qualified name.
     name: Span,
-    /// Where the start tag ends.
+    /// End offset of the start tag.
     open_end: u32,
-    /// Where the end tag begins (the end of the element if it has none).
+    /// Start offset of the end tag (the end of the element if it has none).
     close_start: u32,
     first_child: NodeId,
     last_child: NodeId,
     first_attribute: u32,
     attribute_count: u16,
-    /// Index into `Tree::namespaces`; 0 is no namespace.
+    /// Index into `Tree::namespaces`; 0 means no namespace.
     namespace: u16,
-    /// Length of the prefix with its colon; 255 where it is longer than that.
+    /// Length of the prefix with its colon; 255 if it is longer.
     prefix: u8,
-    /// Whether an end tag (or `/>`) was there.
+    /// Whether the element has an end tag (or `/>`).
     closed: bool,
-    /// Written `<a/>`.
+    /// Whether it is written `<a/>`.
     empty: bool,
 }
 
@@ -223,22 +223,22 @@ struct Tag {
 pub struct Attribute {
     /// The qualified name.
     pub name_span: Span,
-    /// The value without its quotes; empty behind the name where there is none.
+    /// The value without its quotes; the empty span after the name if there is none.
     pub value_span: Span,
-    /// Whether a value was there and its quotes matched.
+    /// Whether there is a value with matching quotes.
     pub quoted: bool,
 }
 
 /// A document type declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doctype {
-    /// All of it, `<!DOCTYPE` to `>`.
+    /// The whole declaration, from `<!DOCTYPE` to `>`.
     pub span: Span,
     /// Whether it names an external subset (`SYSTEM` or `PUBLIC`).
     pub external: bool,
 }
 
-/// A parsed text, which it keeps. Elements borrow from it.
+/// A parsed text with its syntax tree. Elements borrow from it.
 #[derive(Debug)]
 pub struct Tree {
     text: Arc<String>,
@@ -251,13 +251,13 @@ pub struct Tree {
     doctype: Option<Doctype>,
     declaration: Option<Span>,
     well_formed: bool,
-    /// What the strict parser says, once it was asked.
+    /// The result of the strict parser, on demand.
     judged: OnceLock<Option<Diagnostic>>,
     truncated: bool,
 }
 
 impl Tree {
-    /// Parses anything. Findings come in source order.
+    /// Parses any text. Findings come in source order.
     ///
     /// ```
     /// use ankus::syntax::xml::Tree;
@@ -274,7 +274,7 @@ impl Tree {
         (tree, findings)
     }
 
-    /// The strict parser's word on what was parsed tolerantly, where nothing was found there.
+    /// The finding of the strict parser, if tolerant parsing found none.
     pub fn judge(&self) -> Option<Diagnostic> {
         self.judged.get_or_init(|| self.strictly()).clone()
     }
@@ -290,13 +290,13 @@ impl Tree {
         Some(judged(&self.text, &error))
     }
 
-    /// Parses anything, without the strict parser's last word: rare faults (`]]>` in text, say) may pass. For text
-    /// that is known to be well-formed, or is being typed.
+    /// Parses any text without the final check of the strict parser: rare faults (such as `]]>` in text) may go
+    /// unnoticed. For text that is known to be well-formed, or is being typed.
     pub fn parse_tolerantly(text: &str) -> (Tree, Vec<Diagnostic>) {
         Tree::of(&Arc::new(text.to_owned()))
     }
 
-    /// The same of a text that others hold as well.
+    /// Like [`Tree::parse_tolerantly`], for a shared text.
     pub fn of(text: &Arc<String>) -> (Tree, Vec<Diagnostic>) {
         let mut parser = Parser::new(text);
         parser.run();
@@ -313,22 +313,22 @@ impl Tree {
         &self.text
     }
 
-    /// The same, to be kept beyond the tree.
+    /// The text, for use beyond the lifetime of the tree.
     pub fn shared(&self) -> Arc<String> {
         self.text.clone()
     }
 
-    /// A part of the text, or what it was decoded to, to be kept beyond the tree.
+    /// A part of the text, or text decoded from it, for use beyond the lifetime of the tree.
     pub(crate) fn keep(&self, part: &str) -> Slice {
         Slice::of(&self.text, part)
     }
 
-    /// Whether it is well-formed XML with namespaces.
+    /// Whether the text is well-formed XML with namespaces.
     pub fn is_well_formed(&self) -> bool {
         self.well_formed && self.judged.get().is_none_or(Option::is_none)
     }
 
-    /// Whether reading stopped at [`DEPTH_LIMIT`].
+    /// Whether parsing stopped at [`DEPTH_LIMIT`].
     #[cfg(test)]
     fn is_truncated(&self) -> bool {
         self.truncated
@@ -349,22 +349,22 @@ impl Tree {
         self.declaration
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no node at all.
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Every node in the order of the text, comments outside the root included.
+    /// All nodes in the order of the text, including comments outside the root.
     pub fn nodes(&self) -> impl Iterator<Item = Child<'_>> {
         (0..self.nodes.len()).map(|index| Child { tree: self, id: NodeId(index as u32) })
     }
 
-    /// The nodes beside the root, and the root itself, in order.
+    /// The top-level nodes, including the root, in order.
     pub fn top(&self) -> Children<'_> {
         Children { tree: self, next: self.first }
     }
@@ -375,7 +375,7 @@ impl Tree {
         node.is_element().then_some(Element { tree: self, id, tag: node.tag })
     }
 
-    /// The innermost element whose span holds `offset`.
+    /// The innermost element whose span contains `offset`.
     pub(crate) fn element_at(&self, offset: u32) -> Option<Element<'_>> {
         let mut found = self.root().filter(|root| root.span().touches(offset))?;
         while let Some(child) =
@@ -395,7 +395,7 @@ impl Tree {
         &self.nodes[id.index()]
     }
 
-    /// What an element has beside.
+    /// The additional data of an element.
     fn tag(&self, id: NodeId) -> &Tag {
         &self.tags[self.node(id).tag as usize]
     }
@@ -409,27 +409,27 @@ pub struct Child<'t> {
 }
 
 impl<'t> Child<'t> {
-    /// Its id.
+    /// The id of the node.
     pub fn id(self) -> NodeId {
         self.id
     }
 
-    /// What it is.
+    /// The type of the node.
     pub fn kind(self) -> NodeKind {
         self.tree.node(self.id).kind()
     }
 
-    /// All of it, delimiters included.
+    /// Its span, including delimiters.
     pub fn span(self) -> Span {
         self.tree.node(self.id).span
     }
 
-    /// What stands between the delimiters (a comment's words, CDATA as it is, text as written).
+    /// The text between the delimiters, undecoded (the text of a comment, CDATA or character data as written).
     pub fn raw(self) -> &'t str {
         self.tree.slice(self.raw_span())
     }
 
-    /// Where [`Child::raw`] stands; for an element its name.
+    /// The span of [`Child::raw`]; for an element, that of its name.
     pub(crate) fn raw_span(self) -> Span {
         let node = self.tree.node(self.id);
         match node.is_element() {
@@ -438,17 +438,17 @@ impl<'t> Child<'t> {
         }
     }
 
-    /// The element that holds it.
+    /// The parent element.
     pub fn parent(self) -> Option<Element<'t>> {
         self.tree.element(self.tree.node(self.id).parent.some()?)
     }
 
-    /// As an element, if it is one.
+    /// The node as an element, if it is one.
     pub fn element(self) -> Option<Element<'t>> {
         self.tree.element(self.id)
     }
 
-    /// Whether it is character data of blanks only, however written.
+    /// Whether it is character data that consists of whitespace, literal or not.
     pub(crate) fn is_blank(self) -> bool {
         match self.kind() {
             NodeKind::Text if self.is_layout() => true,
@@ -461,7 +461,7 @@ impl<'t> Child<'t> {
         }
     }
 
-    /// Whether it is text of blanks that are written as such; a blank that is written as a reference was meant.
+    /// Whether it is literal whitespace; whitespace written as a reference is intentional.
     pub(crate) fn is_layout(self) -> bool {
         self.tree.node(self.id).tag == BLANKS
     }
@@ -471,7 +471,7 @@ pub(crate) fn is_blank(text: &str) -> bool {
     text.as_bytes().iter().all(|byte| BLANK[usize::from(*byte)])
 }
 
-/// The bytes that XML calls blanks.
+/// The bytes that are whitespace in XML.
 const BLANK: [bool; 256] = {
     let mut table = [false; 256];
     table[b' ' as usize] = true;
@@ -503,7 +503,7 @@ impl<'t> Iterator for Children<'t> {
 pub struct Element<'t> {
     tree: &'t Tree,
     id: NodeId,
-    /// Its place in `Tree::tags`.
+    /// Its index in `Tree::tags`.
     tag: u32,
 }
 
@@ -524,7 +524,7 @@ impl<'t> Element<'t> {
         self.tree
     }
 
-    /// Its id.
+    /// The id of its node.
     pub fn id(self) -> NodeId {
         self.id
     }
@@ -539,7 +539,7 @@ impl<'t> Element<'t> {
         &self.tree.text[tag.name.start as usize + usize::from(tag.prefix)..tag.name.end as usize]
     }
 
-    /// Whether this is the name without its prefix. Most names differ in their length, which is compared first.
+    /// Whether `name` is its local name. Most names differ in length, which is compared first.
     pub(crate) fn is(self, name: &str) -> bool {
         let tag = self.tag();
         if tag.prefix == LONG_PREFIX {
@@ -563,27 +563,27 @@ impl<'t> Element<'t> {
         self.qualified_name().split_once(':').map(|(prefix, _)| prefix)
     }
 
-    /// The namespace name; empty where there is none.
+    /// The namespace name; empty if there is none.
     pub fn namespace(self) -> &'t str {
         &self.tree.namespaces[usize::from(self.tag().namespace)]
     }
 
-    /// The same, to be kept beyond the tree.
+    /// The namespace name, for use beyond the lifetime of the tree.
     pub(crate) fn namespace_name(self) -> Slice {
         self.tree.namespaces[usize::from(self.tag().namespace)].clone()
     }
 
-    /// A part of the text, or what it was decoded to, to be kept beyond the tree.
+    /// A part of the text, or text decoded from it, for use beyond the lifetime of the tree.
     pub(crate) fn keep(self, part: &str) -> Slice {
         self.tree.keep(part)
     }
 
-    /// Where the name stands in the start tag.
+    /// The span of the name in the start tag.
     pub fn name_span(self) -> Span {
         self.tag().name
     }
 
-    /// All of it, from `<` to the end of its end tag.
+    /// The span from `<` to the end of its end tag.
     pub fn span(self) -> Span {
         self.tree.node(self.id).span
     }
@@ -593,12 +593,12 @@ impl<'t> Element<'t> {
         Span { start: self.span().start, end: self.tag().open_end }
     }
 
-    /// The end tag; empty where there is none.
+    /// The end tag; empty if there is none.
     pub(crate) fn end_tag(self) -> Span {
         Span { start: self.tag().close_start, end: self.span().end }
     }
 
-    /// Between the tags; empty behind the start tag for `<a/>`.
+    /// The span between the tags; empty after the start tag for `<a/>`.
     pub fn content(self) -> Span {
         let tag = self.tag();
         Span { start: tag.open_end, end: tag.close_start.max(tag.open_end) }
@@ -609,32 +609,32 @@ impl<'t> Element<'t> {
         self.tag().empty
     }
 
-    /// Whether it has its end (a tag of its own, or `/>`).
+    /// Whether it is closed (by an end tag, or by `/>`).
     pub(crate) fn is_closed(self) -> bool {
         self.tag().closed
     }
 
-    /// The element that holds it.
+    /// The parent element.
     pub fn parent(self) -> Option<Element<'t>> {
         self.tree.element(self.tree.node(self.id).parent.some()?)
     }
 
-    /// All nodes directly below.
+    /// All child nodes.
     pub fn children(self) -> Children<'t> {
         Children { tree: self.tree, next: self.tag().first_child }
     }
 
-    /// The elements directly below.
+    /// All child elements.
     pub fn elements(self) -> Elements<'t> {
         Elements { tree: self.tree, next: self.tag().first_child }
     }
 
-    /// The first element of this local name directly below.
+    /// The first child element with this local name.
     pub fn child(self, name: &str) -> Option<Element<'t>> {
         self.elements().find(|element| element.is(name))
     }
 
-    /// The attributes in the order they are written, namespace declarations included.
+    /// The attributes in source order, including namespace declarations.
     pub fn attributes(self) -> impl Iterator<Item = AttributeRef<'t>> + Clone {
         let tag = self.tag();
         let first = tag.first_attribute as usize;
@@ -649,7 +649,7 @@ impl<'t> Element<'t> {
         self.attributes().find(|attribute| attribute.qualified_name() == name)
     }
 
-    /// The namespace name a prefix stands for here (`""` asks for the default namespace).
+    /// The namespace name bound to a prefix here (`""` for the default namespace).
     pub(crate) fn resolve_prefix(self, prefix: &str) -> Option<Cow<'t, str>> {
         if prefix == "xml" {
             return Some(Cow::Borrowed(XML_NAMESPACE));
@@ -665,7 +665,7 @@ impl<'t> Element<'t> {
         None
     }
 
-    /// Its own character data, CDATA included, elements and comments left out.
+    /// Its own character data, including CDATA, without that of child elements, and without comments.
     pub fn text(self) -> Decoded<'t> {
         let is_data = |child: &Child<'t>| matches!(child.kind(), NodeKind::Text | NodeKind::CData);
         let mut parts = self.children();
@@ -679,22 +679,22 @@ impl<'t> Element<'t> {
         decoded
     }
 
-    /// Whether its own character data holds `byte`, which is no blank, as written, or a reference that may stand for it.
+    /// Whether its own character data may contain `byte`, which is not whitespace, literally or as a reference.
     pub(crate) fn may_hold(self, byte: u8) -> bool {
         let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
         let mut data = self.children().filter(|child| data(child.kind()) && !child.is_layout());
         data.any(|child| memchr::memchr2(byte, b'&', child.raw().as_bytes()).is_some())
     }
 
-    /// Every element below and itself, in order.
+    /// The element and all elements below it, in order.
     pub fn descendants(self) -> Descendants<'t> {
-        // What follows the root, which was closed too early then, is its own as well.
+        // If the root was closed too early, the elements after it belong to it as well.
         let end = if self.id == self.tree.root { u32::MAX } else { self.span().end };
         Descendants { tree: self.tree, next: self.tag, end }
     }
 }
 
-/// Iterates over elements that are siblings.
+/// Iterates over sibling elements.
 #[derive(Clone, Debug)]
 pub struct Elements<'t> {
     tree: &'t Tree,
@@ -716,8 +716,8 @@ impl<'t> Iterator for Elements<'t> {
     }
 }
 
-/// Iterates over an element and all elements below it, in the order of the tree: tags from its own on, up to the one that
-/// begins behind it.
+/// Iterates over an element and all elements below it, in the order of the tree: all tags from its own up to the first
+/// that begins after its end.
 #[derive(Clone, Debug)]
 pub struct Descendants<'t> {
     tree: &'t Tree,
@@ -730,7 +730,7 @@ impl<'t> Iterator for Descendants<'t> {
 
     fn next(&mut self) -> Option<Element<'t>> {
         let tag = self.tree.tags.get(self.next as usize)?;
-        // A name stands behind the `<` that the element begins with.
+        // The name follows the `<` at which the element begins.
         if tag.name.start > self.end {
             return None;
         }
@@ -742,14 +742,14 @@ impl<'t> Iterator for Descendants<'t> {
 }
 
 impl<'t> Child<'t> {
-    /// Character data decoded; anything else as it is.
+    /// The decoded text of character data; for other nodes the literal text.
     pub fn decoded(self) -> Decoded<'t> {
         let place = if self.kind() == NodeKind::Text { Place::Text } else { Place::CData };
         decode(self.raw(), self.raw_span().start, place)
     }
 }
 
-/// An attribute in its tree.
+/// An attribute with its tree.
 #[derive(Clone, Copy, Debug)]
 pub struct AttributeRef<'t> {
     tree: &'t Tree,
@@ -786,12 +786,12 @@ impl<'t> AttributeRef<'t> {
         }
     }
 
-    /// Where the name stands.
+    /// The span of the name.
     pub fn name_span(self) -> Span {
         self.attribute.name_span
     }
 
-    /// Where the value stands, without its quotes.
+    /// The span of the value, without its quotes.
     pub fn value_span(self) -> Span {
         self.attribute.value_span
     }
@@ -802,7 +802,7 @@ impl<'t> AttributeRef<'t> {
         Span { start: self.attribute.name_span.start, end: self.attribute.value_span.end + closing }
     }
 
-    /// Whether a value was there and its quotes matched.
+    /// Whether there is a value with matching quotes.
     pub fn is_quoted(self) -> bool {
         self.attribute.quoted
     }
@@ -812,13 +812,13 @@ impl<'t> AttributeRef<'t> {
         self.tree.slice(self.attribute.value_span)
     }
 
-    /// The value, decoded and normalized as XML asks (each blank becomes a space).
+    /// The value, decoded and normalized as XML requires (each whitespace character becomes a space).
     pub fn value(self) -> Decoded<'t> {
         decode(self.raw(), self.attribute.value_span.start, Place::Attribute)
     }
 }
 
-/// What stands for a prefix that is counted anew each time.
+/// Marks a prefix too long for the field, whose length is computed each time.
 const LONG_PREFIX: u8 = 255;
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";

@@ -1,4 +1,4 @@
-//! Attributes of an element: unknown, missing, repeated in kind, and of another version.
+//! Validates the attributes of an element: unknown, missing, duplicate, and of other versions.
 
 use super::{Checker, Kind, nearest, other_versions, problem};
 use crate::diag::{Diagnostic, Fix};
@@ -46,7 +46,7 @@ impl<'t> Checker<'t> {
         }
         self.gather(first, &UNKNOWN_ATTRIBUTE, "has no attribute ", "has no attributes ");
         let second = self.findings.len();
-        // What was misspelt is not missing as well.
+        // A misspelled attribute is not reported as missing as well.
         let meant: Vec<String> = self.findings[first..]
             .iter()
             .filter_map(|finding| Some(finding.fixes.first()?.edits.first()?.text.clone()))
@@ -75,8 +75,8 @@ impl<'t> Checker<'t> {
         self.gather(second, &MISSING_ATTRIBUTE, "needs the attribute ", "needs the attributes ");
     }
 
-    /// Makes one finding of those from `first` on that say of one element that it lacks, or has too much of, one thing
-    /// each: they have one cause. What was only misspelt has its own.
+    /// Merges the findings from index `first` on that report single missing or superfluous attributes of one element:
+    /// they have one cause. Misspelled attributes keep their own findings.
     pub(super) fn gather(
         &mut self,
         first: usize,
@@ -148,7 +148,7 @@ impl<'t> Checker<'t> {
             return;
         }
         let names = ty.attributes.iter().map(|known| &*known.name);
-        // One that is taken is not meant; to find out takes a look at all of them.
+        // An attribute that exists already is not meant; checking that scans all attributes.
         let count = element.attributes().count();
         let free = names.filter(|known| {
             self.shared.spend(count).is_some() && element.attribute(known).is_none()
@@ -175,7 +175,7 @@ impl<'t> Checker<'t> {
         self.report(finding);
     }
 
-    /// Something that other versions of the schema have: an element or attribute of this name.
+    /// Reports an element or attribute of this name that exists in another version of the schema.
     pub(super) fn other_version(
         &self,
         span: Span,
@@ -208,8 +208,8 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// Whether an attribute is one of those of XML Schema itself that the server lets pass: where a schema lies, and a type
-/// that the element has anyway.
+/// Whether an attribute is one of those of XML Schema itself that the server accepts: the location of a schema, or a
+/// type that the element has anyway.
 pub(super) fn is_instance(
     element: Element<'_>,
     attribute: AttributeRef<'_>,
@@ -220,7 +220,7 @@ pub(super) fn is_instance(
     {
         return false;
     }
-    // Each prefix is looked for among all attributes, so of very many only the usual one is.
+    // Each prefix is looked up among all attributes, so of very many only the usual one is.
     if element.attributes().size_hint().0 > 1_000 && prefix != "xsi" {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Order and number of children: too few, too many, in the wrong place.
+//! Validates the order and number of children: too few, too many, or in the wrong place.
 
 use super::{Checker, Place, Placed, holds, line_of, names_of};
 use crate::diag::{Diagnostic, Edit, Fix, Safety};
@@ -9,11 +9,11 @@ use crate::source::Span;
 use crate::syntax::xml::Element;
 
 impl<'t> Checker<'t> {
-    /// Children that are out of order: all but a longest run of them that is in order.
+    /// Reports children that are out of order: all except a longest run of them that is in order.
     pub(super) fn order(&mut self, parent: Element<'t>, placed: &[Placed<'t>]) {
         let ranks: Vec<usize> = placed.iter().map(|placed| placed.rank).collect();
         let kept = longest_run(&ranks);
-        // Those are in order, so what comes before and behind is found by halves.
+        // The run is sorted, so its neighbors of a child are found by binary search.
         let run: Vec<usize> = (0..placed.len()).filter(|at| kept[*at]).collect();
         for (at, child) in placed.iter().enumerate().filter(|(at, _)| !kept[*at]) {
             let later = run.get(run.partition_point(|other| ranks[*other] <= ranks[at]));
@@ -38,7 +38,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Moves an element, with its line where it has one of its own.
+    /// Creates a fix that moves an element, with its line if it has one to itself.
     fn move_to(&self, element: Element<'t>, anchor: Element<'t>, before: bool) -> Fix {
         let text = self.tree.text();
         let (from, to) = (line_of(text, element.span()), line_of(text, anchor.span()));
@@ -60,7 +60,7 @@ impl<'t> Checker<'t> {
         Fix { title, safety: Safety::Safe, edits }
     }
 
-    /// How often each part occurs.
+    /// Validates the number of occurrences of each part.
     pub(super) fn count(&mut self, place: &Place<'_, 't>, part: &Particle, placed: &[Placed<'t>]) {
         let occurs = part.occurs();
         match part {
@@ -88,7 +88,7 @@ impl<'t> Checker<'t> {
                     self.count(place, part, &own);
                 }
             }
-            // A group that repeats takes its children in any number.
+            // A repeated group may have any number of children.
             Particle::Choice(..) | Particle::Sequence(..) => {
                 if placed.is_empty() && !part.optional() {
                     self.missing(place, part);
@@ -127,7 +127,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Two where only one of several may be.
+    /// Reports two children of which only one is allowed.
     fn several(&mut self, place: &Place<'_, 't>, parts: &[Particle], placed: &[Placed<'t>]) {
         let first = &placed[0];
         let same = |one: Symbol, other: Symbol| {
@@ -193,7 +193,8 @@ impl<'t> Checker<'t> {
         };
         let about = std::iter::once(parent.name()).chain(names.iter().map(|child| &*child.name));
         let mut finding = Diagnostic::new(kind, parent.name_span(), message).naming(about);
-        // What `global` may set as well, or another version of the schema does not ask for, is missing in all of it.
+        // An element that `global` can also set, or that other versions of the schema do not require, is missing in
+        // all of them.
         let of_cluster = ["name-node", "job-tracker", "resource-manager"];
         let is_of_cluster = names.iter().any(|child| of_cluster.contains(&&*child.name));
         finding.belongs =
@@ -209,7 +210,7 @@ impl<'t> Checker<'t> {
         self.report(finding);
     }
 
-    /// The first child that belongs into the one that is missing, and not where it stands: that one would begin there.
+    /// The first child that belongs inside the missing one rather than here: the missing one would begin there.
     fn part_of(&self, place: &Place<'_, 't>, missing: &[&Child]) -> Option<Span> {
         let [Child { kind: TypeRef::Type(id), .. }] = missing else { return None };
         let inner = place.schema.ty(*id);
@@ -219,7 +220,7 @@ impl<'t> Checker<'t> {
         place.element.elements().find(is_part).map(|child| child.name_span())
     }
 
-    /// An element to fill in, where it belongs.
+    /// Creates a fix that inserts an empty element where it belongs.
     fn stub(&self, place: &Place<'_, 't>, child: &Child) -> Option<Fix> {
         let parent = place.element;
         if !parent.is_closed() || parent.is_empty_tag() {
@@ -256,10 +257,11 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// Which members belong to a longest run that never falls; of several such runs, the one that begins earliest, so that
-/// what stands later is what is out of order.
+/// Marks the members of a longest nondecreasing run; of several such runs, the one that begins earliest, so that later
+/// elements are the ones out of order.
 pub(super) fn longest_run(ranks: &[usize]) -> Vec<bool> {
-    // How long a run can be that begins at each place: runs are found from behind, by the greatest rank they begin with.
+    // Length of the longest run that begins at each index, computed from the end by the greatest first rank of a run
+    // of each length.
     let mut firsts: Vec<usize> = Vec::new();
     let mut lengths = vec![0; ranks.len()];
     for (at, rank) in ranks.iter().enumerate().rev() {

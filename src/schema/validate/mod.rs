@@ -1,8 +1,8 @@
-//! Validates a tolerant tree against the tables: reports every fault with its place.
+//! Validates a tolerant tree against the tables and reports every fault with its location.
 //!
-//! In: a tree, valid or not, the language, and the target server. Out: findings. Where a server stops at the first
-//! element it does not expect, this continues: children are considered in their proper order, unknown ones are named,
-//! missing ones are reported once, and every element that can be given a type is validated. An error in one action
+//! Takes a tree, valid or not, the language, and the target server; returns findings. Where a server stops at the
+//! first unexpected element, this continues: children are considered in their proper order, unknown ones are named,
+//! missing ones are reported once, and every element whose type can be determined is validated. An error in one action
 //! therefore does not affect the next. A document has no finding here if and only if the server's schemas accept it
 //! (`tests/it/verdicts.rs` compares them on every file).
 
@@ -28,7 +28,7 @@ use attributes::is_instance;
 use cardinality::repeats;
 use recognize::{nearest, other_versions};
 
-/// Which families a document is held against.
+/// The type of document, which determines the schemas that it is validated against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
     /// A workflow.
@@ -56,7 +56,7 @@ impl Document {
         }
     }
 
-    /// Whether the server loads a family with documents of this sort.
+    /// Whether the server loads a family for documents of this type.
     fn has(self, family: &str) -> bool {
         match family {
             "workflow" | "coordinator" | "bundle" => family == self.family(),
@@ -66,7 +66,7 @@ impl Document {
     }
 }
 
-/// All that the tables have against a document.
+/// Validates a document and returns all findings.
 pub fn check(
     tree: &Tree,
     document: Document,
@@ -86,7 +86,7 @@ pub fn check(
     };
     checker.run();
     for finding in &mut checker.findings {
-        // What is wrong in the same words is told once, with its places.
+        // Findings with the same message are reported once, with all locations.
         finding.subject.get_or_insert_with(|| finding.message.clone());
     }
     checker.findings.sort_by_key(|finding| (finding.span, finding.kind.name));
@@ -98,7 +98,7 @@ pub fn check(
 enum Kind<'t> {
     Complex(&'t Schema, TypeId),
     Text(&'t Schema, Check),
-    /// Nothing is known; what is within may be.
+    /// Unknown; its descendants may be known.
     Any,
 }
 
@@ -107,7 +107,7 @@ struct Checker<'t> {
     document: Document,
     language: &'t Language,
     target: &'t str,
-    /// Namespaces that mean nothing, and what is taken in their place, so that the rest can be looked at.
+    /// Unknown namespaces, with the schema assumed instead, so that the rest can be checked.
     aliases: HashMap<&'t str, Option<&'t Schema>>,
     known: HashMap<&'t str, Option<&'t Schema>>,
     todo: Vec<(Element<'t>, Kind<'t>)>,
@@ -115,14 +115,14 @@ struct Checker<'t> {
     shared: Rc<Shared<'t>>,
 }
 
-/// How often a document is gone through for fixes that concern all of it; past that such fixes are no longer offered.
+/// Maximum number of passes over a document for fixes that concern all of it; beyond that, such fixes are not offered.
 const PATIENCE: usize = 64;
 
-/// What is found out once for a document.
+/// Facts computed once per document.
 struct Shared<'t> {
-    /// Other versions of schemas, by the namespace they would stand for.
+    /// Fixes that change a namespace to another version of its schema, by namespace.
     raised: RefCell<HashMap<&'t str, Option<Fix>>>,
-    /// Namespaces that are newer than the server and have been told.
+    /// Namespaces newer than the server that have been reported.
     newer: RefCell<HashSet<Span>>,
     patience: Cell<usize>,
 }
@@ -133,7 +133,7 @@ impl Shared<'_> {
         Shared { raised: RefCell::default(), newer: RefCell::default(), patience }
     }
 
-    /// Takes some of the patience; none is left where it answers with none.
+    /// Uses up some of the budget; `None` if it is exhausted.
     fn spend(&self, work: usize) -> Option<()> {
         self.patience.set(self.patience.get().checked_sub(work)?);
         Some(())
@@ -145,7 +145,7 @@ impl<'t> Checker<'t> {
         self.findings.push(finding);
     }
 
-    /// The schema of a namespace, or what is taken in its place.
+    /// The schema of a namespace, or the one assumed instead.
     fn schema(&mut self, namespace: &'t str) -> Option<&'t Schema> {
         let known = self.aliases.get(namespace).or_else(|| self.known.get(namespace));
         if let Some(schema) = known {
@@ -156,12 +156,12 @@ impl<'t> Checker<'t> {
         schema
     }
 
-    /// What is well-formed for people, and not for a server.
+    /// Reports markup that is well-formed, but that a server rejects.
     fn oddities(&mut self) {
         let text = self.tree.text();
         let reserved =
             |rest: &str| rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("xml"));
-        // Nearly no text has a suspect, so the nodes are rarely looked at.
+        // Almost no text contains such markup, so the nodes are rarely visited.
         if !text.match_indices("<?").any(|(at, _)| at > 0 && reserved(&text[at + 2..])) {
             return;
         }
@@ -204,7 +204,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// The type of the outermost element, after findings against its namespace and its name.
+    /// The type of the root element, after reporting faults of its namespace and name.
     fn root(&mut self, root: Element<'t>) -> Kind<'t> {
         let namespace = root.namespace();
         let mut schema = self.schema(namespace);
@@ -276,12 +276,12 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Whether the server has a schema for documents of this sort.
+    /// Whether the server has a schema for documents of this type.
     fn has(&self, schema: &Schema) -> bool {
         schema.known_to(self.target, self.document.family())
     }
 
-    /// A child that later servers have in the same schema.
+    /// Reports a child that only later servers support in the same schema.
     fn later_child(&mut self, child: Element<'t>, schema: &'t Schema, known: &Child) {
         if known.known_to(self.target) {
             return;
@@ -334,7 +334,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Looks into an element that nothing is known of: what can stand alone is checked as if it did.
+    /// Validates the descendants of an element of unknown type that are declared as root elements.
     fn any(&mut self, element: Element<'t>) {
         for child in element.elements() {
             let schema = self.schema(child.namespace());
@@ -362,7 +362,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// An element that may hold nothing, not even a blank.
+    /// Validates an element that must be empty, without even whitespace.
     fn nothing(&mut self, element: Element<'t>) {
         if element.is_empty_tag() {
             return;
@@ -390,7 +390,7 @@ impl<'t> Checker<'t> {
         self.report(finding);
     }
 
-    /// Words between elements.
+    /// Reports text between elements.
     fn words(&mut self, element: Element<'t>) {
         for child in element.children() {
             let text = matches!(child.kind(), NodeKind::Text | NodeKind::CData);
@@ -441,7 +441,7 @@ impl<'t> Checker<'t> {
         finding
     }
 
-    /// Renames a node everywhere: where it is defined, where transitions name it, and where functions ask for it.
+    /// Creates a fix that renames a node everywhere: its definition, transitions, and function arguments.
     fn rename_node(&self, name: &str) -> Option<Fix> {
         let to = plain_name(name)?;
         let root = self.tree.root()?;
@@ -477,7 +477,7 @@ impl<'t> Checker<'t> {
         (!edits.is_empty()).then_some(Fix { title, safety: Safety::Safe, edits })
     }
 
-    /// The children of an element: all is well, or everything that is not.
+    /// Validates the children of an element and reports all faults.
     fn children(&mut self, element: Element<'t>, schema: &'t Schema, id: TypeId, model: &'t Model) {
         let from = self.todo.len();
         let mut later = Vec::new();
@@ -518,7 +518,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// A child with its place in the order.
+/// A child with its rank in the order.
 #[derive(Clone, Copy)]
 struct Placed<'t> {
     element: Element<'t>,
@@ -526,13 +526,13 @@ struct Placed<'t> {
     rank: usize,
 }
 
-/// Where something is counted.
+/// The part of an element whose children are counted.
 struct Place<'p, 't> {
     element: Element<'t>,
     schema: &'t Schema,
     id: TypeId,
     model: &'t Model,
-    /// All children, by rank.
+    /// All children, sorted by rank.
     placed: &'p [Placed<'t>],
     rank: usize,
 }
@@ -546,7 +546,7 @@ impl Place<'_, '_> {
         self.is("ACTION") && self.rank == 0
     }
 
-    /// The tag in front of which what is missing belongs: that of the next child, or the end tag of the element.
+    /// The tag before which a missing child belongs: that of the next child, or the end tag of the element.
     fn behind(&self) -> Option<Span> {
         let next = self.placed.iter().find(|placed| placed.rank > self.rank);
         next.map(|placed| placed.element.name_span())
@@ -561,7 +561,7 @@ fn kind_of(schema: &Schema, kind: TypeRef) -> Kind<'_> {
     }
 }
 
-/// The parts of a model, one after the other, groups that occur once opened up.
+/// The parts of a model in order, with groups that occur once flattened.
 fn flatten(particle: &Particle) -> Vec<&Particle> {
     let mut parts = vec![particle];
     while let Some(at) = parts
@@ -575,7 +575,7 @@ fn flatten(particle: &Particle) -> Vec<&Particle> {
     parts
 }
 
-/// Whether a part has a place for a symbol. Schemas nest a few levels, so this may recurse.
+/// Whether a part contains a symbol. Schemas nest only a few levels, so this may recurse.
 fn holds(part: &Particle, symbol: Symbol) -> bool {
     match part {
         Particle::Child(at, _) => symbol == Symbol::Child(*at),
@@ -596,7 +596,7 @@ fn names_of<'m>(part: &Particle, model: &'m Model, out: &mut Vec<&'m Child>) {
     }
 }
 
-/// What is wrong with a text that the schema checks.
+/// The fault of a text according to the schema.
 fn problem(schema: &Schema, check: Check, text: &str) -> Option<Cow<'static, str>> {
     let blanks = [' ', '\t', '\n', '\r'];
     let trimmed = text.trim_matches(blanks);
@@ -623,7 +623,7 @@ fn problem(schema: &Schema, check: Check, text: &str) -> Option<Cow<'static, str
     }
 }
 
-/// A name made of what may stand in one.
+/// Derives a valid node name from an invalid one.
 fn plain_name(name: &str) -> Option<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let mut new: String = name.trim().chars().map(plain).collect();
@@ -636,7 +636,7 @@ fn plain_name(name: &str) -> Option<String> {
     Some(new)
 }
 
-/// Renames an element, both of its tags, prefixes kept.
+/// Creates a fix that renames both tags of an element, keeping prefixes.
 fn rename(element: Element<'_>, to: &str, safety: Safety) -> Fix {
     let local = |span: Span| Span { start: span.end - element.name().len() as u32, end: span.end };
     let mut edits =
@@ -650,14 +650,14 @@ fn rename(element: Element<'_>, to: &str, safety: Safety) -> Fix {
     Fix { title: format!("Rename to `{to}`"), safety, edits }
 }
 
-/// The value that gives an element its namespace where it is written on the element, or else its name.
+/// The value of the namespace declaration on the element itself, otherwise its name.
 fn namespace_span(element: Element<'_>) -> Span {
     let prefix = element.prefix().unwrap_or_default();
     let of = |element: Element<'_>| {
         let mut declarations = element.attributes();
         declarations.find(|a| a.declares() == Some(prefix)).map(|a| a.value_span())
     };
-    // A prefix is most often declared far above; no tag says which namespace that is.
+    // A prefix is usually declared far above; no tag shows which namespace it is bound to.
     let mut declared = of(element);
     let mut above = element.parent().filter(|_| !prefix.is_empty());
     while let (None, Some(parent)) = (declared, above) {
@@ -677,7 +677,7 @@ fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
-/// The span without blanks at its ends.
+/// The span without leading and trailing whitespace.
 fn trimmed(text: &str, span: Span) -> Span {
     let left = text.len() - text.trim_start().len();
     let right = text.trim_end().len();
@@ -687,9 +687,9 @@ fn trimmed(text: &str, span: Span) -> Span {
     Span { start: span.start + left as u32, end: span.start + right as u32 }
 }
 
-/// The lines an element takes up, if it shares none of them.
+/// The lines of an element, if it shares none of them.
 fn line_of(text: &str, span: Span) -> Option<Span> {
-    // Only blanks are looked at: a line may be as long as a file.
+    // Only whitespace is scanned: a line may be as long as a file.
     let blank = [' ', '\t', '\r'];
     let before = text[..span.start as usize].trim_end_matches(blank);
     let after = &text[span.end as usize..];

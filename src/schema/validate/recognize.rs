@@ -1,4 +1,5 @@
-//! What a child was meant to be that may not stand where it stands: out of order, of another version, without its body, or misspelt.
+//! Recognizes what an unexpected child was meant to be: out of order, of another version, without its body, or
+//! misspelled.
 
 use super::{Checker, Kind, Place, Placed, flatten, holds, kind_of, rename, repeats};
 use crate::budget;
@@ -14,16 +15,16 @@ use std::rc::Rc;
 /// Action types that distributions of Oozie add in its own namespace.
 const DISTRIBUTED: [&str; 1] = ["uri:oozie:spark3-action:"];
 
-/// A symbol of the model, and as what its content is checked.
+/// A symbol of the model, and the type by which its content is validated.
 type Recognized<'t> = (Option<Symbol>, Kind<'t>);
 
-/// What surrounds a child that is to be recognized.
+/// The surroundings of a child to be recognized.
 struct Within<'t, 'p> {
     parent: Element<'t>,
     schema: &'t Schema,
     ty: &'t Type,
     model: &'t Model,
-    /// The names of all children.
+    /// The names of all children of the parent.
     present: &'p HashSet<&'p str>,
 }
 
@@ -43,7 +44,7 @@ impl<'t> Within<'t, '_> {
 }
 
 impl<'t> Checker<'t> {
-    /// An element that a wildcard takes: it must be declared somewhere.
+    /// Recognizes an element matched by a wildcard: it must be declared somewhere.
     pub(super) fn foreign(
         &mut self,
         child: Element<'t>,
@@ -96,7 +97,7 @@ impl<'t> Checker<'t> {
                     finding.message =
                         format!("`{}` is not an action of `{}`", child.name(), own.namespace);
                     self.report(finding);
-                    // What is in it has the namespace from it.
+                    // Its content inherits the wrong namespace.
                     return Kind::Any;
                 }
                 let near = nearest(child.name(), own.roots.iter().map(|(name, _)| &**name));
@@ -118,7 +119,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Children that the automaton does not take: what each of them is, where it belongs, what is missing.
+    /// Reports children that the automaton rejects: their meaning, their proper place, and what is missing.
     pub(super) fn disorder(
         &mut self,
         element: Element<'t>,
@@ -146,7 +147,7 @@ impl<'t> Checker<'t> {
             }
         }
         if self.without_body(element, schema, id, &placed) {
-            // What stands in the action in place of its body explains all that is missing.
+            // The parts of the body directly in the action explain everything that is missing.
             self.findings.truncate(before);
             self.bodiless(element);
             return;
@@ -162,7 +163,7 @@ impl<'t> Checker<'t> {
         self.pair(element, before);
         self.gather(before, &MISSING_ELEMENT, "needs ", "needs ");
         if self.findings.len() == before {
-            // Nothing above has a name for it, and yet the server refuses it.
+            // No fault was identified, but the server rejects it.
             let mut state = State::default();
             for child in element.elements() {
                 match model.step(state, &schema.namespace, child.namespace(), child.name()) {
@@ -181,7 +182,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Whether the parts of an action's body stand in the action itself, and nothing that could be the body.
+    /// Whether the parts of an action's body are directly in the action, without anything that could be the body.
     fn without_body(
         &self,
         element: Element<'t>,
@@ -223,7 +224,7 @@ impl<'t> Checker<'t> {
         );
     }
 
-    /// One child that the element does not have and one that it lacks: the one was most likely meant to be the other.
+    /// If exactly one child is unknown and one is missing, the former was most likely meant to be the latter.
     fn pair(&mut self, element: Element<'t>, before: usize) {
         let own = |finding: &Diagnostic, kind: &'static crate::diag::Kind| {
             std::ptr::eq(finding.kind, kind)
@@ -259,7 +260,7 @@ impl<'t> Checker<'t> {
         self.findings.remove(missing);
     }
 
-    /// What a child is: a symbol of the model where it is one, or was probably meant to be one; `present` are the names of
+    /// Recognizes a child: the symbol of the model that it is, or was probably meant to be. `present` are the names of
     /// all children.
     fn recognize(
         &mut self,
@@ -275,11 +276,11 @@ impl<'t> Checker<'t> {
         if own == &*schema.namespace {
             return self.in_own_namespace(&within, child);
         }
-        // Of another namespace, where a wildcard takes it.
+        // An element of another namespace that a wildcard matches.
         if let Some(at) =
             model.wildcards.iter().position(|wildcard| wildcard.accept(&schema.namespace, own))
         {
-            // An action's body is taken by the wildcard only if none of its own children is meant.
+            // A child of the action itself takes precedence over the wildcard for bodies.
             let kind = self.foreign(child, schema, within.ty);
             return (Some(Symbol::Wildcard(at as u16)), kind);
         }
@@ -289,7 +290,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// A child in the namespace of the element that it is in.
+    /// Recognizes a child in the namespace of its parent.
     fn in_own_namespace(&mut self, within: &Within<'t, '_>, child: Element<'t>) -> Recognized<'t> {
         let Within { schema, ty, model, present, .. } = *within;
         let name = child.name();
@@ -320,14 +321,14 @@ impl<'t> Checker<'t> {
             finding = finding.fix(rename(child, "job-tracker", Safety::Safe));
         }
         self.report(finding);
-        // What is within is checked as that version has it.
+        // Its content is validated against that version.
         if let TypeRef::Type(_) = known.kind {
             self.as_if_child(child, other, known.kind);
         }
         (None, Kind::Any)
     }
 
-    /// A child that no version knows: misspelt, or an action of the site.
+    /// Recognizes a child that no version knows: misspelled, or an action of the site.
     fn unheard_of(&mut self, within: &Within<'t, '_>, child: Element<'t>) -> Recognized<'t> {
         let Within { parent, model, present, .. } = *within;
         let name = child.name();
@@ -366,7 +367,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// A child of a version of SLA that the element does not take.
+    /// Recognizes a child of a version of SLA that the element does not accept.
     fn of_other_sla(
         &mut self,
         within: &Within<'t, '_>,
@@ -399,7 +400,7 @@ impl<'t> Checker<'t> {
         })
     }
 
-    /// A child that would be known in the namespace of the element that it is in, or that is not known at all.
+    /// Recognizes a child that would be known in the namespace of its parent, or that is not known at all.
     fn in_wrong_namespace(
         &mut self,
         within: &Within<'t, '_>,
@@ -440,7 +441,7 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Checks an element as if it, and all of its namespace within it, were of `schema`.
+    /// Validates an element and its descendants in the same namespace as if they were of `schema`.
     fn as_if(&mut self, element: Element<'t>, schema: &'t Schema) {
         if let Some(id) = schema.root(element.name()) {
             self.as_if_child(element, schema, TypeRef::Type(id));
@@ -501,7 +502,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// Whether an element belongs into the bodies of actions, and never beside them.
+/// Whether an element belongs in the body of an action, and never beside it.
 fn is_body_part(name: &str) -> bool {
     matches!(
         name,
@@ -548,7 +549,7 @@ fn is_body_part(name: &str) -> bool {
     )
 }
 
-/// The family whose schemas declare an action of this name.
+/// The family whose schemas declare an action with this name.
 fn action_family(name: &str) -> Option<&'static crate::schema::Family> {
     families().iter().find(|family| {
         !matches!(&*family.name, "workflow" | "coordinator" | "bundle" | "sla")
@@ -556,7 +557,7 @@ fn action_family(name: &str) -> Option<&'static crate::schema::Family> {
     })
 }
 
-/// The type of the same name in the other versions of a schema, the newest first.
+/// The type with the same name in the other versions of a schema, the newest first.
 pub(super) fn other_versions<'s>(
     schema: &'s Schema,
     ty: &'s Type,
@@ -580,7 +581,7 @@ pub(super) fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// The wildcard that takes actions of other families.
+/// The wildcard that matches actions of other families.
 fn wildcard(model: &Model) -> Option<Symbol> {
     let at = model.wildcards.iter().position(|wildcard| *wildcard == Namespaces::Other)?;
     Some(Symbol::Wildcard(at as u16))

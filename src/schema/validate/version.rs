@@ -1,4 +1,5 @@
-//! Versions of schemas: which one is meant, which one is newer than the target, and which would take the definition.
+//! Decides about versions of schemas: which one is meant, which are newer than the target, and which would accept the
+//! definition.
 
 use super::{Checker, is_value, namespace_span, nearest};
 use crate::diag::{Diagnostic, Edit, Fix, Safety, within};
@@ -31,7 +32,7 @@ impl<'t> Checker<'t> {
         self.report(finding);
     }
 
-    /// A namespace that no schema has. What is meant is taken in its place.
+    /// Reports a namespace that belongs to no schema, and assumes the one that was meant.
     pub(super) fn unknown_namespace(
         &mut self,
         element: Element<'t>,
@@ -49,7 +50,7 @@ impl<'t> Checker<'t> {
             );
             if let Some((schema, fits)) = near {
                 finding = finding.did_you_mean(&*schema.namespace);
-                // Which versions of SLA a workflow takes is another question.
+                // Which versions of SLA a workflow accepts is validated separately.
                 let fits =
                     fits && &*schema.family != "sla" && self.is_plainly_meant(element, schema);
                 if is_value(element, span) {
@@ -66,8 +67,8 @@ impl<'t> Checker<'t> {
         near.map(|(schema, _)| schema)
     }
 
-    /// Whether a namespace that is none can mean this schema alone: a letter or its case is wrong, blanks stand around
-    /// it, and no other version of the schema takes the element unless the version is the one that is written.
+    /// Whether an unknown namespace can only mean this schema: a letter or its case is wrong, spaces surround it, and
+    /// no other version of the schema accepts the element unless the version is as written.
     fn is_plainly_meant(&self, element: Element<'t>, schema: &'t Schema) -> bool {
         let written = element.namespace().trim();
         let is_slip = written.eq_ignore_ascii_case(&schema.namespace)
@@ -83,7 +84,7 @@ impl<'t> Checker<'t> {
         is_slip && if names_version { takes(&schema) } else { is_only() }
     }
 
-    /// The schema that was probably meant by a namespace that is none, and whether the element is valid in it.
+    /// The schema that an unknown namespace probably means, and whether the element is valid in it.
     pub(super) fn meant(
         &self,
         element: Element<'t>,
@@ -118,8 +119,8 @@ impl<'t> Checker<'t> {
         schema.root(element.name()).map(|_| (schema, false))
     }
 
-    /// The version of a family in which an element of no known namespace has the fewest faults; of several the one that
-    /// is nearest to what is written.
+    /// The version of a family in which an element of an unknown namespace has the fewest faults; of several, the one
+    /// nearest to what is written.
     pub(super) fn best_version(
         &self,
         element: Element<'t>,
@@ -145,12 +146,12 @@ impl<'t> Checker<'t> {
         Some((best, self.faults_as(element, element.namespace(), best) == 0))
     }
 
-    /// How many elements would be wrong if everything of one schema were of another.
+    /// Number of elements that would be wrong if everything in one schema were in another.
     fn faults(&self, element: Element<'t>, from: &Schema, to: &'t Schema) -> usize {
         self.faults_as(element, &from.namespace, to)
     }
 
-    /// How many elements of `namespace` would be wrong if it stood for `schema`.
+    /// Number of elements of `namespace` that would be wrong if it stood for `schema`.
     fn faults_as(&self, top: Element<'t>, namespace: &str, schema: &Schema) -> usize {
         let mut faults = 0;
         let mut todo = vec![(top, schema.root(top.name()).map(TypeRef::Type))];
@@ -190,7 +191,7 @@ impl<'t> Checker<'t> {
         faults
     }
 
-    /// The other version of a schema in which everything here is right, if there is one.
+    /// A fix that changes to another version of a schema in which everything here is valid, if there is one.
     pub(super) fn raise(&self, schema: &'t Schema) -> Option<Fix> {
         let known = self.shared.raised.borrow().get(&*schema.namespace).cloned();
         let fix = known.unwrap_or_else(|| {
@@ -226,7 +227,7 @@ impl<'t> Checker<'t> {
         Some(Fix { title, safety: Safety::Safe, edits })
     }
 
-    /// The faults of all elements of a namespace whose parents are of another.
+    /// The faults of all elements of a namespace whose parents are in another one.
     fn all_faults(&self, from: &Schema, to: &Schema) -> usize {
         let Some(root) = self.tree.root() else { return 0 };
         let tops = root.descendants().filter(|element| {
@@ -237,7 +238,7 @@ impl<'t> Checker<'t> {
     }
 }
 
-/// A version such as `0.5`, in an order.
+/// Maps a version like `0.5` to a number for comparison.
 fn number(version: &str) -> Option<usize> {
     let (major, minor) = version.split_once('.')?;
     let (major, minor): (usize, usize) = (major.parse().ok()?, minor.parse().ok()?);

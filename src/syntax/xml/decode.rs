@@ -9,27 +9,27 @@ use crate::source::Span;
 pub struct Decoded<'a> {
     /// The text as an application sees it.
     pub text: Cow<'a, str>,
-    /// Where it stands.
+    /// The map to the source.
     pub places: Places,
 }
 
-/// Where a decoded text stands in the source.
+/// The location of a decoded text in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// Where it is not written as it is read, which is rare enough to be kept apart.
+    /// The runs, if the text is not identical to its source, which is rare enough to be stored separately.
     map: Option<Box<Map>>,
-    /// Where the text begins in the source, and where it ends.
+    /// The span of the text in the source.
     source: Span,
 }
 
-/// How decoded text stands in the source.
+/// How decoded text maps to the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Map {
-    /// In order; together they cover the text.
+    /// Runs in order; together they cover the text.
     runs: Vec<Run>,
 }
 
-/// A run of decoded text: either byte for byte what is written, or one replacement.
+/// A run of decoded text: either identical to the source, or one replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     decoded: u32,
@@ -38,17 +38,17 @@ struct Run {
 }
 
 impl Places {
-    /// Of a text that stands in another file: all of it is at one place of this one.
+    /// For a text of another file: all of it maps to one span of this one.
     pub fn all_at(place: Span) -> Places {
         Places { source: place, map: None }
     }
 
-    /// No runs stand for one that is all of it.
+    /// The runs; none if the text is a single identical run.
     fn runs(&self) -> &[Run] {
         self.map.as_ref().map_or(&[], |map| &map.runs)
     }
 
-    /// Where all of it stands in the source, delimiters of CDATA between its parts included.
+    /// The span of the whole text in the source, including CDATA delimiters between its parts.
     pub fn span(&self) -> Span {
         self.source
     }
@@ -103,7 +103,7 @@ impl<'a> Decoded<'a> {
         Decoded { text, places: Places { map, source } }
     }
 
-    /// Where all of it stands in the source, delimiters of CDATA between its parts included.
+    /// The span of the whole text in the source, including CDATA delimiters between its parts.
     pub fn span(&self) -> Span {
         self.places.source
     }
@@ -113,7 +113,7 @@ impl<'a> Decoded<'a> {
         self.places.source(&self.text, range)
     }
 
-    /// The same text without blanks at both ends (XML's four), the map kept.
+    /// The text without leading and trailing whitespace (the four characters of XML), with the map adjusted.
     pub(crate) fn trimmed(self) -> Decoded<'a> {
         let range = unblanked(&self.text);
         if range.len() == self.text.len() {
@@ -126,13 +126,13 @@ impl<'a> Decoded<'a> {
         self.part(range, text)
     }
 
-    /// As [`Decoded::trimmed`], of a text that is needed again.
+    /// Like [`Decoded::trimmed`], without consuming the text.
     pub fn trim(&self) -> Decoded<'_> {
         let range = unblanked(&self.text);
         self.part(range.clone(), Cow::Borrowed(&self.text[range]))
     }
 
-    /// `text`, which is what stands at `range`, with its part of the map.
+    /// Creates the decoded text for `text`, the content of `range`, with its part of the map.
     fn part<'t>(&self, range: std::ops::Range<usize>, text: Cow<'t, str>) -> Decoded<'t> {
         let Places { map, source: whole } = &self.places;
         if map.is_none() {
@@ -195,12 +195,12 @@ pub(super) enum Place {
     Attribute,
 }
 
-/// Decodes references and line ends. What cannot be decoded stays as it is written.
+/// Decodes references and line ends. Anything that cannot be decoded stays as written.
 pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
     let special = |bytes: &[u8]| match place {
         Place::CData => memchr::memchr(b'\r', bytes),
         Place::Text => memchr::memchr2(b'&', b'\r', bytes),
-        // One search for each byte would go to the end for each of the others.
+        // Separate searches for each byte would each scan to the end.
         Place::Attribute => {
             bytes.iter().position(|byte| matches!(byte, b'&' | b'\r' | b'\n' | b'\t'))
         }
@@ -214,7 +214,7 @@ pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
     let mut runs = Vec::new();
     let mut verbatim_from = 0;
     loop {
-        // `at` is a special byte or the end; what lies before it is verbatim.
+        // `at` is a special byte or the end; everything before it is literal.
         if verbatim_from < at {
             let source = Span { start: start + verbatim_from as u32, end: start + at as u32 };
             runs.push(Run { decoded: text.len() as u32, source, verbatim: true });
@@ -244,7 +244,7 @@ pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
     Decoded::of(Cow::Owned(text), mapped(runs), source)
 }
 
-/// What of a text lies between the blanks at its ends.
+/// The range of a text without leading and trailing whitespace.
 fn unblanked(text: &str) -> std::ops::Range<usize> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let bytes = text.as_bytes();
@@ -257,7 +257,7 @@ fn mapped(runs: Vec<Run>) -> Option<Box<Map>> {
     (!runs.is_empty()).then(|| Box::new(Map { runs }))
 }
 
-/// The character that a reference at the start of `text` stands for, and its length as written.
+/// The character denoted by the reference at the start of `text`, and the length of the reference.
 pub(super) fn reference(text: &str) -> Option<(char, usize)> {
     let end = text.as_bytes().iter().take(12).position(|byte| *byte == b';')?;
     let name = &text[1..end];

@@ -1,4 +1,4 @@
-//! From events to a tree, with recovery after each error.
+//! Builds a tree from events, with recovery after each error.
 
 mod tag;
 
@@ -22,27 +22,27 @@ use crate::diag::{Diagnostic, Fault, Fix};
 use crate::source::Span;
 use crate::syntax::scope::{Namespaces, Prefixes};
 
-/// How many elements before one are looked at to see how it was meant.
+/// Maximum number of preceding elements compared to find out how an element was meant.
 const MOST_COMPARED: usize = 64;
 
 pub(super) struct Parser<'a> {
     text: &'a str,
     pub(super) tree: Tree,
     pub(super) findings: Vec<Diagnostic>,
-    /// Open elements, the root first, and how many prefixes were declared before each.
+    /// Open elements, the root first, with the number of prefixes declared before each.
     open: Vec<(NodeId, u32)>,
     prefixes: Prefixes<'a>,
     namespaces: Namespaces<'a>,
     last_top: NodeId,
     moves: usize,
-    /// How far the event stream has looked.
+    /// How far the event stream has read.
     reached: usize,
     extra_root: bool,
-    /// Prefixes that nobody declares and that were told of: what is forgotten once is missing everywhere.
+    /// Undeclared prefixes that were reported: a forgotten declaration is missing everywhere.
     undeclared: HashSet<&'a str>,
 }
 
-/// What a start tag turned out to be.
+/// A parsed start tag.
 struct Tag {
     name: Span,
     first_attribute: usize,
@@ -50,7 +50,7 @@ struct Tag {
     end: usize,
 }
 
-/// What a text begins with.
+/// The type of the first token of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Met {
     StartTag,
@@ -61,12 +61,12 @@ enum Met {
     Instruction,
     Declaration,
     Doctype,
-    /// Something that ends nowhere.
+    /// A construct without an end.
     Error,
 }
 
-/// What stands at the beginning of a text, and how long it is. Text and tags, which is nearly everything, are told apart
-/// here as quick-xml does it, which would read each event once more as UTF-8 and remember the names of open elements.
+/// Determines the first token of a text and its length. Text and tags, which are nearly everything, are recognized
+/// here as quick-xml does, which would additionally validate each event as UTF-8 and keep the names of open elements.
 fn met(text: &str) -> Option<(Met, usize)> {
     let bytes = text.as_bytes();
     match (bytes.first()?, bytes.get(1)) {
@@ -140,12 +140,12 @@ impl<'a> Parser<'a> {
         self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).of(fault));
     }
 
-    /// Reads all of the text, starting anew wherever the event stream lost its way.
+    /// Parses the whole text, restarting wherever the event stream lost its way.
     pub(super) fn run(&mut self) {
         let mut from = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
         let mut vain = 0;
         while let Some(again) = self.read(from) {
-            // What ends nowhere is looked for in all that follows, each time that it begins anew.
+            // The end of an unclosed construct is searched for in the whole rest of the text, after each restart.
             vain += self.reached - again.min(self.reached);
             if vain > VAIN_LIMIT {
                 let span = Span::at(again);
@@ -159,13 +159,13 @@ impl<'a> Parser<'a> {
         while let Some((id, _)) = self.open.pop() {
             self.close_unclosed(id, end);
         }
-        // How many there are was a guess, and trees are kept.
+        // The capacities were estimates, and trees are kept.
         self.tree.nodes.shrink_to_fit();
         self.tree.tags.shrink_to_fit();
         self.tree.attributes.shrink_to_fit();
         let namespaces = std::mem::take(&mut self.namespaces.list);
         self.tree.namespaces = namespaces.iter().map(|name| self.tree.keep(name)).collect();
-        // The event stream cuts text at each `&`; a `&&` is seen only in the whole.
+        // The event stream splits text at each `&`; a `&&` is visible only in the whole text.
         let any = memchr(b'&', self.text.as_bytes()).is_some();
         for index in (0..self.tree.nodes.len()).take_while(|_| any) {
             let node = &self.tree.nodes[index];
@@ -185,9 +185,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads from `from`; where reading must start anew, says where.
+    /// Reads from `from`. Returns the offset at which to restart, if that is necessary.
     fn read(&mut self, from: usize) -> Option<usize> {
-        // The event stream drops a byte-order mark without counting it.
+        // The event stream drops a byte order mark without counting it.
         let marks = self.text[from..].chars().take_while(|character| *character == '\u{feff}');
         let base = from + marks.map(char::len_utf8).sum::<usize>();
         let mut events = 0_u32;
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The event stream gave up at `start`: something that begins there never ends.
+    /// Recovers after the event stream gave up at `start`: something that begins there never ends.
     fn recover(&mut self, start: usize) -> Option<usize> {
         let rest = &self.text[start..];
         let Some(markup) = rest.find('<') else {
@@ -254,7 +254,7 @@ impl<'a> Parser<'a> {
             unclosed.iter().find(|(opening, ..)| rest.starts_with(opening))
         {
             self.faulty(*fault, Span::new(start, start + opening.len()), *message);
-            // The first line is what was meant to be inside; the rest is worth reading.
+            // Probably only the first line was meant to be inside; the rest is worth parsing.
             return (line_end < self.text.len()).then_some(line_end);
         }
         if let Some(behind) = self.slipped_comment(start) {
@@ -273,20 +273,20 @@ impl<'a> Parser<'a> {
         self.start_tag(start, self.text.len())
     }
 
-    /// Takes what was to be a comment, where its first sign has a slip: a hyphen is missing, the `!` is, or a word processor
-    /// made dashes of hyphens. Such a comment has an end all the same. Answers with the place behind it.
+    /// Parses an intended comment whose opening delimiter has a typo: a hyphen or the `!` is missing, or a word
+    /// processor turned hyphens into dashes. Such a comment still has an end. Returns the offset after it.
     fn slipped_comment(&mut self, start: usize) -> Option<usize> {
         let is_dash = |c: char| c == '-' || ('\u{2010}'..='\u{2015}').contains(&c);
         let rest = self.text[start..].strip_prefix('<')?;
         let inner = rest.strip_prefix('!').unwrap_or(rest);
         let signs = &inner[..inner.find(|c| !is_dash(c)).unwrap_or(inner.len())];
-        // Without a `!`, one hyphen is no more than that.
+        // Without a `!`, a single hyphen does not indicate a comment.
         let is_begun = if inner.len() < rest.len() { !signs.is_empty() } else { signs == "--" };
         if !is_begun || signs.len() > 8 {
             return None;
         }
         let opening = self.text.len() - start - inner.len() + signs.len();
-        // It ends before the next one begins.
+        // The comment must end before the next one begins.
         let body = &inner[signs.len()..];
         let next = if inner.len() < rest.len() { "<!" } else { "<" };
         let body = &body[..body.find(next).unwrap_or(body.len())];
@@ -305,8 +305,8 @@ impl<'a> Parser<'a> {
         Some(opening.end as usize + end)
     }
 
-    /// Takes `text[start..end]`, a start tag as far as the event stream could tell. Answers where to read on, when
-    /// that is not `end`.
+    /// Parses `text[start..end]`, a start tag according to the event stream. Returns the offset at which to continue,
+    /// if that is not `end`.
     fn start_tag(&mut self, start: usize, end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let name_end = start
@@ -351,8 +351,8 @@ impl<'a> Parser<'a> {
         again.filter(|at| *at < self.text.len())
     }
 
-    /// Takes the end tag of the innermost element, if that is what stands at `start` and nothing is odd about it: nearly
-    /// every end tag is so. Answers with the place behind it.
+    /// Parses the end tag of the innermost element, if a regular one is at `start`: nearly every end tag is. Returns
+    /// the offset after it.
     fn plain_end(&mut self, start: usize) -> Option<usize> {
         let rest = self.text.as_bytes()[start..].strip_prefix(b"</")?;
         let (id, before) = *self.open.last()?;
@@ -369,7 +369,7 @@ impl<'a> Parser<'a> {
         Some(end)
     }
 
-    /// Notes where the end tag of an element stands.
+    /// Records the location of the end tag of an element.
     fn close(&mut self, id: NodeId, start: usize, end: usize) {
         let node = &mut self.tree.nodes[id.index()];
         node.span.end = end as u32;
@@ -428,7 +428,7 @@ impl<'a> Parser<'a> {
         again
     }
 
-    /// Ends an element that has no end tag, and gives back the children that were its siblings.
+    /// Closes an element that has no end tag, and gives back the children that were its siblings.
     fn close_unclosed(&mut self, id: NodeId, at: usize) {
         let (name, span) = (self.tree.tag(id).name, self.tree.node(id).span);
         if !self.tree.truncated {
@@ -470,7 +470,7 @@ impl<'a> Parser<'a> {
             } else {
                 self.tree.nodes[before.index()].next_sibling = NodeId::NONE;
             }
-            // An open element is its parent's last child, so what it gives back follows it.
+            // An open element is its parent's last child, so the nodes that it gives back follow it.
             self.tree.nodes[id.index()].next_sibling = child;
             let above = self.tree.nodes[parent.index()].tag as usize;
             self.tree.tags[above].last_child = last;
@@ -486,8 +486,8 @@ impl<'a> Parser<'a> {
         tag.close_start = node.span.end;
     }
 
-    /// The name of the last element in the one of the same name before an element, where what that holds begins no further
-    /// right than itself: columns say nothing there.
+    /// The name of the last child of the nearest preceding element with the same name. Used if the content of the
+    /// element is indented no further than the element itself, so that columns are no evidence.
     fn last_of_its_kind(&self, id: NodeId) -> Option<&str> {
         let name = |id: NodeId| self.tree.slice(self.tree.tag(id).name);
         let is_element = |id: &NodeId| self.tree.node(*id).is_element();
@@ -510,8 +510,8 @@ impl<'a> Parser<'a> {
         children(other).last().filter(|_| is_flat).map(name)
     }
 
-    /// How far a line is indented, if only blanks stand before `offset` in it. A tab goes to the next fourth column: in
-    /// a file that mixes both, that is what its lines were set by.
+    /// The indentation of the line of `offset`, if only whitespace precedes it. A tab stop is four columns: files that
+    /// mix tabs and spaces usually assume that.
     fn indent(&self, offset: usize) -> Option<usize> {
         let before = &self.text.as_bytes()[offset.saturating_sub(1_000)..offset];
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -539,7 +539,7 @@ impl<'a> Parser<'a> {
                     let finding = finding.of(Fault::BehindRoot);
                     self.report(finding.note(root, "the root element begins here"));
                 }
-                // What follows a root that was closed too early most likely belongs into it.
+                // Content after a root that was closed too early most likely belongs inside it.
                 self.tree.root
             }
         };
@@ -548,7 +548,7 @@ impl<'a> Parser<'a> {
         for index in first_attribute..self.tree.attributes.len() {
             let attribute = self.tree.attributes[index];
             let name = &self.text[attribute.name_span.range()];
-            // Real tags have a handful of attributes; past 64 the strict parser is left to compare them.
+            // Real tags have few attributes; beyond 64 comparing them is left to the strict parser.
             let before = &self.tree.attributes[first_attribute..index.min(first_attribute + 64)];
             if before.iter().any(|other| self.tree.slice(other.name_span) == name) {
                 self.broken(attribute.name_span, format!("attribute `{name}` is given twice"));
@@ -635,7 +635,7 @@ impl<'a> Parser<'a> {
         self.text_node(start, end);
     }
 
-    /// Adds character data, in one node with what stands directly before it.
+    /// Adds character data, merged with that directly before it.
     fn text_node(&mut self, start: usize, end: usize) {
         let Some((parent, _)) = self.open.last().copied() else { return };
         let last = self.tree.tag(parent).last_child;
@@ -739,12 +739,12 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Bytes in front of a character in which the beginning of its expression is looked for.
+/// Number of bytes before a character that are searched for the beginning of its expression.
 const LONGEST_LOOK: usize = 4_096;
 
 fn less_than_fix(raw: &str, start: usize, at: usize) -> Fix {
     let span = Span::new(start + at, start + at + 1);
-    // No expression that somebody has written begins farther away.
+    // Real expressions begin no farther away.
     let before = &raw[raw.floor_char_boundary(at.saturating_sub(LONGEST_LOOK))..at];
     let in_expression = before.rfind("${").is_some_and(|open| !before[open..].contains('}'));
     let next = raw[at + 1..].bytes().next();
@@ -757,7 +757,7 @@ fn less_than_fix(raw: &str, start: usize, at: usize) -> Fix {
     }
 }
 
-/// `word` with the blanks it needs in place of `raw[at..at + length]`.
+/// Returns `word` with the spaces it needs when it replaces `raw[at..at + length]`.
 fn spaced(raw: &str, at: usize, length: usize, word: &str) -> String {
     let blank = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
     let left = if blank(raw.as_bytes()[..at].last()) { "" } else { " " };
@@ -781,7 +781,7 @@ fn is_name_byte(byte: u8) -> bool {
     IN_NAME[usize::from(byte)]
 }
 
-/// Bytes that names are made of; each of those beyond ASCII may be part of a letter.
+/// Bytes that can occur in names; any byte beyond ASCII may be part of a letter.
 const IN_NAME: [bool; 256] = {
     let mut table = [true; 256];
     let mut byte = 0u8;
@@ -793,7 +793,7 @@ const IN_NAME: [bool; 256] = {
     table
 };
 
-/// What the strict parser refused and we had not seen.
+/// The finding for an error of the strict parser that was not found here.
 pub(super) fn judged(text: &str, error: &roxmltree::Error) -> Diagnostic {
     let position = error.pos();
     let line = text.split('\n').nth(position.row.saturating_sub(1) as usize).unwrap_or_default();

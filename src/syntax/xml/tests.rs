@@ -1,4 +1,4 @@
-//! Tests of the reader of XML.
+//! Tests of the XML parser.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Tags and their attributes, with recovery after each slip.
+//! Parses tags and their attributes, with recovery after each error.
 
 use super::*;
 
 impl<'a> Parser<'a> {
-    /// Scans name and attributes of the tag at `start`; it ends before `limit` where a raw `<` shows that it should.
+    /// Parses name and attributes of the tag at `start`; it ends before `limit` if a raw `<` indicates that it should.
     pub(super) fn tag(&mut self, start: usize, name_end: usize, limit: usize) -> Tag {
         let bytes = self.text.as_bytes();
         let name = Span::new(start + 1, name_end);
@@ -11,7 +11,7 @@ impl<'a> Parser<'a> {
             let first_attribute = self.tree.attributes.len();
             return Tag { name, first_attribute, empty: false, end: limit };
         }
-        // The first `<` inside that could begin markup: the tag before it was never closed.
+        // The first `<` inside that could begin markup shows that the tag before it was never closed.
         let mut stop = limit;
         let mut at = name_end;
         while let Some(found) = memchr(b'<', &bytes[at..limit]) {
@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             if cut && (byte == b'>' || bytes[at..content_end].starts_with(b"/>")) {
-                // The tag had its end after all; a quote further on had confused the event stream.
+                // The tag was closed after all; a later quote had confused the event stream.
                 tag.empty = byte == b'/';
                 tag.end = at + if byte == b'/' { 2 } else { 1 };
                 return tag;
@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
                 let stray = Span::new(at, at + length);
                 self.faulty(Fault::Stray, stray, "this belongs to no attribute");
                 at += length;
-                // One finding for one run of rubbish.
+                // One finding per run of invalid characters.
                 while at < content_end
                     && !bytes[at].is_ascii_whitespace()
                     && !is_name_byte(bytes[at])
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
                 let place = if value.is_empty() { name_span } else { value_span };
                 let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
                 let finding = finding.of(Fault::Unquoted);
-                // What has a quote in its middle is nobody's to guess.
+                // If there is a quote in the middle of the value, there is no plausible fix.
                 let goes_on = matches!(bytes.get(value_end), Some(b'"' | b'\''));
                 self.report(if value.is_empty() || goes_on { finding } else { finding.fix(fix) });
                 self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
@@ -147,7 +147,7 @@ impl<'a> Parser<'a> {
                 }
                 None => {
                     unclosed_quote = true;
-                    // Without its quote a value ends with its tag, or with its line.
+                    // Without its closing quote, a value ends with its tag or its line.
                     let run = &self.text[at..content_end];
                     let line = run.find(['\r', '\n']).unwrap_or(run.len());
                     let (length, empty, behind) = match run[..line].find('>') {
@@ -183,8 +183,8 @@ impl<'a> Parser<'a> {
         tag
     }
 
-    /// Where a value ends whose quote is that of the next attribute: it goes on to that one's `=`, and behind the quote the
-    /// tag does not.
+    /// The end of a value whose closing quote is actually the opening one of the next attribute: the value extends to
+    /// that attribute's `=`, and the tag does not continue after the quote.
     fn torn(&self, start: usize, end: usize, content_end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let behind = bytes.get(end + 1).filter(|_| end + 1 < content_end)?;
@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
         is_next.then_some(start + kept.len())
     }
 
-    /// Reports a value that has no quote at its end.
+    /// Reports a value without a closing quote.
     fn no_closing_quote(&mut self, name: Span, value: Span, quote: u8) {
         let message = format!("the value of `{}` has no closing quote", &self.text[name.range()]);
         let end = value.end as usize;
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         self.report(finding.fix(fix));
     }
 
-    /// Reports what may not stand in an attribute value.
+    /// Reports characters that are not allowed in an attribute value.
     pub(super) fn attribute_value(&mut self, span: Span) {
         let raw = &self.text[span.range()];
         if memchr2(b'<', b'&', raw.as_bytes()).is_none() {
@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports ampersands that begin no reference.
+    /// Reports ampersands that do not begin a reference.
     pub(super) fn references(&mut self, start: usize, raw: &'a str) {
         let mut skip = 0;
         for (at, _) in raw.match_indices('&') {
@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
             if name > 0 && raw.as_bytes().get(at + 1 + name) == Some(&b';') {
                 let whole = Span::new(start + at, start + at + name + 2);
                 let message = format!("`{}` is not an XML entity", &self.text[whole.range()]);
-                // An entity may come from a DOCTYPE, which is refused anyway.
+                // An entity may be declared in a DOCTYPE, which is refused anyway.
                 if self.tree.doctype.is_none() {
                     self.broken(whole, message);
                 }
