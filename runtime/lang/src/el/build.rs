@@ -1,7 +1,7 @@
-//! What the grammar does: appends operations.
+//! The semantic actions of the grammar, which append operations.
 //!
-//! In: places of tokens. Out: a list of [`Node`]s and the faults that the grammar alone cannot see (a Java keyword as a
-//! name, constructs the older library does not have, a literal that is called).
+//! The grammar passes positions of tokens. The result is a list of [`Node`]s and the errors that the grammar alone
+//! cannot detect (a Java keyword as a name, constructs that the older library does not have, a call of a literal).
 
 use lalrpop_util::ErrorRecovery;
 
@@ -10,7 +10,7 @@ use super::token::{Token, is_java_keyword};
 use super::tree::{Binary, Node, Op, Slice, Target};
 use super::{Dialect, Fault, SyntaxError};
 
-/// The lexer reports strange characters as tokens, so it never fails.
+/// The error type of the lexer, which never fails, since it reports unexpected characters as tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Broken;
 
@@ -19,12 +19,13 @@ pub(crate) struct Builder<'s> {
     pub(crate) text: &'s str,
     pub(crate) dialect: Dialect,
     pub(crate) nodes: Vec<Node>,
-    /// Where the expression that is read begins, and the first of its nodes: those before belong to others.
+    /// Start of the current expression in the text, and index of its first node; earlier nodes belong to other
+    /// expressions.
     pub(crate) from: (u32, usize),
-    /// Strings that had escapes, one behind the other.
+    /// Unescaped strings, concatenated.
     pub(crate) decoded: String,
     pub(crate) errors: Vec<SyntaxError>,
-    /// Whether the parser reads on behind a fault. Only short expressions can afford that.
+    /// Whether the parser continues after an error, which is affordable only for short expressions.
     pub(crate) recovers: bool,
 }
 
@@ -54,7 +55,7 @@ impl<'s> Builder<'s> {
         self.nodes.len() as u32 - 1
     }
 
-    /// From a mark to the operation that is pushed next.
+    /// Returns the distance from a mark to the next pushed operation.
     fn distance(&self, mark: u32) -> u32 {
         self.nodes.len() as u32 - mark
     }
@@ -63,14 +64,14 @@ impl<'s> Builder<'s> {
         self.errors.push(SyntaxError { start, end, fault: Fault::Syntax, message: message.into() });
     }
 
-    /// Whether a construct of the newer language may stand here.
+    /// Reports an error if the dialect does not have this construct of the newer language.
     fn newer(&mut self, start: u32, end: u32, what: &str) {
         if self.dialect == Dialect::Commons {
             self.error(start, end, format!("{what} before Oozie 5.2"));
         }
     }
 
-    /// A name, which may not be a keyword of Java.
+    /// Pushes a name, which must not be a keyword of Java.
     fn name(&mut self, start: u32, end: u32) {
         let name = self.slice(start, end);
         if self.dialect == Dialect::Tomcat && is_java_keyword(name) {
@@ -99,7 +100,7 @@ impl<'s> Builder<'s> {
         self.push(start, Op::Double(number), end);
     }
 
-    /// A text without escapes.
+    /// Pushes a string without escapes.
     pub(crate) fn plain_text(&mut self, start: u32, end: u32) {
         let slice = Slice { start: start + 1, end: end - 1, decoded: false };
         self.push(start, Op::Text(slice), end);
@@ -190,7 +191,8 @@ impl<'s> Builder<'s> {
         self.push(start, Op::Call { arguments, name_end, target: Target::Unbound }, end);
     }
 
-    /// Only a lambda may be called, and one that is the whole of an expression ends with its own operation.
+    /// Returns the index of the lambda that ends the expression before, which is the only thing that can be called; 0
+    /// if there is none.
     pub(crate) fn ends_in_lambda(&mut self) -> u32 {
         match self.nodes.last() {
             Some(Node { op: Op::Lambda(_), .. }) => self.nodes.len() as u32 - 1,
@@ -277,7 +279,7 @@ impl<'s> Builder<'s> {
 
     pub(crate) fn assign(&mut self, start: u32, mark: u32, end: u32) {
         self.newer(start, end, "there is no `=`");
-        // What is written to is the last property of the target: it is not read, so its operation goes.
+        // The last property of the target is assigned to: it is not read, so its operation is replaced.
         let value_end = mark as usize - 1;
         let property = match self.nodes[value_end].op {
             Op::ValueEnd => match self.nodes[value_end - 1].op {
@@ -288,7 +290,7 @@ impl<'s> Builder<'s> {
                     true
                 }
                 Op::Bracket => {
-                    // The key is there already; a null base must not skip it.
+                    // The key is on the stack already; a null base must not skip it.
                     self.nodes[value_end - 1].op = Op::Target;
                     let mut test = value_end - 1;
                     while test > 0 {
@@ -304,7 +306,7 @@ impl<'s> Builder<'s> {
                 }
                 _ => false,
             },
-            // A variable that is written to is not read.
+            // A variable that is assigned to is not read.
             Op::Variable if self.nodes[value_end].start == start => {
                 self.nodes[value_end].op = Op::Unread;
                 false
@@ -368,7 +370,7 @@ impl<'s> Builder<'s> {
         end: u32,
     ) {
         let start = recovery.dropped_tokens.first().map_or(start, |token| token.0.min(start));
-        // At its very beginning an expression has no token that says where it is.
+        // At the beginning of an expression no token gives the position.
         let (from, first) = self.from;
         let start = start.max(from);
         let own = &self.nodes[first..];

@@ -1,4 +1,4 @@
-//! The functions of dates and dataset instances, over the calendar of [`crate::time`].
+//! The functions for dates and dataset instances, based on the calendar of [`crate::time`].
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use crate::time::{
 
 type Answer<'a> = Result<Value<'a>, Box<Failure>>;
 
-/// A date as Java's `Date` writes it.
+/// Formats a date as Java's `Date` does.
 pub(crate) fn java_date(millis: i64) -> String {
     let Ok(instant) = jiff::Timestamp::from_millisecond(millis) else { return String::new() };
     instant.strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
 }
 
-/// A date in the server's form to milliseconds since 1970.
+/// Parses a date in the server's format to milliseconds since 1970.
 pub(crate) fn parse(date: &str) -> Option<i64> {
     ProcessingZone::UTC.parse(date).ok().map(Instant::millis)
 }
@@ -45,7 +45,7 @@ fn instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> 
     })
 }
 
-/// An instant that is only written again, so that its year may be any.
+/// Parses an instant that is only formatted again, so that its year may be out of range.
 fn any_instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> {
     let (zone, text) = (processing(call), call.text(at));
     zone.parse_any_year(&text).map_err(|reason| {
@@ -69,7 +69,7 @@ fn actual(call: &Call<'_, '_>) -> Result<Instant, Box<Failure>> {
     coordinator(call)?.actual().map(Instant::from_millis).ok_or_else(absent)
 }
 
-/// A unit by name; `CRON` is none that moves anything.
+/// Parses the name of a unit; `CRON` is valid, but not a unit.
 fn unit(name: &str) -> Result<Option<Unit>, Box<Failure>> {
     match Unit::from_name(name) {
         Some(unit) => Ok(Some(unit)),
@@ -81,7 +81,7 @@ fn unit(name: &str) -> Result<Option<Unit>, Box<Failure>> {
     }
 }
 
-/// What the scope says of the dataset, ready for arithmetic.
+/// Returns the dataset of the scope, prepared for arithmetic.
 fn dataset<'a>(call: &Call<'a, '_>) -> Result<(Dataset, Written<'a>), Box<Failure>> {
     let none = || Failure::exception("RuntimeException", "there is no dataset here");
     let coordinator = call.scope.coordinator().ok_or_else(none)?;
@@ -157,7 +157,7 @@ fn search_back<'a>(call: &mut Call<'a, '_>, start: i64, end: i64, itself: String
         return Err(Failure::exception("IllegalArgumentException", message));
     }
     let (dataset, written) = dataset(call)?;
-    // A range that goes down ends with its start, where the server looks first.
+    // A descending range ends at its start, where the server begins to search.
     let found = dataset.latest(actual(call)?, start, end.max(start), exists(call, &written)?)?;
     searched(call, found, itself)
 }
@@ -190,7 +190,7 @@ fn search_ahead<'a>(
     searched(call, found, itself)
 }
 
-/// Whether the data of an instance are there: its URI with the done flag, or the partition.
+/// Returns a function that checks whether the data of an instance exists: its URI with the done flag, or the partition.
 fn exists<'a>(
     call: &Call<'a, '_>,
     written: &Written<'_>,
@@ -238,7 +238,7 @@ pub(crate) fn days_in_month<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 pub(crate) fn tz_offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let (dataset, _) = dataset(call)?;
     if call.phase == super::Phase::CoordinatorActionStart {
-        // The server has forgotten the coordinator's zone by then.
+        // The server has no access to the coordinator's zone in this phase.
         let message = "the coordinator has no time zone here";
         return Err(Failure::exception("NullPointerException", message));
     }

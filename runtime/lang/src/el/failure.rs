@@ -1,24 +1,24 @@
-//! Why an expression has no value.
+//! Evaluation failures.
 
 use std::fmt;
 
-/// The kind of a failure, as the server tells them apart.
+/// The kind of a failure, as the server distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// The text is no expression.
+    /// The text is not a valid expression.
     Parse,
-    /// No function of that name, or not with so many parameters, where it stands.
+    /// No function of that name, or none with that number of parameters, is available in this phase.
     UnknownFunction,
-    /// No variable of that name.
+    /// There is no variable of that name.
     UnknownVariable,
-    /// A value of the wrong kind.
+    /// A value has the wrong type.
     Type,
     /// Everything else.
     Evaluation,
 }
 
 impl Reason {
-    /// The word used in output.
+    /// Returns the name used in output.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Parse => "parse",
@@ -30,29 +30,29 @@ impl Reason {
     }
 }
 
-/// A failure with its place in the text.
+/// A failure with its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Kind.
     pub reason: Reason,
-    /// A word that says more: `arity`, `property`, `exception`; empty where there is none.
+    /// A further classification: `arity`, `property`, `exception`; empty if there is none.
     pub detail: &'static str,
-    /// The exception that the server's function ends with; empty where it is none of its own.
+    /// The exception that the server's function throws; empty if it throws none of its own.
     pub exception: &'static str,
     /// The server's error code.
     pub code: Option<&'static str>,
-    /// The function or variable that is unknown.
+    /// The unknown function or variable.
     pub name: Option<String>,
     /// One line, lower case, no full stop.
     pub message: String,
-    /// Offset in the text where the fault begins.
+    /// Start offset of the failing part of the text.
     pub start: u32,
-    /// Offset behind it.
+    /// Its end offset.
     pub end: u32,
 }
 
 impl Failure {
-    /// A failure that has no place yet; the evaluator gives it that of the operation.
+    /// Creates a failure without a position; the evaluator adds that of the operation.
     pub fn new(reason: Reason, message: impl Into<String>) -> Box<Failure> {
         Box::new(Failure {
             reason,
@@ -66,7 +66,7 @@ impl Failure {
         })
     }
 
-    /// A function that ends with an exception of its own.
+    /// Creates a failure of a function that throws an exception.
     pub fn exception(exception: &'static str, message: impl Into<String>) -> Box<Failure> {
         let mut failure = Failure::new(Reason::Evaluation, message);
         failure.detail = "exception";
@@ -74,32 +74,32 @@ impl Failure {
         failure
     }
 
-    /// What the scope cannot answer: no part of the job that would know is at hand.
+    /// Creates a failure for a query that the scope cannot answer because it lacks that part of the job.
     pub fn unavailable(message: impl Into<String>) -> Box<Failure> {
         let mut failure = Failure::new(Reason::Evaluation, message);
         failure.detail = "unavailable";
         failure
     }
 
-    /// The same with a word that says more.
+    /// Adds a further classification.
     pub fn detail(mut self: Box<Self>, detail: &'static str) -> Box<Failure> {
         self.detail = detail;
         self
     }
 
-    /// The same with a code of the server.
+    /// Adds the server's error code.
     pub fn code(mut self: Box<Self>, code: &'static str) -> Box<Failure> {
         self.code = Some(code);
         self
     }
 
-    /// The same with the name that is unknown.
+    /// Adds the unknown name.
     pub fn named(mut self: Box<Self>, name: impl Into<String>) -> Box<Failure> {
         self.name = Some(name.into());
         self
     }
 
-    /// The same at a place.
+    /// Sets the position.
     pub fn at(mut self: Box<Self>, start: u32, end: u32) -> Box<Failure> {
         self.start = start;
         self.end = end;

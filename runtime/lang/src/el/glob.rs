@@ -1,13 +1,13 @@
-//! Hadoop's wildcards in paths: `*`, `?`, `[a-c]`, `[^a]`, `{one,two}` and a backslash that quotes.
+//! Hadoop's wildcards in paths: `*`, `?`, `[a-c]`, `[^a]`, `{one,two}` and the backslash as escape.
 
-/// A pattern of paths.
+/// A path pattern.
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// Alternatives of the braces, each as its segments.
+    /// The alternatives of the braces, each as its segments.
     alternatives: Vec<Vec<Segment>>,
 }
 
-/// What one segment of a path may be called.
+/// The pattern of one path segment.
 #[derive(Clone, Debug)]
 pub struct Segment(Vec<Part>);
 
@@ -19,11 +19,11 @@ enum Part {
     Class(bool, Vec<(char, char)>),
 }
 
-/// More alternatives than that are refused.
+/// Maximum number of alternatives; patterns with more are refused.
 const MOST_ALTERNATIVES: usize = 1000;
 
 impl Glob {
-    /// Reads a pattern; the error says what is wrong with it.
+    /// Parses a pattern; the error is a message.
     pub fn new(pattern: &str) -> Result<Glob, String> {
         let segments = |alternative: &String| {
             alternative.split('/').filter(|part| !part.is_empty()).map(Segment::new).collect()
@@ -33,12 +33,12 @@ impl Glob {
         Ok(Glob { alternatives })
     }
 
-    /// One list of segments for each way through the braces.
+    /// Returns the segments of each expansion of the braces.
     pub fn alternatives(&self) -> &[Vec<Segment>] {
         &self.alternatives
     }
 
-    /// Whether a path is one of those.
+    /// Whether a path matches.
     pub fn matches(&self, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         self.alternatives.iter().any(|alternative| {
@@ -47,7 +47,7 @@ impl Glob {
         })
     }
 
-    /// Whether a text has wildcards at all.
+    /// Whether a text contains wildcards.
     pub fn is_pattern(text: &str) -> bool {
         text.contains(['*', '?', '[', '{', '\\'])
     }
@@ -69,7 +69,7 @@ impl Segment {
         Ok(Segment(parts))
     }
 
-    /// The only name that it allows; none if it has wildcards.
+    /// Returns the only name that matches; none if the segment has wildcards.
     pub fn name(&self) -> Option<String> {
         let one = |part: &Part| match part {
             Part::One(character) => Some(*character),
@@ -78,7 +78,7 @@ impl Segment {
         self.0.iter().map(one).collect()
     }
 
-    /// Whether a name is one of those.
+    /// Whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
         matches(&self.0, name)
     }
@@ -86,12 +86,13 @@ impl Segment {
 
 type Characters<'t> = std::iter::Peekable<std::str::Chars<'t>>;
 
-/// The character behind a backslash.
+/// Returns the character after a backslash.
 fn escaped(text: &str, characters: &mut Characters<'_>) -> Result<char, String> {
     characters.next().ok_or_else(|| format!("`{text}` ends with a `\\` that escapes nothing"))
 }
 
-/// What stands behind a `[`, up to its `]`. A `]` that comes first is one of the characters, as in regular expressions.
+/// Parses the text after a `[`, up to its `]`. A `]` that comes first is one of the characters, as in regular
+/// expressions.
 fn class(text: &str, characters: &mut Characters<'_>) -> Result<Part, String> {
     let negated = characters.next_if(|next| matches!(next, '^' | '!')).is_some();
     let mut ranges = Vec::new();
@@ -120,7 +121,7 @@ fn class(text: &str, characters: &mut Characters<'_>) -> Result<Part, String> {
     }
 }
 
-/// Writes out the braces.
+/// Expands the braces.
 fn expand(pattern: &str) -> Result<Vec<String>, String> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
@@ -167,7 +168,7 @@ fn expand(pattern: &str) -> Result<Vec<String>, String> {
     Ok(done)
 }
 
-/// Goes back to the last `*` where the rest does not fit: linear in the product at worst.
+/// Backtracks to the last `*` on a mismatch; the cost is at most the product of both lengths.
 fn matches(parts: &[Part], segment: &str) -> bool {
     let text: Vec<char> = segment.chars().collect();
     let (mut at, mut part) = (0, 0);
@@ -228,7 +229,7 @@ mod tests {
         assert!(matches("/*.txt", "/.txt"));
     }
 
-    /// As Hadoop 3.4.1 answers.
+    /// Behavior of Hadoop 3.4.1.
     #[test]
     fn a_bracket_in_front_is_one_of_the_characters() {
         let matches =
@@ -241,7 +242,7 @@ mod tests {
         assert!(matches("/\\{a,b", "/{a,b") && matches("/\\[ab", "/[ab"));
     }
 
-    /// As Hadoop 3.4.1 does.
+    /// Behavior of Hadoop 3.4.1.
     #[test]
     fn broken_patterns_are_refused() {
         for pattern in

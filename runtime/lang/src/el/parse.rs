@@ -1,14 +1,14 @@
-//! Expressions by precedence: one pass over the text, without tokens.
+//! A precedence parser for common expressions: one pass over the text, without tokens.
 //!
-//! In: a text, and where an expression begins in it. Out: the builder's operations and the brace that ends the
-//! expression, or nothing: then it has a fault, or something rare in workflows (a lambda, a list, an assignment, a
-//! fraction, a letter beyond ASCII), and the generated parser reads it from its beginning. `grammar/el.lalrpop` and the
-//! tokens alone define the language; this is a shortcut to the same operations, and a test compares the two.
+//! The input is a text and the start of an expression. The parser appends the builder's operations and returns the
+//! closing brace, or nothing: then the expression has an error, or something rare in workflows (a lambda, a list, an
+//! assignment, a fraction, a non-ASCII letter), and the generated parser parses it from its start. `grammar/el.lalrpop`
+//! and the tokens alone define the language; this is a shortcut to the same operations, and a test compares the two.
 
 use super::build::Builder;
 use super::tree::{Binary, Level, Op};
 
-/// What is not complete yet, with the place where it begins.
+/// An incomplete operation, with its start.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
     start: u32,
@@ -31,10 +31,10 @@ enum What {
     Empty,
 }
 
-/// Brackets hold whatever stands in them.
+/// Brackets accept an expression of any precedence.
 const BRACKETED: Level = Level::Semicolon;
 
-/// Reads the expression that begins at `from`; answers where its brace is. `open` is only room that can be used again.
+/// Parses the expression that begins at `from`; returns the position of its brace. `open` is a buffer for reuse.
 pub(super) fn expression(
     builder: &mut Builder<'_>,
     from: usize,
@@ -122,7 +122,7 @@ pub(super) fn expression(
             _ => return None,
         }
 
-        // Behind an operand: its suffixes, what it closes, and the operator that makes it a left side.
+        // After an operand: its suffixes, the brackets that it closes, and the operator whose left side it is.
         let mut suffixed = false;
         loop {
             at = skip(bytes, end);
@@ -152,7 +152,7 @@ pub(super) fn expression(
             if matches!(byte, b')' | b']' | b',' | b'}') {
                 close(builder, open, Level::Choice, start, end)?;
                 let Some(last) = open.last_mut() else {
-                    // Whatever is longer may have more tokens than are allowed.
+                    // A longer one may have more tokens than permitted.
                     let short = at - from <= super::template::MOST_TOKENS as usize;
                     return (byte == b'}' && short).then_some(at);
                 };
@@ -201,7 +201,7 @@ pub(super) fn expression(
                     (Level::Choice, What::Test { mark: builder.choice_test(next) })
                 }
                 Operator::Else => {
-                    // Choices inside of this one end where it goes on.
+                    // Conditionals within this one end before its `:`.
                     close(builder, open, Level::Or, start, end)?;
                     while let Some(Open { what: What::Else { .. }, .. }) = open.last() {
                         close_last(builder, open, end)?;
@@ -224,7 +224,8 @@ fn prefix(start: u32, what: What) -> Open {
     Open { start, level: Level::Unary, what }
 }
 
-/// Completes what binds at least as tightly, with the operand that ends at `end`; answers where the whole begins.
+/// Completes operations that bind at least as tightly, with the operand that ends at `end`; returns the start of the
+/// result.
 #[inline]
 fn close(
     builder: &mut Builder<'_>,
@@ -258,7 +259,7 @@ fn close_last(builder: &mut Builder<'_>, open: &mut Vec<Open>, end: usize) -> Op
     Some(start)
 }
 
-/// Offset of the first byte at or behind `at` that is no blank.
+/// Returns the offset of the first non-blank byte at or after `at`.
 #[inline]
 fn skip(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
@@ -267,7 +268,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the word at `at`, where it is one and holds letters and digits of ASCII alone.
+/// Returns the end of the word at `at`, if there is one and it has only ASCII letters and digits.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> Option<usize> {
     if !matches!(bytes.get(at)?, b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$') {
@@ -283,7 +284,7 @@ fn word(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Words between operands, and one that is reserved.
+/// Whether a word is an operator between operands, or reserved.
 fn is_operator(word: &[u8]) -> bool {
     matches!(
         word,
@@ -310,7 +311,7 @@ enum Called {
     As { name_end: usize, arguments: usize },
 }
 
-/// Whether a name that ends at `end` is called, or is the prefix of one that is.
+/// Whether a name that ends at `end` is called, or is the prefix of a called name.
 fn called(bytes: &[u8], end: usize) -> Option<Called> {
     let mut name_end = end;
     let mut next = skip(bytes, end);
@@ -334,7 +335,7 @@ fn called(bytes: &[u8], end: usize) -> Option<Called> {
     })
 }
 
-/// The end of the text whose quote is at `at`, and whether it has no escapes.
+/// Returns the end of the string whose quote is at `at`, and whether it has no escapes.
 #[inline]
 fn text(bytes: &[u8], at: usize, quote: u8) -> Option<(usize, bool)> {
     let mut end = at + 1;
@@ -362,7 +363,7 @@ enum Operator {
     Else,
 }
 
-/// The operator at `at`, and its length.
+/// Returns the operator at `at`, and its length.
 #[inline]
 fn operator(bytes: &[u8], at: usize) -> Option<(Operator, usize)> {
     use Operator::{And, Else, Or, Test};
@@ -411,7 +412,7 @@ mod tests {
     use crate::el::token::Lexer;
     use crate::el::{Dialect, grammar};
 
-    /// What is read here, the generated parser must read as well, and into the same operations.
+    /// The generated parser must accept what this one does, and produce the same operations.
     #[test]
     fn both_parsers_agree() {
         const TOKENS: [&str; 50] = [
@@ -493,7 +494,7 @@ mod tests {
         let mut open = Vec::new();
         let (mut whole, mut short) = (0, 0);
         for round in 0..60_000 {
-            // Half of them alternate values and operators, so that many are expressions.
+            // Half of them alternate values and operators, so that many are valid.
             let tokens: String = (0..random(14) + 1)
                 .map(|at| match (round % 2, at % 2) {
                     (0, 0) => VALUES[random(VALUES.len())],

@@ -1,4 +1,4 @@
-//! The place of an expression: the groups in which the server evaluates, with the functions of each.
+//! The phases in which the server evaluates expressions, with the functions and constants of each.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Value;
 
-/// A group of functions and constants. Its name is the server's own.
+/// A phase of evaluation, with its own functions and constants. Its name is the server's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// No functions and no constants: credentials.
@@ -21,7 +21,7 @@ pub enum Phase {
     CoordinatorFrequency,
     /// `timeout` of a coordinator.
     CoordinatorTimeout,
-    /// Times, controls, includes, templates of URIs, path of the workflow.
+    /// Times, controls, includes, URI templates, path of the workflow.
     CoordinatorPlain,
     /// `initial-instance` of a dataset.
     CoordinatorInitialInstance,
@@ -37,16 +37,16 @@ pub enum Phase {
     CoordinatorActionCreateRange,
     /// SLA block, when an action is created.
     CoordinatorSlaCreate,
-    /// Configuration of the workflow and instances that were left open, before an action starts.
+    /// Configuration of the workflow and unresolved instances, before an action starts.
     CoordinatorActionStart,
     /// The definition of a bundle.
     BundleSubmit,
-    /// A template of URIs, for one instance.
+    /// A URI template, for one instance.
     UriTemplate,
 }
 
 impl Phase {
-    /// All of them.
+    /// All phases.
     pub const ALL: [Phase; 17] = [
         Phase::None,
         Phase::JobSubmit,
@@ -67,7 +67,7 @@ impl Phase {
         Phase::UriTemplate,
     ];
 
-    /// The server's name of the group.
+    /// Returns the server's name of the phase.
     pub fn name(self) -> &'static str {
         match self {
             Phase::None => "none",
@@ -90,12 +90,12 @@ impl Phase {
         }
     }
 
-    /// The group of that name.
+    /// Returns the phase of that name.
     pub fn from_name(name: &str) -> Option<Phase> {
         Phase::ALL.into_iter().find(|phase| phase.name() == name)
     }
 
-    /// Where in a definition it evaluates, for people.
+    /// Returns a description of the places in a definition that it evaluates.
     pub fn place(self) -> &'static str {
         match self {
             Phase::None => "a credential",
@@ -124,7 +124,7 @@ impl Phase {
         self >= Phase::CoordinatorFrequency && self <= Phase::CoordinatorActionStart
     }
 
-    /// The code under which a failure in this phase is reported, where it has one of its own.
+    /// Returns the code under which a failure in this phase is reported, if it has one.
     pub fn code(self) -> Option<&'static str> {
         match self {
             Phase::CoordinatorSlaSubmit | Phase::UriTemplate | Phase::None => None,
@@ -139,7 +139,7 @@ impl Phase {
         self.is_coordinator() && self != Phase::CoordinatorSlaSubmit
     }
 
-    /// The value of a constant.
+    /// Returns the value of a constant.
     pub fn constant(self, name: &str) -> Option<Value<'static>> {
         constants(self).iter().find(|(constant, _)| *constant == name).map(|(_, value)| match value
         {
@@ -148,18 +148,18 @@ impl Phase {
         })
     }
 
-    /// Names of the constants.
+    /// Returns the names of the constants.
     pub fn constants(self) -> impl Iterator<Item = &'static str> {
         constants(self).iter().map(|(name, _)| *name)
     }
 
-    /// The value that a property of the job has as a variable in this phase; nothing where it is none.
+    /// Returns the value of a job property as a variable in this phase; none if it does not become a variable.
     pub fn admit<'v>(self, name: &str, value: &'v str) -> Option<Cow<'v, str>> {
-        // A property without a value does not survive the way to the server.
+        // A property without a value is dropped when it is submitted.
         if value.is_empty() { None } else { self.admit_kept(name, value) }
     }
 
-    /// The same of a property that a server keeps: an empty one is the default of a parameter.
+    /// Does the same for a property that the server stores: an empty one is the default of a parameter.
     pub fn admit_kept<'v>(self, name: &str, value: &'v str) -> Option<Cow<'v, str>> {
         match self {
             Phase::Workflow => is_identifier(name)
@@ -204,7 +204,7 @@ fn constants(phase: Phase) -> Constants {
         ("HOURS", Constant::Number(60)),
         ("DAYS", Constant::Number(1440)),
     ];
-    // They stand for themselves until a template is filled in.
+    // They evaluate to themselves until the template is filled.
     const TEMPLATE: Constants = &[
         ("YEAR", Constant::Text("${YEAR}")),
         ("MONTH", Constant::Text("${MONTH}")),
@@ -225,10 +225,10 @@ fn constants(phase: Phase) -> Constants {
 pub struct Phases(u32);
 
 impl Phases {
-    /// No phase.
+    /// The empty set.
     pub const NONE: Phases = Phases(0);
 
-    /// The set of these.
+    /// Returns the set of these phases.
     pub const fn of(phases: &[Phase]) -> Phases {
         let mut bits = 0;
         let mut at = 0;
@@ -239,22 +239,22 @@ impl Phases {
         Phases(bits)
     }
 
-    /// Whether the phase is in it.
+    /// Whether the set contains the phase.
     pub const fn has(self, phase: Phase) -> bool {
         self.0 & (1 << phase as u32) != 0
     }
 
-    /// Whether it has none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Those of both.
+    /// Returns the union.
     pub const fn and(self, other: Phases) -> Phases {
         Phases(self.0 | other.0)
     }
 
-    /// Its phases, in order.
+    /// Iterates over its phases, in order.
     pub fn iter(self) -> impl Iterator<Item = Phase> {
         Phase::ALL.into_iter().filter(move |phase| self.has(*phase))
     }

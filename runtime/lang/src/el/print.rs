@@ -1,6 +1,6 @@
-//! An expression as text again: operators as words where XML would escape them, no more parentheses than needed.
+//! Prints an expression: with operators as words where XML would escape them, and no more parentheses than needed.
 //!
-//! What is printed parses to the same operations; only places differ.
+//! The printed text parses to the same operations; only positions differ.
 
 use super::template::{Piece, Template};
 use super::token::is_letter;
@@ -17,7 +17,7 @@ impl Part {
         Part { text: text.into(), level }
     }
 
-    /// The text where a suffix follows: the dot would become a part of a number.
+    /// Returns the text as the base of a suffix: without parentheses, the dot would become part of a number.
     fn base(self) -> String {
         if self.text.starts_with(|c: char| c.is_ascii_digit()) {
             return format!("({})", self.text);
@@ -25,20 +25,20 @@ impl Part {
         self.at(Level::Value)
     }
 
-    /// The text where at least that level is asked for.
+    /// Returns the text as an operand of at least that level.
     fn at(self, level: Level) -> String {
         if self.level >= level { self.text } else { format!("({})", self.text) }
     }
 }
 
-/// Prints a whole text.
+/// Prints a template.
 pub fn print(template: &Template) -> String {
     let mut out = String::new();
     for piece in template.pieces() {
         match *piece {
             Piece::Literal { start, end } => {
                 let text = template.span(start, end);
-                // Braces that stand as they are were escaped, and have to be again. The older library knows no escapes.
+                // Braces in literal text were escaped, and have to be escaped again. The older library has no escapes.
                 if template.dialect() == Dialect::Tomcat
                     && (text.starts_with("${") || text.starts_with("#{"))
                 {
@@ -77,7 +77,7 @@ pub fn expression(template: &Template, first: u32, last: u32) -> String {
             }
             Op::Text(slice) => {
                 if !slice.decoded && slice.start == node.start {
-                    // The name behind a dot in what is assigned to.
+                    // The name after the dot in the target of an assignment.
                     Part::new(template.slice(slice), Level::Prefix)
                 } else {
                     Part::new(quoted(template.slice(slice)), Level::Prefix)
@@ -110,7 +110,7 @@ pub fn expression(template: &Template, first: u32, last: u32) -> String {
                 Part::new(format!("{base}[{}]({arguments})", key.text), Level::Value)
             }
             Op::ValueEnd => {
-                // The chain is closed: another one around it needs parentheses.
+                // The chain is complete: a suffix on it needs parentheses.
                 let value = pop();
                 Part::new(value.text, Level::Unary)
             }
@@ -228,9 +228,9 @@ pub fn expression(template: &Template, first: u32, last: u32) -> String {
     stack.pop().map(|part| part.text).unwrap_or_default()
 }
 
-/// Whether the key of the assignment at an operation is written behind a dot.
+/// Whether the key of the assignment at an operation is written after a dot.
 fn is_dotted(template: &Template, at: usize) -> bool {
-    // Before the mark between target and value lies the key, behind the mark of the chain's end.
+    // The key precedes the mark between target and value, and follows the mark of the chain's end.
     let nodes = template.nodes();
     let mut depth = 0;
     for at in (0..at).rev() {
@@ -262,13 +262,13 @@ fn arguments(pop: &mut impl FnMut() -> Part, count: u32) -> String {
     parts.join(", ")
 }
 
-/// Whether a text ends in a name, which a `:` behind it could make the prefix of a call.
+/// Whether a text ends in a name, which a following `:` could turn into the prefix of a call.
 fn ends_in_name(text: &str) -> bool {
     let name = text.trim_end_matches(|c: char| is_letter(c) || c.is_ascii_digit());
     text[name.len()..].starts_with(is_letter)
 }
 
-/// A minus before another one is set apart.
+/// Separates a minus from a preceding one.
 fn spaced(text: String) -> String {
     if text.starts_with('-') { format!(" {text}") } else { text }
 }
@@ -286,7 +286,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// The level of an operand on the right.
+/// Returns the level of a right operand.
 fn next(level: Level) -> Level {
     match level {
         Level::Or => Level::And,

@@ -1,27 +1,27 @@
-//! Java's regular expressions, as far as `replaceAll` and `appendAll` use them.
+//! Java's regular expressions, to the extent that `replaceAll` and `appendAll` need them.
 //!
-//! The engine is fancy-regex, which supports lookaround and backreferences as Java does; differing syntax is
-//! translated. Work is bounded: an expression that backtracks too long fails.
+//! The engine is fancy-regex, which supports lookaround and backreferences as Java does; syntax that differs is
+//! translated. Work is bounded: a search that backtracks too much fails.
 
 use fancy_regex::{Regex, RegexBuilder};
 
 use super::eval::{Effects, LONGEST_TEXT, too_long};
 use super::{Failure, Reason};
 
-/// How often one search may go back.
+/// Maximum number of backtracks in one search.
 const MOST_BACKTRACKS: usize = 50_000;
 
-/// What a search may take.
+/// The cost of a search.
 struct Cost {
-    /// For each match.
+    /// Cost of each match.
     each: u64,
-    /// Whether a search may look at all of the text before it finds the next match.
+    /// Whether a search may scan the whole text before it finds the next match.
     far: bool,
 }
 
 impl Cost {
     fn new(pattern: &str) -> Cost {
-        // What looks around or back, or never gives back, is searched for by trying.
+        // Lookaround, backreferences and possessive constructs are matched by backtracking.
         const TRIED: &[&str] = &[
             "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "*+", "++", "?+", "}+", "\\k", "\\G",
             "\\Z", "\\R",
@@ -33,14 +33,14 @@ impl Cost {
         Cost { each, far: pattern.contains(['*', '+', '{']) }
     }
 
-    /// A search that begins with so much of the text before it.
+    /// Returns the cost of a search with `left` bytes of text remaining.
     fn of_search(&self, left: usize) -> u64 {
         self.each + if self.far { left as u64 / 16 } else { 0 }
     }
 }
 
 fn compile(pattern: &str, effects: &mut Effects) -> Result<Regex, Box<Failure>> {
-    // Repeated classes make large machines of short patterns.
+    // Repeated classes make large automata of short patterns.
     let large = pattern.contains('{') || pattern.contains("\\p") || pattern.contains("\\P");
     effects.spend(4_096 + pattern.len() as u64 * 64 + if large { 500_000 } else { 0 })?;
     RegexBuilder::new(&translate(pattern))
@@ -53,7 +53,8 @@ fn compile(pattern: &str, effects: &mut Effects) -> Result<Regex, Box<Failure>> 
         })
 }
 
-/// What Java writes differently: classes are ASCII unless asked otherwise, `\Q…\E` quotes, `\h` is a blank, `\Z` is the end.
+/// Translates syntax that differs in Java: classes are ASCII by default, `\Q…\E` quotes, `\h` is a blank, `\Z` is the
+/// end.
 fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut characters = pattern.chars().peekable();
@@ -156,7 +157,7 @@ fn translate(pattern: &str) -> String {
     out
 }
 
-/// Members of Java's ASCII classes.
+/// Returns the members of a POSIX class, which is ASCII in Java.
 fn posix(name: &str) -> Option<&'static str> {
     Some(match name {
         "Lower" => "a-z",
@@ -180,7 +181,7 @@ fn endless() -> Box<Failure> {
     Failure::new(Reason::Evaluation, "this regular expression takes too long").detail("limit")
 }
 
-/// `String.replaceAll`
+/// Implements `String.replaceAll`.
 pub(crate) fn replace_all(
     text: &str,
     pattern: &str,
@@ -206,7 +207,7 @@ pub(crate) fn replace_all(
     Ok(out)
 }
 
-/// Appends a replacement: `$1` is a group, `${name}` a named one, a backslash quotes.
+/// Appends a replacement: `$1` is a group, `${name}` a named one, a backslash escapes.
 fn expand(
     replacement: &str,
     regex: &Regex,
@@ -258,7 +259,7 @@ fn expand(
     Ok(())
 }
 
-/// `String.split`: empty parts at the end are dropped, and so is an empty one that an empty match leaves at the beginning.
+/// Implements `String.split`: trailing empty parts are dropped, and so is a leading one from an empty match.
 pub(crate) fn split(
     text: &str,
     pattern: &str,

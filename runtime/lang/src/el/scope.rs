@@ -1,7 +1,7 @@
-//! What an expression may query from its environment.
+//! The queries that an expression can make to its environment.
 //!
-//! The evaluator and the table of functions know no job. The caller passes a [`Scope`]; what a scope does not offer
-//! makes the functions that need it fail with a clear message.
+//! The evaluator and the table of functions do not know jobs. The caller passes a [`Scope`]; functions that need
+//! something that the scope does not provide fail with a clear message.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,37 +10,38 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::{Failure, Value};
 use crate::time::ProcessingZone;
 
-/// Variables, and doors to the rest.
+/// Variables, and access to everything else.
 pub trait Scope {
-    /// The value of a variable, by its exact name. Properties of the job are variables as [`super::Phase::admit`] says.
+    /// Returns the value of a variable, by its exact name. [`super::Phase::admit`] decides which job properties are
+    /// variables.
     fn variable(&self, name: &str) -> Option<Value<'_>>;
 
-    /// What `wf:…` and `hadoop:counters` ask.
+    /// Answers `wf:…` and `hadoop:counters`.
     fn workflow(&self) -> Option<&dyn WorkflowScope> {
         None
     }
 
-    /// What `coord:…` asks.
+    /// Answers `coord:…`.
     fn coordinator(&self) -> Option<&dyn CoordinatorScope> {
         None
     }
 
-    /// What `fs:…`, `coord:latest` and `coord:future` ask.
+    /// Answers `fs:…`, `coord:latest` and `coord:future`.
     fn files(&self) -> Option<&dyn FileScope> {
         None
     }
 
-    /// A value of the server's Hadoop configuration, for `hadoop:conf`.
+    /// Returns a value of the server's Hadoop configuration, for `hadoop:conf`.
     fn hadoop_conf(&self, _authority: &str, _name: &str) -> Option<String> {
         None
     }
 
-    /// The zone of the server's dates; an action of a coordinator has its own.
+    /// Returns the server's time zone for dates; a coordinator action has its own.
     fn zone(&self) -> ProcessingZone {
         ProcessingZone::UTC
     }
 
-    /// Milliseconds since 1970, for `timestamp()`.
+    /// Returns the milliseconds since 1970, for `timestamp()`.
     fn now(&self) -> Option<i64> {
         None
     }
@@ -50,7 +51,7 @@ pub trait Scope {
         None
     }
 
-    /// A function that the site has added to its server.
+    /// Calls a function that the site has added to its server.
     fn site(
         &self,
         _name: &str,
@@ -69,7 +70,7 @@ pub struct Called<'a> {
     pub words: Vec<String>,
     /// The job that calls it.
     pub job: &'a str,
-    /// The node that calls it, if it is one.
+    /// The node that calls it, if any.
     pub node: Option<&'a str>,
 }
 
@@ -85,22 +86,22 @@ pub trait WorkflowScope {
     fn user(&self) -> Option<Cow<'_, str>>;
     /// Group or access list.
     fn group(&self) -> Option<Cow<'_, str>>;
-    /// 0 on the first run, one more with each rerun.
+    /// Number of reruns: 0 in the first run.
     fn run(&self) -> i64;
-    /// A property of the job with `${…}` between properties resolved; nothing when it is not set or empty.
+    /// A property of the job with references to other properties resolved; none if it is not set or empty.
     fn conf(&self, name: &str) -> Result<Option<Cow<'_, str>>, Box<Failure>>;
-    /// The URI at which an external system reports that status.
+    /// The URI to which an external system reports that status.
     fn callback(&self, status: &str) -> Option<String>;
     /// The last action whose status was ERROR.
     fn last_error_node(&self) -> Option<Cow<'_, str>>;
-    /// What is known of a node that ended.
+    /// The results of an ended node.
     fn node(&self, name: &str) -> Option<NodeState<'_>>;
 }
 
-/// What a node left behind when it ended.
+/// The results of an ended node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeState<'a> {
-    /// Where it went: a node, or `*` for a fork.
+    /// The node that followed, or `*` for a fork.
     pub transition: Option<Cow<'a, str>>,
     /// Its captured output, in the form of Java properties.
     pub data: Option<Cow<'a, str>>,
@@ -120,7 +121,7 @@ pub struct NodeState<'a> {
     pub error_message: Option<Cow<'a, str>>,
 }
 
-/// Which list a data name was declared in.
+/// The kind of declaration of a data name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataKind {
     /// `data-in`, or a named part of the input logic.
@@ -129,14 +130,14 @@ pub enum DataKind {
     Out,
 }
 
-/// A dataset, as far as arithmetic with its instances needs it.
+/// A dataset, as needed for arithmetic with its instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset<'a> {
     /// Name.
     pub name: Cow<'a, str>,
     /// Date of the first instance.
     pub initial_instance: Cow<'a, str>,
-    /// How many units between two instances.
+    /// The number of units between two instances.
     pub frequency: i32,
     /// Unit of the frequency: `MINUTE`, `HOUR`, `DAY`, `WEEK`, `MONTH`, `YEAR`.
     pub unit: Cow<'a, str>,
@@ -146,22 +147,22 @@ pub struct Dataset<'a> {
     pub timezone: Cow<'a, str>,
     /// Template of its URIs.
     pub uri_template: Cow<'a, str>,
-    /// Name of the file that says an instance is complete; empty for the folder itself.
+    /// Name of the done flag; empty for the folder itself.
     pub done_flag: Cow<'a, str>,
 }
 
-/// The URIs behind a data name.
+/// The URIs of a data name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataUris<'a> {
-    /// They are known: separated by `#` or `,`; nothing where there are none.
+    /// The resolved URIs, separated by `#` or `,`; none if there are none.
     Known(Option<Cow<'a, str>>),
-    /// Some instances are still looked for.
+    /// Some instances are unresolved.
     Unresolved,
 }
 
 /// A coordinator job or one of its actions.
 pub trait CoordinatorScope {
-    /// The zone in which the server reads and writes dates.
+    /// The time zone in which the server parses and formats dates.
     fn processing(&self) -> ProcessingZone {
         ProcessingZone::UTC
     }
@@ -177,40 +178,40 @@ pub trait CoordinatorScope {
     fn actual(&self) -> Option<i64>;
     /// The dataset whose instance is evaluated.
     fn dataset(&self) -> Option<Dataset<'_>>;
-    /// How a data name was declared.
+    /// Returns how a data name was declared.
     fn data_name(&self, name: &str) -> Option<DataKind>;
-    /// URIs of an input.
+    /// Returns the URIs of an input.
     fn data_in(&self, name: &str) -> Option<DataUris<'_>>;
-    /// URIs of an output.
+    /// Returns the URIs of an output.
     fn data_out(&self, name: &str) -> Option<DataUris<'_>>;
 }
 
-/// What is known of a file.
+/// The status of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStatus {
     /// Whether it is a folder.
     pub is_folder: bool,
     /// Length in bytes.
     pub length: i64,
-    /// Size of a block.
+    /// Block size.
     pub block_size: i64,
 }
 
-/// A file system, asked with URIs.
+/// A file system, queried by URI.
 pub trait FileScope {
-    /// Whether a path, which may hold wildcards, names something.
+    /// Whether a path, which may contain wildcards, matches a file or folder.
     fn exists(&self, uri: &str) -> Result<bool, Box<Failure>>;
-    /// What is at a path, without wildcards; nothing where nothing is.
+    /// Returns the status of a path without wildcards; none if it does not exist.
     fn status(&self, uri: &str) -> Result<Option<FileStatus>, Box<Failure>>;
-    /// Whether a folder of partitions is there, which is of no file system that functions on files know.
+    /// Whether a partition's folder exists, which is not in a file system that file functions can access.
     fn partition(&self, uri: &str) -> Result<bool, Box<Failure>> {
         self.status(uri).map(|found| found.is_some())
     }
-    /// What is directly in a folder.
+    /// Returns the direct children of a folder.
     fn children(&self, uri: &str) -> Result<Vec<FileStatus>, Box<Failure>>;
 }
 
-/// Hashes names: short texts of one's own, for which a fast function is enough.
+/// Hashes names: short texts from trusted sources, for which a fast function is sufficient.
 pub type NameHash = BuildHasherDefault<NameHasher>;
 
 /// The function behind [`NameHash`] (FNV-1a).
@@ -235,7 +236,7 @@ impl Hasher for NameHasher {
     }
 }
 
-/// Variables and nothing else.
+/// A scope with variables only.
 #[derive(Clone, Debug, Default)]
 pub struct Variables(pub HashMap<String, Value<'static>, NameHash>);
 
@@ -245,7 +246,7 @@ impl Scope for Variables {
     }
 }
 
-/// No variables.
+/// A scope without variables.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing;
 

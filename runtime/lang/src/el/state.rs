@@ -1,9 +1,9 @@
-//! A job written down in JSON, for `ankus eval --state` and for tests.
+//! A job as JSON, for `ankus eval --state` and for tests.
 //!
-//! In: an object with `vars` (variables with their types) and the data that functions read: `conf` (properties of the
-//! job), `id name appPath user group run actionId`, `nodes`, `nominal actual timezone dataset`, `dataNames dataIn
-//! dataOut`, `files` (name → length, null for a folder), `functions` (results of a site's functions) and `time` (for
-//! templates of URIs). Out: a [`Scope`].
+//! The JSON is an object with `vars` (variables with their types) and the data that functions read: `conf` (properties
+//! of the job), `id name appPath user group run actionId`, `nodes`, `nominal actual timezone dataset`, `dataNames
+//! dataIn dataOut`, `files` (name → length, null for a folder), `functions` (results of a site's functions) and `time`
+//! (for URI templates). It becomes a [`Scope`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,12 +18,12 @@ use super::{
     NodeState, Phase, Scope, Value, WorkflowScope, dates,
 };
 
-/// Stands in texts of a state for the folder that holds its `files`.
+/// Placeholder in a state for the folder that contains its `files`.
 pub const FILE_ROOT: &str = "@FS_ROOT@";
-/// What the file root is while the files are only written down.
+/// The value of the placeholder, since the files do not exist.
 const VIRTUAL_ROOT: &str = "file:///@FS_ROOT@";
 
-/// A job as it is written down.
+/// A job that was read from JSON.
 #[derive(Clone, Debug)]
 pub struct State {
     phase: Phase,
@@ -44,12 +44,12 @@ pub struct State {
     files: BTreeMap<String, Option<i64>>,
     /// Values of the server's Hadoop configuration.
     hadoop: HashMap<String, String>,
-    /// What functions of the site answer.
+    /// Results of functions of the site.
     site: HashMap<String, Value<'static>>,
 }
 
 impl State {
-    /// Reads a state for expressions of a phase. The error says which field is wrong.
+    /// Parses a state for expressions of a phase. The error names the invalid field.
     pub fn new(json: &Json, phase: Phase) -> Result<State, String> {
         let empty = serde_json::Map::new();
         let object = match json {
@@ -63,7 +63,7 @@ impl State {
             conf: HashMap::new(),
             now: None,
             texts: HashMap::new(),
-            // What a job has that was never stored; a stored one begins with 0.
+            // The value of a job that was never stored; a stored one begins with 0.
             run: 1,
             nodes: HashMap::new(),
             last_error_node: None,
@@ -80,7 +80,7 @@ impl State {
         for (name, value) in object {
             state.field(name, value)?;
         }
-        // Variables of their own come before properties.
+        // Explicit variables take precedence over properties.
         Ok(state)
     }
 
@@ -97,7 +97,7 @@ impl State {
         }
     }
 
-    /// Sets the time that `timestamp()` answers, in milliseconds since 1970.
+    /// Sets the result of `timestamp()`, in milliseconds since 1970.
     pub fn set_now(&mut self, millis: i64) {
         self.now = Some(millis);
     }
@@ -107,7 +107,7 @@ impl State {
         self.hadoop.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Sets what a function of the site answers, unless the state says it.
+    /// Sets the result of a function of the site, unless the state defines it.
     pub fn set_function(&mut self, name: &str, value: Value<'static>) {
         self.site.entry(name.to_owned()).or_insert(value);
     }
@@ -199,7 +199,7 @@ impl State {
                     self.files.insert(name.trim_matches('/').to_owned(), length.as_i64());
                 }
             }
-            // What other tools that read the same file ask for.
+            // Fields for other tools that read the same file.
             _ => {}
         }
         Ok(())
@@ -236,14 +236,14 @@ impl State {
         self.texts.get(name).map(|text| Cow::Borrowed(text.as_str()))
     }
 
-    /// The path of a URI below the file root, if it lies there.
+    /// Returns the path of a URI below the file root, if it is there.
     fn below_root<'u>(&self, uri: &'u str) -> Option<&'u str> {
         let rest = uri.strip_prefix(VIRTUAL_ROOT)?;
         (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_matches('/'))
     }
 }
 
-/// A text with the file root put in.
+/// Replaces the placeholder of the file root.
 fn rooted(text: &str) -> Cow<'_, str> {
     if text.contains(FILE_ROOT) && !text.contains(VIRTUAL_ROOT) {
         return Cow::Owned(text.replace(FILE_ROOT, VIRTUAL_ROOT));
@@ -251,7 +251,7 @@ fn rooted(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// A variable: integers and fractions keep their kind, the keys of a map are in alphabetical order.
+/// Converts a variable: integers and fractions keep their types, the keys of a map are in alphabetical order.
 fn typed(value: &Json) -> Value<'static> {
     match value {
         Json::Array(items) => Items::list(items.iter().map(typed).collect())
@@ -421,7 +421,7 @@ impl CoordinatorScope for State {
 
 impl State {
     fn status_of(&self, path: &str) -> Option<FileStatus> {
-        // Hadoop's local file system says 32 MiB.
+        // Hadoop's local file system reports 32 MiB.
         const BLOCK: i64 = 32 << 20;
         let folder = FileStatus { is_folder: true, length: 4096, block_size: BLOCK };
         if path.is_empty() {
@@ -462,7 +462,7 @@ impl FileScope for State {
         }
         self.located(uri)?;
         Ok(self.files.keys().any(|file| {
-            // The file itself, and every folder that it lies in.
+            // The file itself, and all its parent folders.
             let mut end = file.len();
             loop {
                 if glob.matches(&format!("{VIRTUAL_ROOT}/{}", &file[..end])) {

@@ -11,12 +11,12 @@ use super::token::{Lexer, Token, is_java_keyword, is_reserved};
 use super::tree::{Node, Op, Slice, Target};
 use super::{Dialect, Phase, grammar, parse};
 
-/// More tokens than that in one expression are refused.
+/// Maximum number of tokens in one expression; longer ones are refused.
 pub(super) const MOST_TOKENS: u32 = 1_000_000;
-/// A broken expression up to that many tokens is read to its end, so that all of its faults are found.
+/// Maximum number of tokens of a malformed expression that is parsed to its end, so that all of its errors are found.
 const RECOVERED_TOKENS: u32 = 256;
 
-/// What is wrong with a text.
+/// The kind of a syntax error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
     /// `${` without its `}`.
@@ -25,44 +25,44 @@ pub enum Fault {
     Nothing,
     /// `${` and `#{` in one text.
     Mixed,
-    /// Longer than an expression may be.
+    /// An expression with too many tokens.
     TooLong,
     /// Anything else.
     Syntax,
 }
 
-/// A fault of the text, which no evaluation can mend.
+/// A syntax error of the text, because of which every evaluation fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyntaxError {
-    /// Offset where it begins.
+    /// Its start offset.
     pub start: u32,
-    /// Offset behind it.
+    /// Its end offset.
     pub end: u32,
-    /// What it is.
+    /// Its kind.
     pub fault: Fault,
     /// One line, lower case, no full stop.
     pub message: String,
 }
 
-/// A stretch of the text.
+/// A piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
-    /// Text that stands for itself.
+    /// Literal text.
     Literal {
-        /// Offset of the first byte.
+        /// Start offset.
         start: u32,
-        /// Offset behind the last.
+        /// End offset.
         end: u32,
     },
     /// An expression.
     Expression {
         /// Offset of its `$`.
         start: u32,
-        /// Offset behind its `}`.
+        /// Offset after its `}`.
         end: u32,
-        /// Its first operation.
+        /// Index of its first operation.
         first: u32,
-        /// Behind its last operation.
+        /// Index after its last operation.
         last: u32,
     },
 }
@@ -78,12 +78,12 @@ pub struct Template {
     errors: Vec<SyntaxError>,
     phase: Phase,
     dialect: Dialect,
-    /// Whether the library would refuse the text before it evaluates anything.
+    /// Whether the library refuses the text before it evaluates anything.
     #[serde(skip)]
     refused: bool,
 }
 
-/// A template as it is written: calls are bound anew when it is read.
+/// A serialized template: calls are bound anew when it is read.
 #[derive(Deserialize)]
 struct Stored {
     text: Box<str>,
@@ -102,7 +102,7 @@ impl From<Stored> for Template {
         let mut template =
             Template { text, decoded, pieces, nodes, errors, phase, dialect, refused };
         if !template.is_sound() {
-            // Not what `compile` made: nothing of it can be trusted.
+            // `compile` did not produce it, so none of it can be trusted.
             return Template::compile(&template.text, phase, dialect);
         }
         template.bind(&[]);
@@ -111,12 +111,12 @@ impl From<Stored> for Template {
 }
 
 impl Template {
-    /// Compiles a text for the place where it stands.
+    /// Compiles a text for a phase and a dialect.
     pub fn compile(text: &str, phase: Phase, dialect: Dialect) -> Template {
         Template::compile_with(text, phase, dialect, &[])
     }
 
-    /// The same where a site has added functions.
+    /// Compiles a text that may call functions of the site.
     pub fn compile_with(
         text: &str,
         phase: Phase,
@@ -154,7 +154,7 @@ impl Template {
         template
     }
 
-    /// A text that stands for itself, whatever is in it.
+    /// Creates a template that is literal text, whatever it contains.
     pub fn literal(text: &str, phase: Phase, dialect: Dialect) -> Template {
         let mut template = Template::compile("", phase, dialect);
         let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -165,60 +165,60 @@ impl Template {
         template
     }
 
-    /// The text as it was given.
+    /// Returns the original text.
     pub fn source(&self) -> &str {
         &self.text
     }
 
-    /// Where it stands.
+    /// Returns the phase for which it was compiled.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The library that evaluates it.
+    /// Returns the dialect for which it was compiled.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// What is wrong with the text, in its order.
+    /// Returns the syntax errors, in the order of the text.
     pub fn errors(&self) -> &[SyntaxError] {
         &self.errors
     }
 
-    /// Literal text and expressions, in order.
+    /// Returns literal text and expressions, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The operations of all expressions, one behind the other.
+    /// Returns the operations of all expressions, one after the other.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Whether the text has no expression, so that it stands for itself.
+    /// Whether the text contains no expression.
     pub fn is_literal(&self) -> bool {
         self.errors.is_empty()
             && self.pieces.iter().all(|piece| matches!(piece, Piece::Literal { .. }))
     }
 
-    /// A stretch of the text.
+    /// Returns the text of a slice.
     pub fn slice(&self, slice: Slice) -> &str {
         let text = if slice.decoded { &self.decoded } else { &self.text };
         &text[slice.start as usize..slice.end as usize]
     }
 
-    /// The bytes of such a stretch.
+    /// Returns the bytes of a slice.
     pub(super) fn bytes(&self, slice: Slice) -> &[u8] {
         let text = if slice.decoded { &self.decoded } else { &self.text };
         &text.as_bytes()[slice.start as usize..slice.end as usize]
     }
 
-    /// The text from one offset to another.
+    /// Returns the text between two offsets.
     pub fn span(&self, start: u32, end: u32) -> &str {
         &self.text[start as usize..end as usize]
     }
 
-    /// The name that a call is made by, without the blanks it may hold.
+    /// Returns the name of a called function, without the blanks that it may contain.
     pub fn call_name(&self, node: &Node) -> Cow<'_, str> {
         let Op::Call { name_end, .. } = node.op else { return Cow::Borrowed("") };
         let name = self.span(node.start, node.start + name_end);
@@ -228,10 +228,10 @@ impl Template {
         Cow::Borrowed(name)
     }
 
-    /// Looks up every call in the table of functions.
+    /// Binds every call to the table of functions.
     fn bind(&mut self, site: &[SiteFunction]) {
         self.refused = !self.errors.is_empty();
-        // From the end, so that a call is bound before it is reached where it starts, and with all that it holds.
+        // Backwards, so that a call is bound, including all that it contains, before its start is reached.
         let mut other = self.nodes.len();
         for at in (0..self.nodes.len()).rev() {
             match self.nodes[at].op {
@@ -259,7 +259,7 @@ impl Template {
         }
     }
 
-    /// What a call is bound to.
+    /// Returns the target of a call.
     fn target(&self, node: &Node, arguments: usize, site: &[SiteFunction]) -> Target {
         let Op::Call { name_end, .. } = node.op else { return Target::Unknown };
         let found = functions::find(self.span(node.start, node.start + name_end), self.phase);
@@ -269,7 +269,7 @@ impl Template {
                 return Target::Table { index, flat: false };
             }
             Some(_) => return Target::Arity,
-            // Of one that a site's configuration names there are several, by their numbers of parameters.
+            // A function from a site's configuration has one entry per number of parameters.
             None => {
                 let named = || site.iter().filter(|function| function.name == name);
                 let fits = named().find(|function| function.parameters.len() == arguments);
@@ -284,12 +284,12 @@ impl Template {
         }
     }
 
-    /// Whether something may have to be refused before anything is evaluated.
+    /// Whether evaluation may have to be refused.
     pub(super) fn may_be_refused(&self) -> bool {
         self.refused
     }
 
-    /// Whether all offsets lie in the text and all jumps in the list, as they do in what `compile` made.
+    /// Whether all offsets are within the text and all jumps within the list, as in templates that `compile` produces.
     fn is_sound(&self) -> bool {
         let text = |start: u32, end: u32| self.text.get(start as usize..end as usize).is_some();
         let count = self.nodes.len();
@@ -367,7 +367,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes through the text once.
+    /// Splits the text in one pass.
     fn split(&mut self) {
         let text = self.builder.text;
         let bytes = text.as_bytes();
@@ -381,7 +381,7 @@ impl Parser<'_> {
                 continue;
             }
             if tomcat && at > literal && bytes[at - 1] == b'\\' {
-                // The backslash goes, the braces stay as they are.
+                // The backslash is dropped, the braces are kept.
                 self.literal(literal, at - 1);
                 literal = at;
                 at += 2;
@@ -398,13 +398,13 @@ impl Parser<'_> {
         self.literal(literal, bytes.len());
     }
 
-    /// Reads the expression whose `$` is at `start`; answers where the text goes on.
+    /// Parses the expression whose `$` is at `start`; returns the offset at which the text continues.
     fn expression(&mut self, start: usize) -> usize {
         let text = self.builder.text;
         let bytes = text.as_bytes();
         let first = self.builder.nodes.len();
         let inner = start + 2;
-        // Most expressions are a name and nothing else.
+        // Fast path: most expressions are a single name.
         let mut name_end = inner;
         while matches!(bytes.get(name_end), Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_')) {
             name_end += 1;
@@ -464,7 +464,7 @@ impl Parser<'_> {
         } else if text[inner..end - 1].trim().is_empty() {
             self.error(start, end, Fault::Nothing, "an expression is missing between the braces");
         } else if let Err(error) = result {
-            // Once more, to the end.
+            // Parses it again with error recovery.
             self.builder.nodes.truncate(nodes);
             self.builder.decoded.truncate(decoded);
             self.builder.errors.truncate(errors);
@@ -488,7 +488,7 @@ impl Parser<'_> {
     }
 }
 
-/// What the parser says, for people.
+/// Converts an error of the parser to a message.
 pub(crate) fn syntax(
     error: &ParseError<u32, Token, Broken>,
     text: &str,

@@ -1,12 +1,12 @@
-//! Text between `${` and `}` to tokens.
+//! The lexer of expressions.
 //!
-//! In: the text of a template and where an expression begins. Out: tokens with places, up to the brace that closes the
-//! expression. Two things that the library decides by lookahead are decided here, so that the grammar needs one token:
-//! a name that is called (`wf : conf (`), and the parameters of a lambda (`(a, b) ->`).
+//! The input is the text of a template and the start of an expression. The result is tokens with positions, up to the
+//! brace that closes the expression. Two things that the library decides by lookahead are decided here, so that the
+//! grammar needs one token of lookahead: a called name (`wf : conf (`), and the parameters of a lambda (`(a, b) ->`).
 
 use super::Dialect;
 
-/// A token. Its text is where its place says; the grammar never needs it.
+/// A token. Its text is given by its position; the grammar does not need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Null,
@@ -16,9 +16,9 @@ pub(crate) enum Token {
     Float,
     Text,
     Identifier,
-    /// A name, with a prefix or without, that an opening parenthesis follows.
+    /// A name, with or without prefix, that is followed by an opening parenthesis.
     Function,
-    /// The one parameter of a lambda: `x` in `x -> x`.
+    /// The only parameter of a lambda: `x` in `x -> x`.
     Parameter,
     /// The parenthesis that opens the parameters of a lambda.
     Parameters,
@@ -51,9 +51,9 @@ pub(crate) enum Token {
     Or,
     Not,
     Empty,
-    /// Reserved and without a grammar.
+    /// Reserved, but not in the grammar.
     Instanceof,
-    /// A character no token begins with, or a text that is not closed.
+    /// A character that begins no token, or an unterminated string.
     Strange,
 }
 
@@ -64,12 +64,12 @@ pub(crate) fn is_letter(character: char) -> bool {
         | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Whether a word is a name in no dialect.
+/// Whether a word is reserved in all dialects.
 pub(crate) fn is_reserved(name: &str) -> bool {
     word(name) != Token::Identifier
 }
 
-/// Words that [`Dialect::Tomcat`] takes from Java and refuses as names.
+/// Whether a word is a Java keyword, which [`Dialect::Tomcat`] refuses as a name.
 pub(crate) fn is_java_keyword(word: &str) -> bool {
     matches!(
         word,
@@ -125,8 +125,8 @@ pub(crate) fn is_java_keyword(word: &str) -> bool {
     )
 }
 
-/// The token that begins at `start`, which no blank does, and its end. A character that begins none is [`Token::Strange`],
-/// and so is the quote of a text that is not closed or has a backslash where none may be.
+/// Scans the token at the non-blank byte `start`; returns it with its end. A character that begins no token is
+/// [`Token::Strange`], and so is the quote of a string that is unterminated or has an invalid escape.
 fn scan(text: &str, start: usize) -> (Token, usize) {
     let bytes = text.as_bytes();
     match bytes[start] {
@@ -150,7 +150,7 @@ fn scan(text: &str, start: usize) -> (Token, usize) {
     }
 }
 
-/// The sign that begins with `first`, and its length in bytes.
+/// Returns the operator that begins with `first`, and its length in bytes.
 fn sign(first: u8, second: u8) -> Option<(Token, usize)> {
     let two = match (first, second) {
         (b'-', b'>') => Token::Arrow,
@@ -191,7 +191,7 @@ fn sign(first: u8, second: u8) -> Option<(Token, usize)> {
     Some((two, 2))
 }
 
-/// What a name stands for: itself, or one of the words of the language.
+/// Returns the token of a word: a keyword or an identifier.
 fn word(name: &str) -> Token {
     match name {
         "null" => Token::Null,
@@ -214,7 +214,7 @@ fn word(name: &str) -> Token {
     }
 }
 
-/// The end of the name at `start`; `start` itself where none begins.
+/// Returns the end of the name at `start`; `start` itself if there is none.
 fn name(text: &str, start: usize) -> usize {
     let rest = &text[start..];
     if !rest.starts_with(is_letter) {
@@ -224,7 +224,7 @@ fn name(text: &str, start: usize) -> usize {
     start + length.unwrap_or(rest.len())
 }
 
-/// The number at `start`: digits, then a fraction and an exponent as far as they are complete.
+/// Scans the number at `start`: digits, then a fraction and an exponent if they are complete.
 fn number(bytes: &[u8], start: usize) -> (Token, usize) {
     let digits = |from: usize| {
         let count = bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -247,7 +247,8 @@ fn number(bytes: &[u8], start: usize) -> (Token, usize) {
     (token, end)
 }
 
-/// The end of the text whose quote is at `start`, if it is closed and a backslash stands before quotes and backslashes alone.
+/// Returns the end of the string whose quote is at `start`, if it is terminated and escapes only quotes and
+/// backslashes.
 fn string(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = bytes[start];
     let mut at = start + 1;
@@ -261,26 +262,26 @@ fn string(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Tokens of one expression.
+/// The tokens of one expression.
 pub(crate) struct Lexer<'s> {
     text: &'s str,
     dialect: Dialect,
-    /// Where the next token may begin.
+    /// Offset at which the next token may begin.
     at: usize,
     depth: u32,
     after_dot: bool,
     /// Offset of the closing brace.
     pub(crate) close: Option<usize>,
-    /// Whether a text is not closed; what follows is unreadable then.
+    /// Offset of the quote of an unterminated string, after which nothing can be scanned.
     pub(crate) open_text: Option<usize>,
     tokens: u32,
     limit: u32,
-    /// Whether there were more tokens than an expression may have.
+    /// Whether the limit of tokens was exceeded.
     pub(crate) too_long: bool,
 }
 
 impl<'s> Lexer<'s> {
-    /// Reads the expression that begins at `start` (behind `${`).
+    /// Creates a lexer for the expression that begins at `start` (after `${`).
     pub(crate) fn new(text: &'s str, start: usize, dialect: Dialect, limit: u32) -> Lexer<'s> {
         Lexer {
             text,
@@ -296,7 +297,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Offset of the first byte at or behind `offset` that is no blank.
+    /// Returns the offset of the first non-blank byte at or after `offset`.
     fn skip(&self, mut offset: usize) -> usize {
         let bytes = self.text.as_bytes();
         while matches!(bytes.get(offset), Some(b' ' | b'\t' | b'\r' | b'\n')) {
@@ -309,7 +310,7 @@ impl<'s> Lexer<'s> {
         self.text.as_bytes().get(offset).copied().unwrap_or(0)
     }
 
-    /// The first token at or behind `offset`, where it begins and where it ends.
+    /// Returns the first token at or after `offset`, with its start and end.
     fn peek(&self, offset: usize) -> Option<(Token, usize, usize)> {
         let start = self.skip(offset);
         (start < self.text.len()).then(|| {
@@ -318,7 +319,7 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// What an identifier that ends at `end` stands for, and where the token ends.
+    /// Returns the token of an identifier that ends at `end`, and its end.
     fn named(&self, end: usize) -> (Token, usize) {
         let next = self.skip(end);
         match self.byte(next) {
@@ -369,7 +370,7 @@ impl<'s> Lexer<'s> {
         next() == Some(Token::Arrow)
     }
 
-    /// The end of an expression whose tokens nobody wants any more, as far as one can be made out.
+    /// Skips the remaining tokens; returns the end of the expression if it can be determined.
     pub(crate) fn finish(&mut self) -> Option<usize> {
         self.limit = u32::MAX;
         self.too_long = false;
@@ -397,7 +398,7 @@ impl Iterator for Lexer<'_> {
         if token == Token::Strange {
             match self.byte(start) {
                 quote @ (b'\'' | b'"') => {
-                    // Of a text that is not closed, or has a backslash where none may be, only the quote is sure.
+                    // In an unterminated string, or one with an invalid escape, only the quote is certain.
                     match string_end(&self.text[start..], quote) {
                         Some(length) => {
                             end = start + length;
@@ -411,7 +412,7 @@ impl Iterator for Lexer<'_> {
                     self.after_dot = false;
                     return Some((start as u32, Token::Strange, end as u32));
                 }
-                // The older library counts `#` as a letter.
+                // In the older library `#` is a letter.
                 b'#' if self.dialect == Dialect::Commons => {
                     if let Some((Token::Identifier, at, name_end)) = self.peek(start + 1)
                         && at == start + 1
@@ -452,7 +453,7 @@ impl Iterator for Lexer<'_> {
     }
 }
 
-/// Length of a text whose escapes may be wrong, the quotes included.
+/// Returns the length of a string whose escapes may be invalid, including the quotes.
 fn string_end(text: &str, quote: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -470,7 +471,7 @@ fn string_end(text: &str, quote: u8) -> Option<usize> {
 mod tests {
     use super::{Dialect, Lexer};
 
-    /// The tokens of an expression, each with its text.
+    /// Formats the tokens of an expression, each with its text.
     fn tokens(text: &str) -> String {
         let lexer = Lexer::new(text, 0, Dialect::Commons, u32::MAX);
         let shown = lexer.map(|(start, token, end)| {

@@ -1,20 +1,20 @@
 //! The compiled form of expressions: operations in the order of evaluation.
 //!
-//! An operation takes its operands from a stack and leaves its result there; what is between the first operation of a
-//! subexpression and the last is that subexpression, so the list is the tree in post-order. Markers are placed where
-//! evaluation may jump: after the left side of `and`, in a conditional, before an index. Jumps are relative to the
-//! marker. A pass over the tree (types, printing) visits the list once and skips the markers.
+//! An operation pops its operands from a stack and pushes its result; the operations from the first to the last one of
+//! a subexpression are that subexpression, so the list is the tree in post-order. Markers are placed where evaluation
+//! may jump: after the left side of `and`, in a conditional, before an index. Jumps are relative to the marker. A pass
+//! over the tree (types, printing) visits the list once and skips the markers.
 
 use serde::{Deserialize, Serialize};
 
 /// A piece of the template's text, or of its decoded strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Offset of the first byte.
+    /// Start offset.
     pub start: u32,
-    /// Offset behind the last byte.
+    /// End offset.
     pub end: u32,
-    /// Whether it lies in the strings that had escapes, and not in the text itself.
+    /// Whether it is in the unescaped strings instead of the text itself.
     pub decoded: bool,
 }
 
@@ -48,7 +48,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// As it is written where XML escapes nothing.
+    /// Returns the operator in the spelling that XML does not escape.
     pub fn text(self) -> &'static str {
         match self {
             Binary::Add => "+",
@@ -66,7 +66,7 @@ impl Binary {
         }
     }
 
-    /// How tightly it binds.
+    /// Returns its precedence.
     pub(super) fn level(self) -> Level {
         match self {
             Binary::Add | Binary::Subtract => Level::Math,
@@ -84,13 +84,13 @@ impl Binary {
         self as u8 <= Binary::Modulo as u8
     }
 
-    /// Whether it orders its operands.
+    /// Whether it is an ordering comparison.
     pub fn is_ordering(self) -> bool {
         matches!(self, Binary::Less | Binary::Greater | Binary::LessEqual | Binary::GreaterEqual)
     }
 }
 
-/// How tightly an expression holds together, loosest first, as the productions of the grammar lie in one another.
+/// Precedence levels, loosest first, as the productions of the grammar are nested.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     Semicolon,
@@ -109,25 +109,25 @@ pub(super) enum Level {
     Prefix,
 }
 
-/// What a call is bound to. Written is only whether it is a function of the site: the table may be another one where a
-/// template is read, so every other call is looked up anew.
+/// The target of a call. Serialized is only whether it is a function of the site: another version may have another
+/// table, so all other calls are bound anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum Target {
-    /// Not looked up yet.
+    /// Not bound yet.
     Unbound,
     /// An entry of the table of functions.
     Table {
         /// Its index.
         index: u16,
-        /// Whether it is a `concat` of literals, variables and such calls alone, which becomes a text at once.
+        /// Whether it is a `concat` of only literals, variables and such calls, which can be concatenated directly.
         flat: bool,
     },
-    /// A function of the site: the scope knows it by name.
+    /// A function of the site, which the scope knows by name.
     Site,
-    /// No function of that name where this stands.
+    /// There is no function of that name in this phase.
     Unknown,
-    /// There is one, with another number of parameters.
+    /// The function has another number of parameters.
     Arity,
 }
 
@@ -143,7 +143,7 @@ impl From<Target> for bool {
     }
 }
 
-/// One operation. The comment says what it takes from the stack and what it leaves.
+/// An operation. The comments show what it pops from the stack → what it pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     /// → null
@@ -154,7 +154,7 @@ pub enum Op {
     False,
     /// → number
     Integer(i64),
-    /// A literal above the largest integer, which fails when it is evaluated.
+    /// A literal above the largest integer, whose evaluation fails.
     IntegerTooLarge,
     /// → number
     Double(f64),
@@ -162,56 +162,56 @@ pub enum Op {
     Text(Slice),
     /// → value of the variable
     Variable,
-    /// base → property, by the name at this place
+    /// base → property, by the name at this position
     Dot,
-    /// Where the base is null, goes on that many operations behind the suffix that follows.
+    /// If the base is null, jumps by that many operations, past the following suffix.
     BaseTest(u32),
     /// base, key → property
     Bracket,
-    /// base, arguments → null: no method is ever called
+    /// base, arguments → null: methods are never called
     Method(u32),
     /// base, key, arguments → null
     BracketMethod(u32),
-    /// Behind the last suffix: value → value
+    /// After the last suffix: value → value
     ValueEnd,
-    /// Before the arguments of a call: a function that is not there fails before they are evaluated.
+    /// Before the arguments of a call: an unknown function fails before they are evaluated.
     CallStart(u32),
-    /// arguments → result. The place of the name is from the beginning of this operation's place.
+    /// arguments → result. The name begins at the start of this operation's position.
     Call {
-        /// How many arguments.
+        /// Number of arguments.
         arguments: u32,
-        /// Offset behind the name.
+        /// Offset after the name.
         name_end: u32,
         /// The function.
         target: Target,
     },
     /// lambda, arguments → result
     Invoke(u32),
-    /// Behind the invocation of a lambda.
+    /// After the call of a lambda.
     Invoked,
     /// value → value
     Negate,
-    /// value → truth
+    /// value → boolean
     Not,
-    /// value → truth
+    /// value → boolean
     Empty,
     /// left, right → value
     Binary(Binary),
-    /// left → left as a truth; goes on behind the `and` that it belongs to when that is false
+    /// left → left as a boolean; jumps past its `and` if it is false
     AndTest(u32),
-    /// left, right → truth
+    /// left, right → boolean
     And,
-    /// left → left as a truth; goes on behind the `or` that it belongs to when that is true
+    /// left → left as a boolean; jumps past its `or` if it is true
     OrTest(u32),
-    /// left, right → truth
+    /// left, right → boolean
     Or,
-    /// condition → ; goes on behind the [`Op::ChoiceElse`] when that is false
+    /// condition → ; jumps past the [`Op::ChoiceElse`] if it is false
     ChoiceTest(u32),
-    /// Goes on behind the [`Op::Choice`].
+    /// Jumps past the [`Op::Choice`].
     ChoiceElse(u32),
-    /// A mark: one of both values is there.
+    /// A mark at which both branches of a conditional meet.
     Choice,
-    /// → null: a variable that is written to
+    /// → null: a variable that is assigned to
     Unread,
     /// first, second → second
     Semicolon,
@@ -227,30 +227,30 @@ pub enum Op {
     Set(u32),
     /// keys and values → map
     Map(u32),
-    /// → lambda; goes on behind its [`Op::Lambda`]
+    /// → lambda; jumps past its [`Op::Lambda`]
     LambdaStart {
         /// Distance to the [`Op::Lambda`].
         skip: u32,
-        /// How many parameters, each an [`Op::Parameter`].
+        /// Number of parameters, each an [`Op::Parameter`].
         parameters: u32,
-        /// Whether it is called where it stands.
+        /// Whether it is called immediately.
         called: bool,
     },
     /// A parameter of a lambda.
     Parameter,
-    /// End of a lambda that began so many operations before: value → value
+    /// End of a lambda that began that many operations before: value → value
     Lambda(u32),
-    /// What could not be read.
+    /// A part that could not be parsed.
     Broken,
 }
 
-/// An operation with its place in the template's text.
+/// An operation with its position in the template's text.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// What to do.
+    /// The operation.
     pub op: Op,
-    /// Offset where the whole subexpression begins.
+    /// Start offset of the whole subexpression.
     pub start: u32,
-    /// Offset behind its end.
+    /// Its end offset.
     pub end: u32,
 }

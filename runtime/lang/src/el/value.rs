@@ -1,6 +1,6 @@
 //! Values, their conversions, and their text form.
 //!
-//! The rules are those of the library the server evaluates with, and so are the texts of numbers: Java's.
+//! The rules are those of the library with which the server evaluates, and so are the texts of numbers: Java's.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,33 +11,33 @@ use std::sync::Arc;
 use super::Dialect;
 use super::eval::{LONGEST_TEXT, Lambda};
 
-/// A value of the expression language. It borrows from the expression and from the scope where it can.
+/// A value of the expression language. It borrows from the expression and from the scope if possible.
 #[derive(Clone, Debug, Default)]
 pub enum Value<'a> {
-    /// No value.
+    /// Null.
     #[default]
     Null,
-    /// True or false.
+    /// A boolean.
     Boolean(bool),
     /// A 64-bit integer.
     Integer(i64),
     /// A 64-bit float.
     Double(f64),
-    /// Text.
+    /// A string.
     String(Cow<'a, str>),
     /// A list.
     List(Arc<Items>),
-    /// A set, in the order in which Java would visit it.
+    /// A set, in Java's iteration order.
     Set(Arc<Items>),
     /// A map.
     Map(Arc<Map>),
-    /// A function without a name.
+    /// A lambda.
     Lambda(Arc<Lambda>),
-    /// An object that has a name and nothing else: the unit of a frequency.
+    /// An object with nothing but a name: the unit of a frequency.
     Symbol(&'static str),
 }
 
-/// How deep lists and maps may stand in one another.
+/// Maximum nesting depth of lists and maps.
 const MOST_NESTED: u32 = 100;
 
 /// The elements of a list or set.
@@ -47,26 +47,26 @@ pub struct Items {
     measures: Measures,
 }
 
-/// How large a collection is with all that is in it. Parts may be shared, so that a few operations make one whose text
-/// would be longer than any memory.
+/// The total size of a collection. Parts may be shared, so that a few operations can make a collection whose text would
+/// exceed any memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measures {
-    /// How deep it goes.
+    /// Nesting depth.
     depth: u32,
-    /// About as many bytes as its text has.
+    /// Approximate length of its text, in bytes.
     weight: u64,
-    /// About as many steps as it takes to compare it with another.
+    /// Approximate number of steps of a comparison.
     effort: u64,
 }
 
 impl Items {
-    /// A list; nothing where it is nested too deeply, or too large.
+    /// Creates a list; none if it is nested too deeply, or too large.
     pub fn list(values: Vec<Value<'static>>) -> Option<Items> {
         let measures = Measures::new(values.iter(), 1)?;
         Some(Items { values, measures })
     }
 
-    /// A set: equal elements once, in the order of their hashes.
+    /// Creates a set: without duplicates, in the order of hashes. None as for lists.
     pub fn set(values: Vec<Value<'static>>) -> Option<Items> {
         let mut entries = Entries::default();
         for value in values {
@@ -75,18 +75,18 @@ impl Items {
         let mut entries = entries.list;
         sort_by_hash(&mut entries);
         let values: Vec<_> = entries.into_iter().map(|(value, _)| value).collect();
-        // Each is looked for among all others.
+        // Each element is compared with all others.
         let measures = Measures::new(values.iter(), values.len() as u64)?;
         Some(Items { values, measures })
     }
 
-    /// The elements.
+    /// Returns the elements.
     pub fn values(&self) -> &[Value<'static>] {
         &self.values
     }
 }
 
-/// Keys with values.
+/// A map.
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     entries: Vec<(Value<'static>, Value<'static>)>,
@@ -94,7 +94,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map in the given order; a later entry replaces an earlier one of the same key.
+    /// Creates a map in the given order; a later entry replaces an earlier one with the same key.
     pub fn ordered(
         pairs: impl IntoIterator<Item = (Value<'static>, Value<'static>)>,
     ) -> Option<Map> {
@@ -108,7 +108,7 @@ impl Map {
         Some(Map { entries, measures })
     }
 
-    /// A map in the order in which Java's hash map would visit it.
+    /// Creates a map in the iteration order of Java's hash map.
     pub fn hashed(
         pairs: impl IntoIterator<Item = (Value<'static>, Value<'static>)>,
     ) -> Option<Map> {
@@ -117,7 +117,7 @@ impl Map {
         Some(map)
     }
 
-    /// Texts with texts, in the order of their hashes.
+    /// Creates a map of strings to strings, in the order of their hashes.
     pub fn of_texts(pairs: impl IntoIterator<Item = (String, String)>) -> Map {
         Map::hashed(
             pairs
@@ -127,17 +127,17 @@ impl Map {
         .unwrap_or_default()
     }
 
-    /// Keys with values, in order.
+    /// Returns the entries, in order.
     pub fn entries(&self) -> &[(Value<'static>, Value<'static>)] {
         &self.entries
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &Value<'_>) -> Option<&Value<'static>> {
         self.entries.iter().find(|(found, _)| found.same(key)).map(|(_, value)| value)
     }
 
-    /// The value of a key that is a text.
+    /// Returns the value of a string key.
     pub fn get_text(&self, key: &str) -> Option<&Value<'static>> {
         self.entries
             .iter()
@@ -146,20 +146,20 @@ impl Map {
     }
 }
 
-/// Keys with values, each key once, in the order in which they came.
+/// The entries of a map under construction: each key once, in the order of insertion.
 #[derive(Default)]
 struct Entries {
     list: Vec<(Value<'static>, Value<'static>)>,
-    /// Where keys that are texts stand.
+    /// Indices of string keys.
     texts: HashMap<String, usize>,
-    /// Where others stand, by their hash.
+    /// Indices of other keys, by hash.
     others: HashMap<i32, Vec<usize>>,
-    /// What was compared so far.
+    /// Work of comparisons so far.
     effort: u64,
 }
 
 impl Entries {
-    /// Adds an entry; one of the same key is replaced. Nothing where too many keys share a hash.
+    /// Adds an entry; one with the same key is replaced. None if too many keys have the same hash.
     fn insert(&mut self, key: Value<'static>, value: Value<'static>) -> Option<()> {
         let next = self.list.len();
         let known = match &key {
@@ -191,11 +191,11 @@ impl Entries {
     }
 }
 
-/// Keys of one hash are compared with one another that often.
+/// Maximum work of comparing keys with the same hash.
 const MOST_EFFORT: u64 = 10_000_000;
 
 impl Measures {
-    /// Of all parts together, where each is compared with so many others; nothing where they are too deep or too large.
+    /// Sums up the elements, each of which is compared with `others`; none if they are too deep or too large.
     fn new<'v>(values: impl Iterator<Item = &'v Value<'static>>, others: u64) -> Option<Measures> {
         let mut whole = Measures { depth: 1, weight: 2, effort: 1 };
         for value in values {
@@ -209,7 +209,7 @@ impl Measures {
     }
 }
 
-/// Java's hash of a value.
+/// Returns Java's hash of a value.
 fn hash(value: &Value<'_>) -> i32 {
     match value {
         Value::Null => 0,
@@ -238,7 +238,7 @@ fn hash(value: &Value<'_>) -> i32 {
     }
 }
 
-/// Puts entries into the order of Java's hash table: by bucket, then as they came.
+/// Sorts entries in the order of Java's hash table: by bucket, then by insertion.
 fn sort_by_hash(entries: &mut [(Value<'static>, Value<'static>)]) {
     let mut size = 16_usize;
     while entries.len() > size / 4 * 3 {
@@ -255,7 +255,7 @@ fn sort_by_hash(entries: &mut [(Value<'static>, Value<'static>)]) {
 pub(crate) struct Mismatch(pub(crate) String);
 
 impl<'a> Value<'a> {
-    /// The same value, borrowing nothing.
+    /// Converts it to a value that borrows nothing.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Value::Null => Value::Null,
@@ -271,7 +271,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same value, borrowing from this one.
+    /// Returns the same value, borrowing from this one.
     pub fn borrowed(&self) -> Value<'_> {
         match self {
             Value::String(text) => Value::String(Cow::Borrowed(text)),
@@ -287,12 +287,12 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A text.
+    /// Creates a string.
     pub fn text(text: impl Into<Cow<'a, str>>) -> Value<'a> {
         Value::String(text.into())
     }
 
-    /// A text where there is one, else null.
+    /// Creates a string, or null if there is none.
     pub fn optional(text: Option<impl Into<Cow<'a, str>>>) -> Value<'a> {
         text.map_or(Value::Null, |text| Value::String(text.into()))
     }
@@ -305,7 +305,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// About as many bytes as its text has.
+    /// Approximate length of its text, in bytes.
     #[inline]
     pub(crate) fn weight(&self) -> u64 {
         match self {
@@ -314,7 +314,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// About as many steps as it takes to compare it with another.
+    /// Approximate number of steps of a comparison.
     pub(crate) fn effort(&self) -> u64 {
         match self {
             Value::String(text) => 1 + text.len() as u64 / 16,
@@ -322,7 +322,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What kind of value this is, for messages.
+    /// Returns the name of the value's type, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -337,7 +337,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A few characters of the value, for messages.
+    /// Returns a short excerpt of the value, for messages.
     pub(crate) fn shown(&self) -> String {
         match self {
             Value::String(text) if text.chars().count() > 40 => {
@@ -352,7 +352,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether both are the same kind of value and equal, as Java's `equals` has it.
+    /// Whether both values have the same type and are equal, by Java's `equals`.
     pub fn same(&self, other: &Value<'_>) -> bool {
         match (self, other) {
             (Value::Null, Value::Null) => true,
@@ -381,7 +381,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a text: null is empty.
+    /// Converts the value to a string: null is empty.
     #[inline]
     pub fn into_text(self) -> Cow<'a, str> {
         match self {
@@ -404,7 +404,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a text: null is empty.
+    /// Converts the value to a string: null is empty.
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
             Value::String(text) => Cow::Borrowed(text),
@@ -451,7 +451,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text form inside a collection, where null is a word.
+    /// Appends the text form of an element of a collection, where null is the word `null`.
     fn write_inside(&self, out: &mut String) {
         match self {
             Value::Null => out.push_str("null"),
@@ -459,7 +459,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a truth, for logic and conditions: null and the empty text are false, and so is any text but `true`.
+    /// Converts the value to a boolean, for logic and conditions: null is false, and so is every string but `true` in
+    /// any case.
     pub fn to_boolean(&self) -> Result<bool, String> {
         match self {
             Value::Boolean(truth) => Ok(*truth),
@@ -469,7 +470,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether the value computes as a float.
+    /// Whether the value is computed as a float.
     fn floats(&self, dialect: Dialect) -> bool {
         match self {
             Value::Double(_) => true,
@@ -482,7 +483,7 @@ impl<'a> Value<'a> {
         match self {
             Value::Null => Ok(0),
             Value::Integer(number) => Ok(*number),
-            // Java's narrowing: towards zero, saturating, NaN is zero, as Rust's.
+            // Java's narrowing conversion is Rust's: towards zero, saturating, NaN is zero.
             Value::Double(number) => Ok(*number as i64),
             Value::String(text) if text.is_empty() => Ok(0),
             Value::String(text) => parse_long(text)
@@ -503,7 +504,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as a 32-bit parameter of a function.
+    /// Converts the value to a 32-bit parameter of a function.
     pub(crate) fn to_int(&self) -> Result<i32, Mismatch> {
         match self {
             Value::Double(number) => Ok(*number as i32),
@@ -516,7 +517,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// `+ - * / %`
+/// Implements `+ - * / %`.
 pub(crate) fn arithmetic(
     operator: super::tree::Binary,
     left: &Value<'_>,
@@ -547,7 +548,7 @@ pub(crate) fn arithmetic(
     }))
 }
 
-/// Why a number cannot be computed.
+/// Errors of arithmetic.
 pub(crate) enum Arithmetic {
     Mismatch(Mismatch),
     DivisionByZero,
@@ -559,7 +560,7 @@ impl From<Mismatch> for Arithmetic {
     }
 }
 
-/// Unary minus.
+/// Implements unary minus.
 pub(crate) fn negate(value: &Value<'_>, dialect: Dialect) -> Result<Value<'static>, Mismatch> {
     match value {
         Value::Null => Ok(Value::Integer(0)),
@@ -574,7 +575,7 @@ pub(crate) fn negate(value: &Value<'_>, dialect: Dialect) -> Result<Value<'stati
     }
 }
 
-/// `==`
+/// Implements `==`.
 pub(crate) fn equal(
     left: &Value<'_>,
     right: &Value<'_>,
@@ -602,7 +603,7 @@ pub(crate) fn equal(
     })
 }
 
-/// `< > <= >=`
+/// Implements `< > <= >=`.
 pub(crate) fn ordered(
     operator: super::tree::Binary,
     left: &Value<'_>,
@@ -651,7 +652,7 @@ pub(crate) fn ordered(
     })
 }
 
-/// `empty`
+/// Implements `empty`.
 pub(crate) fn is_empty(value: &Value<'_>) -> bool {
     match value {
         Value::Null => true,
@@ -662,7 +663,7 @@ pub(crate) fn is_empty(value: &Value<'_>) -> bool {
     }
 }
 
-/// Java's total order of floats: NaN is equal to itself and above everything, `-0.0` is below `0.0`.
+/// Java's total order of floats: NaN is equal to itself and greater than everything, `-0.0` is less than `0.0`.
 fn java_compare(a: f64, b: f64) -> Ordering {
     match a.partial_cmp(&b) {
         Some(Ordering::Equal) => b.is_sign_negative().cmp(&a.is_sign_negative()),
@@ -671,7 +672,7 @@ fn java_compare(a: f64, b: f64) -> Ordering {
     }
 }
 
-/// Java's order of texts: by UTF-16 units.
+/// Java's order of strings: by UTF-16 code units.
 pub(crate) fn utf16_compare(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -681,12 +682,12 @@ fn looks_float(text: &str, dialect: Dialect) -> bool {
         && text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
 }
 
-/// The value of a decimal digit in any script.
+/// Returns the value of a decimal digit in any script.
 fn digit(character: char) -> Option<i64> {
     if character.is_ascii() {
         return character.to_digit(10).map(i64::from);
     }
-    /// Where the digits of each script begin, in the plane Java's parser reads.
+    /// The zero digit of each script, in the plane that Java's parser supports.
     const ZEROS: [u32; 36] = [
         0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
         0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
@@ -699,7 +700,7 @@ fn digit(character: char) -> Option<i64> {
     (value < 10).then_some(i64::from(value))
 }
 
-/// `Long.parseLong` of a few plain digits, which most numbers are.
+/// Implements `Long.parseLong` for a few ASCII digits, as in most numbers.
 pub(crate) fn short_long(text: &str) -> Option<i64> {
     if text.is_empty() || text.len() > 18 {
         return None;
@@ -709,7 +710,7 @@ pub(crate) fn short_long(text: &str) -> Option<i64> {
     })
 }
 
-/// `Long.parseLong`
+/// Implements `Long.parseLong`.
 pub(crate) fn parse_long(text: &str) -> Option<i64> {
     if let Some(number) = short_long(text) {
         return Some(number);
@@ -722,7 +723,7 @@ pub(crate) fn parse_long(text: &str) -> Option<i64> {
     if digits.is_empty() {
         return None;
     }
-    // Below zero there is one number more.
+    // Accumulates negative values, since there is one more of them.
     let mut value = 0_i64;
     for character in digits.chars() {
         value = value.checked_mul(10)?.checked_sub(digit(character)?)?;
@@ -730,7 +731,7 @@ pub(crate) fn parse_long(text: &str) -> Option<i64> {
     if negative { Some(value) } else { value.checked_neg() }
 }
 
-/// `Double.parseDouble`
+/// Implements `Double.parseDouble`.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
     let text = text.trim_matches(|character| character <= ' ');
     let (sign, number) = match text.as_bytes().first()? {
@@ -754,7 +755,7 @@ pub(crate) fn parse_double(text: &str) -> Option<f64> {
     number.parse::<f64>().ok().map(|value| sign * value)
 }
 
-/// A hexadecimal float behind its `0x`: digits, a point, and an exponent of two that may not be missing.
+/// Parses a hexadecimal float after its `0x`: digits, a point, and a mandatory exponent of two.
 fn hexadecimal(text: &str) -> Option<f64> {
     let text = text.strip_suffix(['d', 'D', 'f', 'F']).unwrap_or(text);
     let (mantissa, exponent) = text.split_once(['p', 'P'])?;
@@ -775,7 +776,7 @@ fn hexadecimal(text: &str) -> Option<f64> {
     Some(value * 2.0_f64.powi(exponent))
 }
 
-/// `Double.toString`
+/// Implements `Double.toString`.
 pub fn write_double(number: f64, out: &mut String) {
     if number.is_nan() {
         out.push_str("NaN");
@@ -798,7 +799,7 @@ pub fn write_double(number: f64, out: &mut String) {
     }
     let mut scientific = format!("{magnitude:e}");
     if scientific.find('e') == Some(1) {
-        // Java writes two digits at least, and then takes the two that are nearest.
+        // Java writes at least two digits, and then chooses the two that are nearest.
         let two = format!("{magnitude:.1e}");
         if two.parse() == Ok(magnitude) {
             scientific = two;

@@ -1,8 +1,8 @@
-//! The little XML that expressions need: properties are inserted into serialized definitions.
+//! The minimal XML support that expressions need: properties are inserted into serialized definitions.
 
 use std::borrow::Cow;
 
-/// Escapes what the server escapes: `& < > " '`.
+/// Escapes the characters that the server escapes: `& < > " '`.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
@@ -21,9 +21,10 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A value as it is put into a definition: as it is where it is the content of an element, else escaped.
+/// Returns a value as it is inserted into a definition: unchanged if it is well-formed content of an element, else
+/// escaped.
 pub fn well_formed(text: &str) -> Cow<'_, str> {
-    // Nearly all values have none of these.
+    // Nearly all values contain none of these.
     if !text.bytes().any(|byte| matches!(byte, b'&' | b'<' | b'>')) {
         return Cow::Borrowed(text);
     }
@@ -36,12 +37,12 @@ pub fn well_formed(text: &str) -> Cow<'_, str> {
     escape(text)
 }
 
-/// Whether a byte is a blank of XML.
+/// Whether a byte is XML white space.
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Bytes that XML may read as something else than what stands there; what it does not allow begins with the last of them.
+/// Bytes that XML may interpret; those of characters that it does not allow begin with the last of them.
 const READ: [bool; 256] = {
     let mut read = [false; 256];
     let mut at = 0;
@@ -56,9 +57,9 @@ const READ: [bool; 256] = {
     read
 };
 
-/// A text up to a byte, and what follows that; nothing where XML may read it as anything but what stands there.
+/// Splits a text at a byte; none if the part before it contains anything that XML interprets.
 pub fn plain_until(text: &str, end: u8) -> Option<(&str, &str)> {
-    // In an attribute a line's end is a blank.
+    // In an attribute a line break becomes a blank.
     let is_read = |byte: u8| READ[usize::from(byte)] && !(end == b'<' && is_blank(byte));
     for (at, &byte) in text.as_bytes().iter().enumerate() {
         if byte == end {

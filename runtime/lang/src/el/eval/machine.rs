@@ -1,4 +1,4 @@
-//! The interpreter: a stack of values, and the operations of an expression one after another.
+//! The interpreter: it executes the operations of an expression in order, on a stack of values.
 
 use super::stack::Stack;
 use super::{
@@ -14,11 +14,11 @@ use crate::el::{Dialect, Failure, Items, Map, Reason, functions, value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A lambda that is being evaluated.
+/// The call of a lambda.
 struct Frame {
-    /// Where evaluation goes on.
+    /// The index at which evaluation continues after the call.
     back: usize,
-    /// What was bound outside.
+    /// The bindings of the caller.
     outer: Option<Arc<Bound>>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Machine<'a, 'e> {
     scope: &'a dyn Scope,
     effects: &'e mut Effects,
     stack: Stack<'a>,
-    /// Whether the last lookup found something: the library's memory across one text.
+    /// Whether the last lookup found something: state that the library keeps across one text.
     resolved: bool,
     /// Whether a null key has ended the chain of suffixes.
     returned: bool,
@@ -57,7 +57,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         }
     }
 
-    /// All pieces, one behind the other.
+    /// Evaluates all pieces and concatenates them.
     pub(super) fn text(&mut self) -> Result<Cow<'a, str>, Box<Failure>> {
         self.template.refuse()?;
         if let [] | [Piece::Literal { .. }] = self.template.pieces() {
@@ -106,7 +106,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Ok(self.stack.pop())
     }
 
-    /// Evaluates a range of operations; a failure comes with the operation that failed.
+    /// Evaluates a range of operations; a failure is returned with the operation that failed.
     fn run(&mut self, first: usize, last: usize) -> Result<(), (usize, Box<Failure>)> {
         let nodes = self.template.nodes();
         let mut at = first;
@@ -127,7 +127,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Ok(())
     }
 
-    /// The operations that most expressions consist of, in place; all others take the long way.
+    /// Evaluates the most common operations inline; all others go through [`step`](Self::step).
     #[inline(always)]
     fn quick(&mut self, at: usize, node: &'a Node) -> Result<usize, Box<Failure>> {
         match node.op {
@@ -350,7 +350,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                 return Ok(at + skip as usize);
             }
             Op::Lambda(_) => {
-                // A lambda is jumped over where it stands, so this is the end of one that runs.
+                // Evaluation skips a lambda where it is defined, so this is the end of a call.
                 let Some(frame) = self.frames.pop() else { return Ok(at) };
                 self.bound = frame.outer;
                 return Ok(frame.back);
@@ -377,7 +377,7 @@ impl<'a, 'e> Machine<'a, 'e> {
             passed += 1;
             bound = link.next.as_deref();
         };
-        // The next operation notices.
+        // The limit is checked by the next operation.
         self.effects.spent = self.effects.spent.saturating_add(passed);
         found
     }
@@ -411,7 +411,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         }
     }
 
-    /// The property of a value. A base that is null has null for all of them.
+    /// Returns a property of a value. All properties of a null base are null.
     pub(super) fn property(
         &mut self,
         base: Value<'a>,
@@ -444,7 +444,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Ok(found.unwrap_or_default())
     }
 
-    /// An assignment changes nothing, and fails where there is nothing that could be changed.
+    /// Checks an assignment: it changes nothing, and fails if the base cannot be modified.
     fn assign(&mut self, base: &Value<'a>, key: &Value<'a>) -> Result<(), Box<Failure>> {
         let message = match base {
             Value::Map(_) => return Ok(()),
@@ -462,7 +462,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Err(Failure::new(Reason::Evaluation, message).detail("property"))
     }
 
-    /// Before the arguments of a call: a function that nobody knows fails before they are looked at.
+    /// Checks a call before its arguments are evaluated: an unknown function fails first.
     #[inline]
     fn call_start(&mut self, at: usize, op: Op) -> Result<usize, Box<Failure>> {
         let Op::CallStart(distance) = op else { return Ok(at) };
@@ -514,7 +514,7 @@ impl<'a, 'e> Machine<'a, 'e> {
             self.stack.push(value);
             return Ok(at);
         }
-        // What is left is a parameter that may hold a lambda, or a variable named like a class of Java, which answers null.
+        // It is a parameter that may hold a lambda, or a variable named like a class of Java, whose call returns null.
         if let Some(Value::Lambda(lambda)) = self.argument(&name) {
             let arguments = self.stack.pop_many(arguments as usize);
             return self.invoke(&lambda, arguments, at);
@@ -526,7 +526,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Ok(at)
     }
 
-    /// Fails for a call that no function answers.
+    /// Fails if the call has no callee.
     fn callable(&mut self, call: usize) -> Result<(), Box<Failure>> {
         let node = &self.template.nodes()[call];
         let name = self.template.call_name(node);
@@ -553,7 +553,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Err(failure.at(node.start, node.end))
     }
 
-    /// Enters a lambda; evaluation goes on with its first operation and afterwards behind `back`.
+    /// Calls a lambda: evaluation continues at its first operation and returns to the one after `back`.
     fn invoke(
         &mut self,
         lambda: &Lambda,

@@ -1,7 +1,7 @@
 //! Evaluation: one pass over the operations of an expression, with a stack of values.
 //!
-//! The oddities of the server's library are reproduced: whether the property of nothing is nothing or a failure depends
-//! on what was looked up before in the same text, a method call is parsed, its arguments are evaluated and nothing is
+//! The peculiarities of the server's library are reproduced: whether a property of null is null or a failure depends on
+//! what was looked up before in the same text; a method call is parsed and its arguments are evaluated, but nothing is
 //! called.
 
 use std::borrow::Cow;
@@ -20,36 +20,36 @@ mod stack;
 
 use machine::Machine;
 
-/// More operations than that end an evaluation: only lambdas can get there.
+/// Maximum number of operations of an evaluation, which only lambdas can reach.
 const MOST_STEPS: u64 = 10_000_000;
-/// More lambdas than that cannot be active at once.
+/// Maximum number of nested lambda calls.
 const MOST_FRAMES: usize = 200;
-/// No text may grow beyond that.
+/// Maximum length of a text, in bytes.
 pub(crate) const LONGEST_TEXT: usize = 16 << 20;
-/// What an evaluation may take in all, counted in bytes that are read or written: what every function gets and gives
-/// counts, whether it is kept or not, so that no nesting of functions that double a text adds up to more.
+/// Maximum work of an evaluation, in bytes that are read or written. All arguments and results of functions count, even
+/// those that are not kept, so that nested functions that double a text cannot exceed it.
 pub const MOST_WORK: u64 = 64 << 20;
 
-/// What an evaluation leaves behind beside its value.
+/// The effects of an evaluation besides its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// The unit that the last frequency function has set.
     pub unit: Option<(Unit, EndOf)>,
-    /// Whether a function stood for itself, so that the text is to be evaluated again later.
+    /// Whether a function was deferred, so that the text has to be evaluated again later.
     pub deferred: bool,
-    /// Whether instances are still looked for.
+    /// Whether some instances are unresolved.
     pub unresolved: bool,
-    /// What the evaluation took, and others before it with the same effects: at [`MOST_WORK`] it fails.
+    /// The work of this evaluation and of earlier ones with the same effects; evaluation fails at [`MOST_WORK`].
     pub spent: u64,
 }
 
 impl Effects {
-    /// Those of an evaluation that may not take more than `work`.
+    /// Creates effects that limit the evaluation to `work`.
     pub fn within(work: u64) -> Effects {
         Effects { spent: MOST_WORK.saturating_sub(work), ..Effects::default() }
     }
 
-    /// Takes so much of what is left.
+    /// Spends work; fails if the limit is exceeded.
     pub(crate) fn spend(&mut self, work: u64) -> Result<(), Box<Failure>> {
         self.spent = self.spent.saturating_add(work);
         if self.spent <= MOST_WORK {
@@ -60,12 +60,12 @@ impl Effects {
     }
 }
 
-/// A function without a name.
+/// A lambda.
 #[derive(Clone, Debug)]
 pub struct Lambda {
-    /// Its first parameter.
+    /// Index of its first parameter.
     first: usize,
-    /// Its [`Op::Lambda`].
+    /// Index of its [`Op::Lambda`].
     last: usize,
     parameters: usize,
     scope: Option<Arc<Bound>>,
@@ -73,13 +73,13 @@ pub struct Lambda {
 }
 
 impl Lambda {
-    /// A number that tells it from others, for its text form.
+    /// Returns a number that identifies it in its text form.
     pub(crate) fn identity(&self) -> u32 {
         self.identity
     }
 }
 
-/// A parameter with its value.
+/// A bound parameter and its value.
 #[derive(Debug)]
 struct Bound {
     name: String,
@@ -88,7 +88,7 @@ struct Bound {
 }
 
 impl Drop for Bound {
-    /// Long chains are freed link by link.
+    /// Frees long chains iteratively.
     fn drop(&mut self) {
         let mut next = self.next.take();
         while let Some(link) = next {
@@ -98,12 +98,12 @@ impl Drop for Bound {
 }
 
 impl Template {
-    /// The value. A text that is one expression has its value, any other text is a text.
+    /// Evaluates the text. A text that is a single expression has the value of that; any other is a string.
     pub fn evaluate<'a>(&'a self, scope: &'a dyn Scope) -> Result<Value<'a>, Box<Failure>> {
         self.evaluate_with(scope, &mut Effects::default())
     }
 
-    /// The same, and what the evaluation leaves behind.
+    /// Evaluates the text and records the effects.
     pub fn evaluate_with<'a>(
         &'a self,
         scope: &'a dyn Scope,
@@ -120,7 +120,7 @@ impl Template {
         scope: &'a dyn Scope,
         effects: &mut Effects,
     ) -> Result<Value<'a>, Box<Failure>> {
-        // Most texts are a name and nothing else.
+        // Fast path: most texts are a single variable.
         if let ([Piece::Expression { .. }], [node]) = (self.pieces(), self.nodes())
             && node.op == Op::Variable
             && !self.may_be_refused()
@@ -142,7 +142,7 @@ impl Template {
         Ok(Value::String(machine.text().map_err(|f| self.coded(f))?))
     }
 
-    /// The truth of a text that is one condition and nothing else.
+    /// Evaluates a text that is a single simple condition, without the interpreter.
     #[inline]
     fn truth(&self, scope: &dyn Scope, effects: &Effects) -> Option<bool> {
         let [Piece::Expression { first, last, .. }] = self.pieces() else { return None };
@@ -152,7 +152,7 @@ impl Template {
         self.condition(scope, effects, *first as usize, *last as usize)
     }
 
-    /// The text that is one flat `concat` and nothing else.
+    /// Evaluates a text that is a single flat `concat`, without the interpreter.
     fn flat<'a>(
         &'a self,
         scope: &'a dyn Scope,
@@ -176,7 +176,7 @@ impl Template {
         None
     }
 
-    /// What literals and variables are, one behind the other: a flat `concat` from its beginning to its end.
+    /// Concatenates literals and variables: a flat `concat` from its first operation to its last.
     #[inline]
     fn joined<'a>(
         &'a self,
@@ -206,7 +206,7 @@ impl Template {
         Ok(text)
     }
 
-    /// The variable of that name.
+    /// Returns the variable of that name.
     #[inline]
     fn lookup<'a>(&self, scope: &'a dyn Scope, name: &str) -> Option<Value<'a>> {
         match scope.variable(name) {
@@ -215,8 +215,8 @@ impl Template {
         }
     }
 
-    /// The truth of an expression that compares variables with literals and does nothing else, as most conditions do. Nothing
-    /// where it does something else, or something that may fail: then the long way is taken from the beginning.
+    /// Evaluates an expression that only compares variables with literals, as most conditions do. None if it does
+    /// anything else or might fail: then the interpreter evaluates it from the start.
     fn condition(
         &self,
         scope: &dyn Scope,
@@ -238,7 +238,7 @@ impl Template {
             else {
                 return None;
             };
-            // A text that is borrowed, as nearly all are, needs no freeing.
+            // Avoids the drop of an owned text, since nearly all texts are borrowed.
             let truth = match self.lookup(scope, self.span(variable.start, variable.end))? {
                 Value::String(Cow::Borrowed(text)) => self.compared(text, literal, *operator)?,
                 Value::String(Cow::Owned(text)) => self.compared(&text, literal, *operator)?,
@@ -266,7 +266,7 @@ impl Template {
         }
     }
 
-    /// What comes out of the comparison of a text with a literal.
+    /// Compares a text with a literal.
     #[inline]
     fn compared(&self, text: &str, literal: &Op, operator: Binary) -> Option<bool> {
         match literal {
@@ -282,12 +282,12 @@ impl Template {
         }
     }
 
-    /// The value as a text.
+    /// Evaluates to a text.
     pub fn text<'a>(&'a self, scope: &'a dyn Scope) -> Result<Cow<'a, str>, Box<Failure>> {
         self.text_with(scope, &mut Effects::default())
     }
 
-    /// The value as a text, wrapped in `${…}` where the phase does so with what is evaluated again later.
+    /// Evaluates to a text, wrapped in `${…}` if the phase does so with texts that are evaluated again later.
     pub fn text_with<'a>(
         &'a self,
         scope: &'a dyn Scope,
@@ -304,7 +304,7 @@ impl Template {
         Ok(text)
     }
 
-    /// The value as a truth; nothing where the newer library answers null.
+    /// Evaluates to a boolean; none if the newer library returns null.
     pub fn boolean(&self, scope: &dyn Scope) -> Result<Option<bool>, Box<Failure>> {
         let value = self.evaluate(scope)?;
         if matches!(value, Value::Null) && self.dialect() == Dialect::Tomcat {
@@ -315,7 +315,7 @@ impl Template {
         })
     }
 
-    /// The value as an integer of 32 bits; nothing where the newer library answers null.
+    /// Evaluates to a 32-bit integer; none if the newer library returns null.
     pub fn integer(&self, scope: &dyn Scope) -> Result<Option<i32>, Box<Failure>> {
         let value = self.evaluate(scope)?;
         if matches!(value, Value::Null) && self.dialect() == Dialect::Tomcat {
@@ -326,7 +326,7 @@ impl Template {
         })
     }
 
-    /// A failure with the code of the phase.
+    /// Adds the code of the phase to a failure.
     fn coded(&self, mut failure: Box<Failure>) -> Box<Failure> {
         if self.phase().is_coordinator() || failure.code.is_none() {
             failure.code = self.phase().code().or(failure.code);
@@ -334,7 +334,8 @@ impl Template {
         failure
     }
 
-    /// What the library finds before it evaluates anything: faults of the text, and since 5.2 calls that cannot be bound.
+    /// Reports what the library detects before it evaluates anything: syntax errors, and since 5.2 calls that cannot be
+    /// bound.
     fn refuse(&self) -> Result<(), Box<Failure>> {
         if !self.may_be_refused() {
             return Ok(());
@@ -378,7 +379,7 @@ impl Template {
     }
 }
 
-/// What comes out of the comparison of an integer with a literal.
+/// Compares an integer with a literal.
 #[inline]
 fn ordered(left: i64, literal: &Op, operator: Binary) -> Option<bool> {
     let Op::Integer(right) = *literal else { return None };
@@ -393,7 +394,7 @@ fn ordered(left: i64, literal: &Op, operator: Binary) -> Option<bool> {
     })
 }
 
-/// What an operator makes of two values.
+/// Applies a binary operator.
 #[inline]
 fn binary<'a>(
     operator: Binary,
@@ -451,7 +452,7 @@ fn too_large() -> Box<Failure> {
     Failure::new(Reason::Evaluation, "the value is nested too deeply, or too large").detail("limit")
 }
 
-/// What it takes to find out what an operator makes of two values.
+/// Returns the work of a binary operator.
 #[inline]
 fn effort(operator: Binary, left: &Value<'_>, right: &Value<'_>) -> u64 {
     match (left, right) {
@@ -460,14 +461,14 @@ fn effort(operator: Binary, left: &Value<'_>, right: &Value<'_>) -> u64 {
             (left.len() + right.len()) as u64
         }
         (Value::String(left), Value::String(right)) => left.len().min(right.len()) as u64,
-        // Collections are compared part by part, and written where a text is asked for.
+        // Collections are compared element by element, and formatted if a text is needed.
         (left, right) => {
             left.effort().min(right.effort()).saturating_add(left.weight()) + right.weight()
         }
     }
 }
 
-/// The index that a key stands for.
+/// Converts a key to an index.
 fn list_index(key: &Value<'_>) -> Result<i64, Box<Failure>> {
     let index = match key {
         Value::Integer(number) => Some(i64::from(*number as i32)),
@@ -484,7 +485,7 @@ fn list_index(key: &Value<'_>) -> Result<i64, Box<Failure>> {
     })
 }
 
-/// Whether the library knows a class of `java.lang` by that name that could be made an instance of.
+/// Whether the library knows an instantiable class of `java.lang` by that name.
 fn is_class(name: &str) -> bool {
     matches!(
         name,
@@ -552,7 +553,7 @@ fn is_class(name: &str) -> bool {
     )
 }
 
-/// What an operator makes of two values; nothing where it fails. For folding.
+/// Applies a binary operator to constants; none if it fails. For constant folding.
 pub fn fold_binary(
     operator: Binary,
     left: &Value<'_>,
@@ -576,17 +577,17 @@ pub fn fold_binary(
     }
 }
 
-/// What unary minus makes of a value; nothing where it fails. For folding.
+/// Applies unary minus to a constant; none if it fails. For constant folding.
 pub fn fold_negation(value: &Value<'_>, dialect: Dialect) -> Option<Value<'static>> {
     value::negate(value, dialect).ok()
 }
 
-/// What `empty` makes of a value. For folding.
+/// Applies `empty` to a constant. For constant folding.
 pub fn fold_empty(value: &Value<'_>) -> bool {
     value::is_empty(value)
 }
 
-/// Whether a value can be an integer parameter of a function. For checking.
+/// Converts a value to an integer parameter of a function, if possible. For checks.
 pub fn takes_integer(value: &Value<'_>) -> Option<i32> {
     value.to_int().ok()
 }

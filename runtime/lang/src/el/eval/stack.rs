@@ -2,7 +2,7 @@
 
 use crate::el::value::Value;
 
-/// A stack whose first places need no allocation.
+/// A stack whose first entries need no allocation.
 pub(super) struct Stack<'a> {
     first: [Value<'a>; 6],
     pub(super) length: usize,
@@ -23,7 +23,7 @@ impl<'a> Stack<'a> {
         self.length += 1;
     }
 
-    /// The top; null where there is none, which no compiled expression asks for.
+    /// Pops the top value; null if the stack is empty, which does not happen in compiled expressions.
     pub(super) fn pop(&mut self) -> Value<'a> {
         let Some(at) = self.length.checked_sub(1) else { return Value::Null };
         self.length = at;
@@ -39,7 +39,7 @@ impl<'a> Stack<'a> {
         self.first.get(at).or(self.rest.last()).unwrap_or(NULL)
     }
 
-    /// The top, to be replaced; a new null where there is none.
+    /// Returns the top value for modification; pushes null if the stack is empty.
     pub(super) fn top_mut(&mut self) -> &mut Value<'a> {
         if self.length == 0 {
             self.push(Value::Null);
@@ -52,7 +52,7 @@ impl<'a> Stack<'a> {
         &mut self.rest[at]
     }
 
-    /// The two on top, where both need no allocation.
+    /// Returns the two top values, if neither is in the allocated part.
     #[inline]
     pub(super) fn two(&mut self) -> Option<(&mut Value<'a>, &mut Value<'a>)> {
         let places = self.first.get_mut(..self.length)?;
@@ -60,7 +60,7 @@ impl<'a> Stack<'a> {
         Some((left, right))
     }
 
-    /// Takes so many from the top, to be used before anything else is put there; `room` is for those that lie elsewhere.
+    /// Pops the top `count` values, which must be used before the next push; `room` is for those in the allocated part.
     #[inline]
     pub(super) fn top_many<'s>(
         &'s mut self,

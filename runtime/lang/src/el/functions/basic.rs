@@ -1,4 +1,4 @@
-//! Functions on texts, JSON, properties and time, in every phase.
+//! Functions for strings, JSON, properties and time, which are available in every phase.
 
 use super::{Answer, Call};
 use crate::el::eval::too_long;
@@ -34,7 +34,7 @@ fn joined<'a>(first: Cow<'a, str>, second: Cow<'a, str>) -> Answer<'a> {
         let mut text = match first {
             Cow::Owned(text) => text,
             Cow::Borrowed(first) => {
-                // Calls are mostly nested, so more will come.
+                // Calls are often nested, so the text will grow.
                 let mut text = String::with_capacity((first.len() + second.len()) * 2 + 16);
                 text.push_str(first);
                 text
@@ -54,10 +54,10 @@ pub(super) fn replace_all<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 pub(super) fn append_all<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let (text, append, delimiter) = (call.text(0), call.text(1), call.text(2));
     let parts = regex::split(&text, &delimiter, call.effects)?;
-    // Before anything is set aside for it.
+    // Charged before the memory is allocated.
     call.effects.spend(parts.len() as u64 * (append.len() + delimiter.len()) as u64)?;
     let mut out = String::with_capacity(text.len() + parts.len() * append.len());
-    // Where the text begins with the delimiter, the split may have lost the empty part before it.
+    // If the text begins with the delimiter, the split may have dropped the empty part before it.
     if text.starts_with(delimiter.as_ref()) && parts.first().is_some_and(|part| !part.is_empty()) {
         out.push_str(&append);
         out.push_str(&delimiter);
@@ -113,7 +113,7 @@ pub(super) fn to_json<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     Ok(Value::String(Cow::Owned(xml::escape(&out).into_owned())))
 }
 
-/// JSON as the server's library writes it: `/` is escaped.
+/// Formats JSON as the server's library does: `/` is escaped.
 fn json(value: &Value<'_>, out: &mut String) {
     use std::fmt::Write as _;
     let quoted = |text: &str, out: &mut String| {
@@ -166,7 +166,7 @@ fn json(value: &Value<'_>, out: &mut String) {
     }
 }
 
-/// Keys and values of a map as texts; a map that is null, or a value, ends the function.
+/// Returns the entries of a map as texts; fails if the map or a value is null.
 pub(super) fn texts(value: Value<'_>) -> Result<Vec<(String, String)>, Box<Failure>> {
     let null = || Failure::exception("NullPointerException", "there is nothing to write");
     let Value::Map(map) = value else { return Err(null()) };
@@ -175,7 +175,7 @@ pub(super) fn texts(value: Value<'_>) -> Result<Vec<(String, String)>, Box<Failu
         .map(|(key, value)| match value {
             Value::Null => Err(null()),
             Value::String(text) => Ok((key.to_text().into_owned(), text.clone().into_owned())),
-            // The server takes every value for a text, and finds out too late.
+            // The server casts every value to a string.
             _ => Err(Failure::exception("ClassCastException", "a value is not text")),
         })
         .collect()
@@ -198,7 +198,7 @@ pub(super) fn to_configuration<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
         return Ok(Value::String(Cow::Borrowed("&lt;configuration /&gt;")));
     }
     let mut out = String::from("<configuration>");
-    // Text in elements is escaped without its quotes.
+    // Quotes are not escaped in the content of elements.
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     for (key, value) in entries {
         out.push_str("\r\n  <property>\r\n    <name>");

@@ -1,4 +1,4 @@
-//! Functions on a coordinator, its actions and their data.
+//! Functions for a coordinator, its actions and their data.
 
 use super::{Answer, Call, data_kind};
 use crate::el::Failure;
@@ -50,7 +50,7 @@ pub(super) fn coord_end_of_months<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     period(call, 1, Unit::Month, EndOf::Month)
 }
 
-/// `coord:conf` and `bundle:conf` read any variable, and end where it is no text.
+/// Implements `coord:conf` and `bundle:conf`, which read any variable and fail if it is not a string.
 pub(super) fn coord_conf<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let name = call.text(0);
     let no_text = || {
@@ -99,7 +99,7 @@ pub(super) fn coord_action_id<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     Ok(Value::optional(call.scope.coordinator().and_then(|coordinator| coordinator.action_id())))
 }
 
-/// URIs of a data name, separated by commas; a property may stand in for them.
+/// Returns the URIs of a data name, separated by commas; a property may override them.
 pub(super) fn data<'a>(scope: &'a dyn Scope, name: &str, kind: DataKind) -> Option<Cow<'a, str>> {
     let uris = match (kind, scope.coordinator()) {
         (DataKind::In, Some(coordinator)) => coordinator.data_in(name),

@@ -1,4 +1,4 @@
-//! Functions on tables and partitions of HCatalog.
+//! Functions for tables and partitions of HCatalog.
 
 use super::{Answer, Call};
 use crate::el::Failure;
@@ -17,18 +17,18 @@ pub(super) fn hcat_exists<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     }
 }
 
-/// An HCatalog URI, taken apart.
+/// A parsed HCatalog URI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HcatUri {
     /// Database.
     pub database: String,
     /// Table.
     pub table: String,
-    /// Keys with values, in order.
+    /// Partition keys with values, in order.
     pub partitions: Vec<(String, String)>,
 }
 
-/// Takes an HCatalog URI apart, whatever its scheme.
+/// Parses an HCatalog URI, whatever its scheme.
 pub fn hcat(uri: &str) -> Result<HcatUri, Box<Failure>> {
     let wrong = |why: &str| Failure::exception("RuntimeException", format!("`{uri}` {why}"));
     let Some((_, rest)) = uri.split_once("://") else {
@@ -52,13 +52,13 @@ pub fn hcat(uri: &str) -> Result<HcatUri, Box<Failure>> {
     Ok(HcatUri { database: database.to_owned(), table: table.to_owned(), partitions })
 }
 
-/// The HCatalog URIs of a data name.
+/// Returns the HCatalog URIs of a data name.
 fn hcat_uris(call: &mut Call<'_, '_>, kind: DataKind) -> Result<Vec<HcatUri>, Box<Failure>> {
     let name = call.text(0);
     let Some(uris) = super::coordinator::data(call.scope, &name, kind) else {
         return Ok(Vec::new());
     };
-    // Hosts may be separated by commas as well, so a URI begins where a scheme does.
+    // Hosts may be separated by commas as well, so a URI begins only at a scheme.
     let mut parts: Vec<String> = Vec::new();
     for part in uris.split([',', '#']).filter(|part| !part.is_empty()) {
         match parts.last_mut() {

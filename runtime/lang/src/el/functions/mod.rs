@@ -1,9 +1,9 @@
-//! The one table of functions: their names, parameters and results, where they are allowed, and the code that evaluates
-//! them.
+//! The only table of functions: their names, parameters and results, the phases in which they are available, and their
+//! implementations.
 //!
-//! Checker, evaluator, completion, hover, `ankus eval` and `docs/functions.md` read it. A coordinator's functions exist
-//! in several phases: in some they are evaluated, in some they are left as they are (they are *deferred*: the text is
-//! evaluated again later), and in some a fixed value takes their place while the definition is checked.
+//! The checker, the evaluator, completion, hover, `ankus eval` and `docs/functions.md` use it. A function of
+//! coordinators is available in several phases: in some it is evaluated, in some it is *deferred* (left as it is, to be
+//! evaluated again later), and in some a fixed value replaces it while the definition is checked.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -24,24 +24,24 @@ mod workflow;
 pub use hcat::{HcatUri, hcat};
 pub use workflow::from_json;
 
-/// The most parameters an entry of the table has.
+/// Maximum number of parameters of a function in the table.
 pub const MOST_PARAMETERS: usize = 3;
 
-/// What a parameter takes.
+/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Takes {
-    /// A text; anything has one, null has the empty text.
+    /// A string; every value converts to one, null to the empty string.
     Text,
-    /// An integer of 32 bits.
+    /// A 32-bit integer.
     Integer,
-    /// Any value as it is.
+    /// Any value, unconverted.
     Anything,
     /// A map or null.
     Map,
 }
 
 impl Takes {
-    /// The word for lists and settings.
+    /// Returns the name used in lists and settings.
     pub fn name(self) -> &'static str {
         match self {
             Takes::Text => "string",
@@ -52,16 +52,16 @@ impl Takes {
     }
 }
 
-/// What a function gives.
+/// The type of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gives {
-    /// A text.
+    /// A string.
     Text,
     /// An integer.
     Integer,
-    /// A truth.
+    /// A boolean.
     Boolean,
-    /// A map of texts.
+    /// A map of strings.
     Texts,
     /// A map of maps of numbers.
     Counters,
@@ -70,7 +70,7 @@ pub enum Gives {
 }
 
 impl Gives {
-    /// The word for lists and settings.
+    /// Returns the name used in lists and settings.
     pub fn name(self) -> &'static str {
         match self {
             Gives::Text => "string",
@@ -85,24 +85,24 @@ impl Gives {
 /// A parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Name, for people.
+    /// Its name, for display.
     pub name: &'static str,
-    /// What it takes where the function is evaluated; where it is deferred every parameter is a text.
+    /// Its type when the function is evaluated; in a deferred call every parameter is a string.
     pub takes: Takes,
 }
 
-/// How a deferred call is written down.
+/// The text form of a deferred call.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
-    /// Between the arguments.
+    /// The separator between arguments.
     separator: &'static str,
-    /// How many of the first arguments are put into quotes.
+    /// Number of leading arguments that are quoted.
     quoted: usize,
-    /// Which data name the first argument has to be.
+    /// The declaration that the first argument must have as a data name.
     data: Option<Declared>,
 }
 
-/// What a data name must have been declared as.
+/// The kind of declaration of a data name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Declared {
     In,
@@ -119,19 +119,19 @@ pub struct Function {
     pub name: &'static str,
     /// Parameters, in order; their number is exact.
     pub parameters: &'static [Parameter],
-    /// What it gives.
+    /// The type of its result.
     pub gives: Gives,
-    /// Whether it may give null.
+    /// Whether the result may be null.
     pub nullable: bool,
     /// Phases in which it is evaluated.
     pub evaluated: Phases,
-    /// Phases in which it stands for itself.
+    /// Phases in which it is deferred.
     pub deferred: Phases,
-    /// Phases in which a fixed value takes its place.
+    /// Phases in which a fixed value replaces it.
     pub fixed: Phases,
     /// One line of documentation.
     pub doc: &'static str,
-    /// Where Oozie documents it.
+    /// The place in Oozie's documentation.
     pub source: &'static str,
     echo: Echo,
     placeholder: &'static str,
@@ -139,12 +139,12 @@ pub struct Function {
 }
 
 impl Function {
-    /// Phases in which it may stand.
+    /// Returns the phases in which it is available.
     pub fn phases(&self) -> Phases {
         self.evaluated.and(self.deferred).and(self.fixed)
     }
 
-    /// What its first parameter is the name of, where it is the name of something in the application.
+    /// Returns what its first parameter refers to, if that is the name of something in the application.
     pub fn asks(&self) -> Option<Asks> {
         match self.parameters.first()?.name {
             "node" => Some(Asks::Node),
@@ -154,14 +154,14 @@ impl Function {
         }
     }
 
-    /// As it is written: `concat(a, b)`.
+    /// Returns its signature: `concat(a, b)`.
     pub fn signature(&self) -> String {
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         format!("{}({})", self.name, names.join(", "))
     }
 }
 
-/// What the first parameter of a function is the name of.
+/// The kind of thing that the first parameter of a function refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// A node of the workflow.
@@ -177,18 +177,18 @@ pub enum Asks {
 pub struct SiteFunction {
     /// Name with its prefix.
     pub name: String,
-    /// What its parameters take.
+    /// The types of its parameters.
     pub parameters: Vec<Takes>,
-    /// What it gives.
+    /// The type of its result.
     pub gives: Gives,
-    /// Where it may stand.
+    /// The phases in which it is available.
     pub phases: Phases,
-    /// What it answers here, whatever it is asked; without it, a call fails.
+    /// Its result in local runs, for all arguments; without it, a call fails.
     pub value: Option<String>,
 }
 
 impl SiteFunction {
-    /// The value that is written down for it, as what it gives.
+    /// Returns the configured result, converted to the result type.
     pub fn answer(&self) -> Option<Value<'_>> {
         let text = self.value.as_deref()?;
         let number = || text.trim().parse().ok().map(Value::Integer);
@@ -204,7 +204,8 @@ impl SiteFunction {
         })
     }
 
-    /// The arguments of a call as words of a command: nothing is the empty word, a map is lines `NAME=VALUE`.
+    /// Returns the arguments of a call as command-line arguments: null is the empty string, a map is lines of
+    /// `NAME=VALUE`.
     pub fn words(&self, arguments: &[Value<'_>]) -> Result<Vec<String>, Box<Failure>> {
         let word = |(at, value): (usize, &Value<'_>)| {
             let takes = self.parameters.get(at).copied().unwrap_or(Takes::Anything);
@@ -234,8 +235,8 @@ impl SiteFunction {
         arguments.iter().enumerate().map(word).collect()
     }
 
-    /// What a command has printed for it, as what it gives. Unlike a value that is written down, it is refused where it is
-    /// something else: a program may print anything.
+    /// Converts the output of a command to the result type. Unlike a configured result, it is refused if it is of
+    /// another type, since a program may print anything.
     pub fn printed(&self, text: String) -> Result<Value<'static>, Box<Failure>> {
         let wrong = |exception: &'static str, what: &str| {
             let begin: String = text.chars().take(80).collect();
@@ -262,8 +263,8 @@ impl SiteFunction {
     }
 }
 
-/// What a function of the site answers: what `ask` gets for its words, or what is written down for it. Nothing where neither
-/// says anything.
+/// Returns the result of a function of the site: the output of `ask` for its arguments, or the configured result. None
+/// if there is neither.
 pub fn answer<'f>(
     functions: &'f [SiteFunction],
     name: &str,
@@ -271,7 +272,7 @@ pub fn answer<'f>(
     ask: impl FnOnce(Vec<String>) -> Option<Result<String, Box<Failure>>>,
 ) -> Option<Result<Value<'f>, Box<Failure>>> {
     let mut named = functions.iter().filter(|function| function.name == name);
-    // One that only the site's configuration names is there once for each number of parameters.
+    // A function that is known only from the site's configuration has one entry per number of parameters.
     let fits = |function: &&SiteFunction| function.parameters.len() == arguments.len();
     let function = named.clone().find(fits).or_else(|| named.next())?;
     let written = function.answer().map(Ok);
@@ -284,7 +285,7 @@ pub fn answer<'f>(
     }
 }
 
-/// A call with its arguments, converted to what the parameters take.
+/// A call with its arguments, converted to the types of the parameters.
 pub(crate) struct Call<'a, 's> {
     pub(crate) arguments: &'s mut [Value<'a>],
     pub(crate) scope: &'a dyn Scope,
@@ -297,12 +298,12 @@ impl<'a> Call<'a, '_> {
         std::mem::take(&mut self.arguments[at])
     }
 
-    /// An argument that is a text.
+    /// Takes an argument that is a string.
     pub(crate) fn text(&mut self, at: usize) -> Cow<'a, str> {
         self.take(at).into_text()
     }
 
-    /// An argument that is an integer.
+    /// Returns an argument that is an integer.
     pub(crate) fn integer(&self, at: usize) -> i32 {
         match self.arguments[at] {
             Value::Integer(number) => number as i32,
@@ -315,12 +316,12 @@ impl<'a> Call<'a, '_> {
     }
 }
 
-/// The entries, in the order of `docs/functions.md`.
+/// Returns the entries, in the order of `docs/functions.md`.
 pub fn table() -> &'static [Function] {
     TABLE
 }
 
-/// Where a name stands in the table. A name may have several entries with different phases.
+/// Indices into the table by hash of the name. A name may have several entries with different phases.
 static BY_NAME: LazyLock<[Vec<u16>; 256]> = LazyLock::new(|| {
     let mut places = [const { Vec::new() }; 256];
     for (at, function) in TABLE.iter().enumerate() {
@@ -329,7 +330,7 @@ static BY_NAME: LazyLock<[Vec<u16>; 256]> = LazyLock::new(|| {
     places
 });
 
-/// Where to look for a name: a few of its letters tell nearly all of them apart.
+/// Returns the hash of a name: a few of its letters distinguish nearly all of them.
 fn place(name: &str) -> usize {
     let bytes = name.as_bytes();
     let [.., before, last] = bytes else { return 0 };
@@ -337,7 +338,7 @@ fn place(name: &str) -> usize {
     (sum + usize::from(*before) * 5 + usize::from(*last)) % 256
 }
 
-/// The function of that name in a phase, with its index.
+/// Returns the function of that name in a phase, with its index.
 pub fn find(name: &str, phase: Phase) -> Option<(u16, &'static Function)> {
     BY_NAME[place(name)]
         .iter()
@@ -345,13 +346,13 @@ pub fn find(name: &str, phase: Phase) -> Option<(u16, &'static Function)> {
         .find(|(_, function)| function.name == name && function.phases().has(phase))
 }
 
-/// All functions of that name, whatever their phases.
+/// Returns all functions of that name, whatever their phases.
 pub fn named(name: &str) -> impl Iterator<Item = &'static Function> {
     let entries = BY_NAME[place(name)].iter().map(|at| &TABLE[usize::from(*at)]);
     entries.filter(move |function| function.name == name)
 }
 
-/// The entry of `concat`, which puts its arguments one behind the other wherever it may stand.
+/// The index of `concat`, which concatenates its arguments in every phase in which it is available.
 pub(crate) const JOIN: u16 = {
     let mut at = 0;
     while !matches!(TABLE[at].name.as_bytes(), b"concat") {
@@ -360,7 +361,7 @@ pub(crate) const JOIN: u16 = {
     at as u16
 };
 
-/// Evaluates a call whose arguments are as they came.
+/// Evaluates a call with unconverted arguments.
 pub(crate) fn call<'a>(index: u16, call: &mut Call<'a, '_>) -> Result<Value<'a>, Box<Failure>> {
     let function = &TABLE[usize::from(index)];
     if function.fixed.has(call.phase) {
@@ -404,7 +405,7 @@ pub(crate) fn call<'a>(index: u16, call: &mut Call<'a, '_>) -> Result<Value<'a>,
     (function.evaluate)(call)
 }
 
-/// A call that stands for itself until a later phase.
+/// Returns the text of a deferred call, which is evaluated in a later phase.
 fn echo<'a>(function: &Function, call: &mut Call<'a, '_>) -> Result<Value<'a>, Box<Failure>> {
     let count = function.parameters.len();
     if let Some(declared) = function.echo.data {
@@ -447,7 +448,7 @@ fn echo<'a>(function: &Function, call: &mut Call<'a, '_>) -> Result<Value<'a>, B
 }
 
 fn data_kind(scope: &dyn Scope, name: &str) -> Option<DataKind> {
-    // The server keeps declared names as variables, so a property of that name passes as well.
+    // The server stores declared names as variables, so a property of that name is accepted as well.
     match scope.variable(&format!("oozie.dataname.{name}")) {
         Some(Value::String(kind)) if kind == "data-in" => return Some(DataKind::In),
         Some(Value::String(kind)) if kind == "data-out" => return Some(DataKind::Out),
@@ -456,7 +457,7 @@ fn data_kind(scope: &dyn Scope, name: &str) -> Option<DataKind> {
     scope.coordinator()?.data_name(name)
 }
 
-/// What to say of a wrong number of arguments.
+/// Returns the message about a wrong number of arguments.
 pub fn arity_message(function: &Function) -> String {
     match function.parameters.len() {
         0 => format!("`{}` takes no parameter: {}", function.name, function.signature()),
@@ -465,7 +466,7 @@ pub fn arity_message(function: &Function) -> String {
     }
 }
 
-/// What to say of a name that is no function where it stands.
+/// Returns the message about a name that is not a function in this phase.
 pub fn unknown_message(name: &str, phase: Phase) -> String {
     if named(name).next().is_none() {
         return format!("there is no function `{name}`");
@@ -478,8 +479,8 @@ pub fn unknown_message(name: &str, phase: Phase) -> String {
     }
 }
 
-/// The places of phases, sorted, without the one where something was found missing: an earlier or later phase of the same place
-/// that has it is of no use there.
+/// Returns the places of phases, sorted, without the current one: it does not help that an earlier or later phase of
+/// the same place has the function.
 pub fn places_but(here: Phase, phases: impl Iterator<Item = Phase>) -> Vec<&'static str> {
     let mut places: Vec<&str> = phases.map(Phase::place).collect();
     places.retain(|place| *place != here.place());
@@ -675,7 +676,7 @@ type Answer<'a> = Result<Value<'a>, Box<Failure>>;
 mod tests {
     use super::*;
 
-    /// A function that is of another phase of the same place is not told to stand where it stands.
+    /// A function of another phase of the same place is not reported as available in that place.
     #[test]
     fn the_place_of_a_function_is_another_one() {
         let said = unknown_message("coord:tzOffset", Phase::CoordinatorData);

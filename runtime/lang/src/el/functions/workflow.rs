@@ -1,4 +1,4 @@
-//! Functions on a workflow job, its actions and the files of its file systems.
+//! Functions for a workflow job, its actions and its files.
 
 use super::{Answer, Call};
 use crate::el::scope::FileStatus;
@@ -74,7 +74,7 @@ pub(super) fn wf_action_data<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let name = call.text(0);
     let node = call.workflow()?.node(&name).unwrap_or_default();
     let entries = if let Some(ids) = node.child_ids {
-        // The jobs that an action has started take the place of what it printed.
+        // The jobs that an action started replace its captured output.
         vec![("hadoopJobs".to_owned(), ids.into_owned())]
     } else {
         match node.data {
@@ -98,7 +98,7 @@ pub(super) fn hadoop_counters<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     Ok(from_json(&stats))
 }
 
-/// A value of JSON; maps are in the order of their hashes.
+/// Converts a JSON value; maps are in the order of their hashes.
 pub fn from_json(value: &serde_json::Value) -> Value<'static> {
     match value {
         serde_json::Value::Null => Value::Null,
@@ -126,7 +126,7 @@ pub(super) fn hadoop_conf<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     Ok(Value::String(call.scope.hadoop_conf(&authority, &name).unwrap_or_default().into()))
 }
 
-/// A path as the file functions take it, with the faults that they find before they ask anything.
+/// Returns the path argument of a file function, after the checks that precede any access.
 pub(super) fn path<'a>(call: &mut Call<'a, '_>) -> Result<Cow<'a, str>, Box<Failure>> {
     let uri = call.text(0);
     let scheme =
@@ -178,7 +178,7 @@ pub(super) fn fs_dir_size<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
         Ok(children.iter().filter(|child| !child.is_folder).map(|child| child.length).sum())
     };
     size().map(Value::Integer).map_err(|mut failure: Box<Failure>| {
-        // This one alone wraps what the file system throws.
+        // Only this function wraps exceptions of the file system.
         if failure.exception != "IllegalArgumentException" && !failure.exception.is_empty() {
             failure.exception = "RuntimeException";
         }
