@@ -72,7 +72,7 @@ pub(crate) fn survey(
     paths: &[PathBuf],
     to: &str,
 ) -> miette::Result<(Inventory, Vec<String>)> {
-    let search = project.definitions(paths)?;
+    let search = project.definitions_with_callers(paths)?;
     let mut failures = search.failures;
     let migration: BTreeSet<&'static str> = check::kinds()
         .iter()

@@ -300,6 +300,23 @@ fn an_estate_is_listed() {
     assert_eq!(code, 0);
     let page = text(path, "estate.html");
     assert!(page.contains("<svg") && page.contains("workflow.xml"), "{page}");
+
+    // Findings are those of a check, which knows what starts a definition.
+    let workflow = text(path, "w/workflow.xml").replacen(" name=\"", " name=\"${prefix}-", 1);
+    std::fs::write(path.join("w/workflow.xml"), workflow).expect("a file");
+    let properties = "oozie.coord.application.path=hdfs://nn/c\n";
+    std::fs::write(path.join("c/job.properties"), properties).expect("a file");
+    let findings = |arguments: &[&str]| {
+        let (_, out, talk) = ankus(path, arguments);
+        let value: serde_json::Value = serde_json::from_str(&out).expect(&talk);
+        value["findings"].as_array().expect("findings").clone()
+    };
+    let checked = findings(&["check", ".", "--format", "json"]);
+    let checked: Vec<_> = checked.iter().map(|finding| &finding["rule"]).collect();
+    assert!(checked.iter().any(|rule| *rule == "workflow-parameters-missing"), "{checked:?}");
+    let surveyed = findings(&["inventory", ".", "--format", "json"]);
+    let surveyed: Vec<_> = surveyed.iter().map(|finding| &finding["name"]).collect();
+    assert!(checked.iter().all(|rule| surveyed.contains(rule)), "{checked:?} {surveyed:?}");
 }
 
 /// The page in a real browser, where there is one: a click sorts a table, another one the other way round.
