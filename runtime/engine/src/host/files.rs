@@ -1,9 +1,9 @@
-//! The file systems that URIs of an application name.
+//! The file systems of the URIs in an application.
 //!
-//! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]), from a
+//! For a [`FileUri`] they answer as Hadoop's client would, from a folder of this machine ([`LocalFiles`]), from a
 //! cluster (over its REST interface or, with the feature `hdfs`, in its own protocol) or from memory ([`MemoryFiles`],
 //! for scenarios). `hdfs://nn/a/b` is `a/b` below the file root, unless `[hosts]` maps that authority to a folder or a
-//! cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine, where `[hosts]` allows that. Nothing leaves its
+//! cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine, if `[hosts]` allows that. No path leaves its
 //! root, through `..` or links.
 
 use std::io;
@@ -30,8 +30,9 @@ mod metastore;
 mod objects;
 mod web;
 
-/// Unpacks the archive of an application into a folder, within limits. Nothing leaves the folder, and links are refused.
-/// Where the application lies then: many archives hold one folder with everything in it.
+/// Unpacks the archive of an application into a folder, within limits. Nothing is written outside the folder, and links
+/// are refused. Returns the folder of the application, since many archives contain a single folder with everything in
+/// it.
 pub fn unpack_application(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
     archive::unpack(archive, &name, folder, archive::APPLICATION).unwrap_or_else(|| {
@@ -47,51 +48,51 @@ pub fn unpack_application(archive: &Path, folder: &Path) -> io::Result<PathBuf> 
     Ok(folder.to_owned())
 }
 
-/// What is known of a file or folder.
+/// The status of a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStatus {
     /// Whether it is a folder.
     pub directory: bool,
-    /// Bytes.
+    /// Its length in bytes.
     pub length: u64,
-    /// Milliseconds since 1970.
+    /// The time of its last change, in milliseconds since 1970.
     pub modified_ms: i64,
     /// Permission bits, `0o755`.
     pub mode: u32,
 }
 
-/// A file system as actions and coordinators see it. Every operation is idempotent or says that it did nothing.
+/// A file system as actions and coordinators see it. Every operation is idempotent or reports that it did nothing.
 pub trait Files: Send + Sync {
-    /// What is at a path; none if nothing is.
+    /// Returns the status of a path, or none if nothing is there.
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>>;
 
-    /// What is at a path itself, where links are not followed; none if nothing is.
+    /// Returns the kind of a path without following links, or none if nothing is there.
     fn kind(&self, uri: &FileUri) -> io::Result<Option<Kind>> {
         let kind = |status: FileStatus| if status.directory { Kind::Folder } else { Kind::File };
         Ok(self.status(uri)?.map(kind))
     }
 
-    /// The names in a folder, sorted; none at all for a file or nothing.
+    /// Returns the names in a folder, sorted; empty for a file or a missing path.
     fn list(&self, uri: &FileUri) -> io::Result<Vec<String>>;
 
-    /// Creates a folder and all above it; one that is there is no error.
+    /// Creates a folder and its parents; an existing one is no error.
     fn create_folder(&self, uri: &FileUri) -> io::Result<()>;
 
-    /// Deletes a file, or a folder with all below. Whether anything was there.
+    /// Deletes a file, or a folder with everything below it. Returns whether anything was there.
     fn delete(&self, uri: &FileUri) -> io::Result<bool>;
 
-    /// Whether renaming is done at once or not at all, so that a crash leaves nothing half moved.
+    /// Whether renaming is atomic, so that a crash leaves nothing half moved.
     fn renames_at_once(&self, _uri: &FileUri) -> bool {
         true
     }
 
-    /// Renames. Nothing may be at `to`, and the folder of `to` must be there.
+    /// Renames a file or folder. Nothing may be at `to`, and the parent folder of `to` must exist.
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()>;
 
-    /// The content of a file of at most `limit` bytes.
+    /// Returns the content of a file of at most `limit` bytes.
     fn read(&self, uri: &FileUri, limit: u64) -> io::Result<Vec<u8>>;
 
-    /// Writes a file whole, or not at all; the folders above it are created.
+    /// Writes a file atomically; its parent folders are created.
     fn write(&self, uri: &FileUri, content: &[u8]) -> io::Result<()>;
 
     /// Sets permission bits.
@@ -100,18 +101,19 @@ pub trait Files: Send + Sync {
     /// Sets the group.
     fn set_group(&self, uri: &FileUri, group: &str) -> io::Result<()>;
 
-    /// Moves what is at a path into the trash of its file system; one that has none deletes it. Whether anything was there.
+    /// Moves a path into the trash of its file system, or deletes it if there is no trash. Returns whether anything was
+    /// there.
     fn trash(&self, uri: &FileUri) -> io::Result<bool> {
         self.delete(uri)
     }
 
-    /// Sets how many copies of a file there are, where a file system keeps several.
+    /// Sets the replication of a file, if the file system has replicas.
     fn set_replication(&self, _uri: &FileUri, _copies: u32) -> io::Result<()> {
         Ok(())
     }
 
-    /// Every path that matches a pattern of Hadoop (`*`, `?`, `[…]`, `{a,b}`), sorted; at most `limit` + 1. A pattern
-    /// without wildcards is the path itself, where it is there.
+    /// Returns every path that matches a pattern of Hadoop (`*`, `?`, `[…]`, `{a,b}`), sorted; at most `limit` + 1. A
+    /// pattern without wildcards matches the path itself if it exists.
     fn glob(&self, pattern: &FileUri, limit: usize) -> io::Result<Vec<FileUri>> {
         glob::expand(self, pattern, limit)
     }
@@ -197,7 +199,7 @@ mod tests {
         assert!(folder.path().join("x").is_file());
     }
 
-    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, or `webhdfs:`, where everything in that folder goes.
+    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, or `webhdfs:`. Everything in that folder is deleted.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "which cluster there is, the environment says")]
     #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]

@@ -1,9 +1,8 @@
 //! Unpacks the archives of an action, within limits.
 //!
-//! In: a file (`.zip`, `.jar`, `.tar`, `.tar.gz`, `.tgz`) and a folder. Out: its contents, below that folder, or the
-//! reason why not. An archive is untrusted: nothing of it is written outside the folder, whatever its names, links or
-//! hard links; devices are refused; and expansion is limited. Links that stay below the folder are kept, because whole
-//! environments of programs are shipped that way.
+//! An archive (`.zip`, `.jar`, `.tar`, `.tar.gz`, `.tgz`) is untrusted: nothing of it is written outside the target
+//! folder, whatever its names, links or hard links; devices are refused; and expansion is limited. Links that stay
+//! below the folder are kept, because whole environments of programs are shipped that way.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the disk is reached")]
 
@@ -15,30 +14,31 @@ use flate2::read::MultiGzDecoder;
 
 use super::beneath::Beneath;
 
-/// What an archive may become at most.
+/// Limits for unpacking an archive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quota {
-    /// Files, folders and links.
+    /// The number of files, folders and links.
     pub(crate) entries: u64,
-    /// Bytes of all files together.
+    /// The total size of all files in bytes.
     pub(crate) bytes: u64,
-    /// So many times the size of the archive itself, as far as that is more than [`Quota::small`].
+    /// The maximum expansion relative to the size of the archive itself, beyond [`Quota::small`].
     pub(crate) ratio: u64,
-    /// So many bytes are taken whatever the ratio.
+    /// How many bytes are allowed regardless of the ratio.
     pub(crate) small: u64,
-    /// Whether links may be among them.
+    /// Whether links are allowed.
     pub(crate) links: bool,
 }
 
-/// More than any environment of programs has, and less than fills most disks.
+/// Limits above any environment of programs, and below the size of most disks.
 pub(crate) const QUOTA: Quota =
     Quota { entries: 1_000_000, bytes: 32 << 30, ratio: 200, small: 256 << 20, links: true };
 
-/// More than any application has. Its definitions and libraries are files, so that a link is not meant well.
+/// Limits above any application. Its definitions and libraries are files, so a link in one is suspicious.
 pub(crate) const APPLICATION: Quota =
     Quota { entries: 100_000, bytes: 4 << 30, ratio: 200, small: 256 << 20, links: false };
 
-/// Unpacks an archive, whose kind its name tells, into a folder that is there. None if the name tells of no archive.
+/// Unpacks an archive, whose format is derived from `name`, into an existing folder. Returns none if the name is not
+/// that of an archive.
 pub(crate) fn unpack(
     archive: &Path,
     name: &str,
@@ -71,7 +71,7 @@ fn unpack_zip(mut unpacking: Unpacking, file: File) -> io::Result<()> {
         if entry.is_dir() {
             unpacking.folder(&name)?;
         } else if entry.is_symlink() {
-            // A link is a file that holds where it leads.
+            // A link is stored as a file that contains its target.
             let mut target = String::new();
             entry.by_ref().take(LONGEST_LINK).read_to_string(&mut target)?;
             unpacking.link(&name, &target)?;
@@ -94,7 +94,7 @@ fn unpack_entries(mut unpacking: Unpacking, stream: impl Read) -> io::Result<()>
     use tar::EntryType;
 
     let left = unpacking.left;
-    // What stands between files, such as long names, is bounded as well.
+    // Data between files, such as long names, are limited as well.
     let mut archive = tar::Archive::new(stream.take(left.saturating_add(unpacking.quota.small)));
     for entry in archive.entries()? {
         let mut entry = entry?;
@@ -119,7 +119,7 @@ fn unpack_entries(mut unpacking: Unpacking, stream: impl Read) -> io::Result<()>
     unpacking.finish()
 }
 
-/// A link leads at most so far, in bytes.
+/// The maximum length of a link's target in bytes.
 const LONGEST_LINK: u64 = 4096;
 
 fn refused(why: impl std::fmt::Display) -> io::Error {
@@ -132,7 +132,7 @@ fn text(name: &[u8]) -> io::Result<String> {
     })
 }
 
-/// The parts of a name in an archive; one that leads out is refused.
+/// Splits a name in an archive into its parts; one that leads out is refused.
 fn parts(name: &str) -> io::Result<Vec<&str>> {
     let outside =
         name.starts_with('/') || name.contains('\0') || name.split('/').any(|part| part == "..");
@@ -146,9 +146,9 @@ struct Unpacking {
     folder: Beneath,
     quota: Quota,
     entries: u64,
-    /// So many bytes may still be written.
+    /// How many bytes may still be written.
     left: u64,
-    /// Links, which are looked at once everything is there.
+    /// Links, which are checked once everything is unpacked.
     links: Vec<String>,
 }
 
@@ -200,13 +200,13 @@ impl Unpacking {
         Ok(())
     }
 
-    /// A hard link, as tar has them: another name of a file that came before.
+    /// Creates a hard link, as in tar: another name of an earlier file.
     fn same(&mut self, name: &str, target: &str) -> io::Result<()> {
         self.count()?;
         self.folder.hard_link(&parts(target)?, &parts(name)?)
     }
 
-    /// Now that everything is there, no link may lead out. One that leads nowhere does no harm.
+    /// Checks, now that everything is unpacked, that no link leads out. One that leads nowhere does no harm.
     fn finish(self) -> io::Result<()> {
         for name in &self.links {
             let found = self.folder.metadata(&parts(name)?);
@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
 
-    /// What an archive is made of.
+    /// An entry of an archive.
     #[derive(Clone, Copy)]
     enum Part<'a> {
         File(&'a str, &'a [u8]),
@@ -251,7 +251,7 @@ mod tests {
             header.set_entry_type(kind);
             header.set_mode(0o755);
             header.set_size(content.len() as u64);
-            // The library itself would refuse such names.
+            // The library's own methods would refuse such names.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
             header.set_cksum();
@@ -260,7 +260,7 @@ mod tests {
         builder.into_inner().expect("an archive")
     }
 
-    /// None where a name is there twice, which the library refuses to write.
+    /// Returns none if a name occurs twice, which the library refuses to write.
     fn zip(parts: &[Part<'_>]) -> Option<Vec<u8>> {
         let mut writer = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
         let options = zip::write::SimpleFileOptions::default();
@@ -288,7 +288,7 @@ mod tests {
             self.above.path().join("folder")
         }
 
-        /// The folder, the archive and the file beside them are all there is.
+        /// Checks that there is nothing but the folder, the archive and the file beside them.
         #[track_caller]
         fn check_nothing_outside(&self, what: &str) {
             let names = fs::read_dir(self.above.path()).expect("a folder").count();

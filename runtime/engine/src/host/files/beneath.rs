@@ -1,9 +1,9 @@
 //! A folder of this machine that no path can leave.
 //!
-//! In: parts of a path below the folder, without `.` and `..`. Links are followed only as long as they stay below it:
-//! an absolute one, or one that climbs out, is refused. Changes (deleting, renaming, permissions) act on the folder
-//! entry itself and follow no link at the end of the path. Linux resolves a path in one call; elsewhere, and where that
-//! call is not allowed, each part is checked in turn.
+//! Paths are given as parts below the folder, without `.` and `..`. Links are followed only as long as they stay below
+//! it: an absolute one, or one that climbs out, is refused. Changes (deleting, renaming, permissions) act on the
+//! directory entry itself and follow no link at the end of the path. Linux resolves a path in one call; elsewhere, and
+//! where that call is not allowed, each part is checked in turn.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the disk is reached")]
 
@@ -21,22 +21,22 @@ use rustix::fs::RenameFlags;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// How something is opened only to be looked at, or gone through.
+/// The flags for opening something only to inspect or traverse it.
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 const FOLDER: OFlags = LOOK.union(OFlags::DIRECTORY);
-/// A FIFO must not make us wait, nor a terminal become ours.
+/// Opening a FIFO must not block, and a terminal must not become our controlling terminal.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-/// So many links are followed on the way to one file, as the system does it.
+/// How many links are followed on the way to one file, as the system does.
 const LINKS: usize = 40;
 
-/// What something is, links not followed.
+/// The kind of a directory entry; links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file, or whatever else.
+    /// A file, or anything else.
     File,
     /// A folder.
     Folder,
@@ -44,7 +44,7 @@ pub enum Kind {
     Link,
 }
 
-/// A folder that is open.
+/// An open folder.
 #[derive(Debug)]
 pub(super) struct Beneath {
     root: OwnedFd,
@@ -52,7 +52,7 @@ pub(super) struct Beneath {
 }
 
 impl Beneath {
-    /// Opens a folder; none where nothing is.
+    /// Opens a folder; returns none if it does not exist.
     pub(super) fn open(path: &Path) -> io::Result<Option<Beneath>> {
         match rustix::fs::open(path, FOLDER | OFlags::CLOEXEC, Mode::empty()) {
             Ok(root) => Ok(Some(Beneath { root, path: path.to_owned() })),
@@ -61,7 +61,7 @@ impl Beneath {
         }
     }
 
-    /// Opens a folder, which is made where it is missing.
+    /// Opens a folder, and creates it if it is missing.
     pub(super) fn make(path: &Path) -> io::Result<Beneath> {
         if let Some(found) = Beneath::open(path)? {
             return Ok(found);
@@ -70,7 +70,7 @@ impl Beneath {
         Beneath::open(path)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotADirectory))
     }
 
-    /// Says of which path an error is, where it is about a way out.
+    /// Adds the path to an error about a way out of the folder.
     fn told(&self, parts: &[&str], error: Errno) -> io::Error {
         if error != Errno::XDEV {
             return error.into();
@@ -98,9 +98,9 @@ impl Beneath {
         while !IS_MISSING.load(Ordering::Relaxed) {
             let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
             match openat2(&self.root, path.as_str(), flags, Mode::empty(), within) {
-                // Something above was renamed meanwhile, and the system is not sure.
+                // A parent was renamed meanwhile, and the system cannot be sure.
                 Err(Errno::AGAIN) => {}
-                // An old system, or one where containers may not.
+                // An old system, or a container in which the call is not allowed.
                 Err(Errno::NOSYS) => IS_MISSING.store(true, Ordering::Relaxed),
                 Err(Errno::PERM) => break,
                 other => return other,
@@ -144,7 +144,7 @@ impl Beneath {
                 open.extend(steps.map(|step| OsString::from_vec(step.to_vec())));
                 continue;
             }
-            // What has become a link since then is not followed either.
+            // An entry that has become a link since then is not followed either.
             let flags = if is_last { flags } else { FOLDER | OFlags::CLOEXEC };
             let next = rustix::fs::openat(here, &part, flags | OFlags::NOFOLLOW, Mode::empty())?;
             if is_last {
@@ -156,7 +156,7 @@ impl Beneath {
         rustix::fs::openat(here, ".", flags, Mode::empty())
     }
 
-    /// The folder in which something stands, and its name there.
+    /// Returns the parent folder of a path, and its name there.
     fn parent<'a>(&self, parts: &[&'a str]) -> io::Result<(OwnedFd, &'a str)> {
         match parts.split_last() {
             Some((name, above)) => Ok((self.find(above, FOLDER)?, name)),
@@ -164,25 +164,25 @@ impl Beneath {
         }
     }
 
-    /// What is there, links followed.
+    /// Returns the metadata of a path, following links.
     pub(super) fn metadata(&self, parts: &[&str]) -> io::Result<std::fs::Metadata> {
         File::from(self.find(parts, LOOK)?).metadata()
     }
 
-    /// What is there itself.
+    /// Returns the kind of a path without following links.
     pub(super) fn kind(&self, parts: &[&str]) -> io::Result<Kind> {
         let (folder, name) = self.parent(parts)?;
         Ok(kind(folder.as_fd(), name)?)
     }
 
-    /// The names in a folder, in no order.
+    /// Returns the names in a folder, in no particular order.
     pub(super) fn list(&self, parts: &[&str]) -> io::Result<Vec<String>> {
         let folder = self.find(parts, READ | OFlags::DIRECTORY)?;
         // A name that is not UTF-8 cannot be written in a definition either.
         Ok(names(folder)?.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
-    /// Makes a folder, and what is missing above it.
+    /// Creates a folder, and its missing parents.
     pub(super) fn make_folder(&self, parts: &[&str]) -> io::Result<OwnedFd> {
         let mut there = parts.len();
         let mut here = loop {
@@ -194,7 +194,7 @@ impl Beneath {
         };
         for name in &parts[there..] {
             match rustix::fs::mkdirat(&here, *name, Mode::from_raw_mode(0o777)) {
-                // Somebody else was faster.
+                // Another process may have created it meanwhile.
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -204,7 +204,7 @@ impl Beneath {
         Ok(here)
     }
 
-    /// Deletes a file, a link, or a folder with all below it.
+    /// Deletes a file, a link, or a folder with everything below it.
     pub(super) fn delete(&self, parts: &[&str]) -> io::Result<()> {
         let (folder, name) = self.parent(parts)?;
         match kind(folder.as_fd(), name)? {
@@ -213,7 +213,7 @@ impl Beneath {
         }
     }
 
-    /// Renames what is here to a place in another folder, which is there, and where nothing has that name.
+    /// Renames an entry to a path in another folder; the parent folder must exist, and nothing may have that name.
     pub(super) fn rename(&self, from: &[&str], other: &Beneath, to: &[&str]) -> io::Result<()> {
         let (Some((to, above)), false) = (to.split_last(), from.is_empty()) else {
             let why = "a root itself is not moved";
@@ -224,7 +224,7 @@ impl Beneath {
         rename_new(&source, from, &target, to)
     }
 
-    /// The content of a regular file of at most `limit` bytes.
+    /// Returns the content of a regular file of at most `limit` bytes.
     pub(super) fn read(&self, parts: &[&str], limit: u64) -> io::Result<Vec<u8>> {
         let file = File::from(self.find(parts, READ)?);
         let found = file.metadata()?;
@@ -250,7 +250,7 @@ impl Beneath {
         }
     }
 
-    /// Makes a file, in the place of whatever has its name and is no folder.
+    /// Creates a file, replacing anything with its name except a folder.
     pub(super) fn create(&self, parts: &[&str], mode: u32) -> io::Result<File> {
         let (folder, name) = self.vacant(parts)?;
         let flags =
@@ -259,20 +259,20 @@ impl Beneath {
         Ok(rustix::fs::openat(&folder, name, flags, mode)?.into())
     }
 
-    /// Makes a link. Where it leads is for those to see to who follow it.
+    /// Creates a link. Its target is checked when it is followed.
     pub(super) fn link(&self, parts: &[&str], target: &str) -> io::Result<()> {
         let (folder, name) = self.vacant(parts)?;
         Ok(rustix::fs::symlinkat(target, &folder, name)?)
     }
 
-    /// Gives a file another name.
+    /// Creates a hard link to a file.
     pub(super) fn hard_link(&self, from: &[&str], to: &[&str]) -> io::Result<()> {
         let (source, from) = self.parent(from)?;
         let (target, to) = self.vacant(to)?;
         Ok(rustix::fs::linkat(&source, from, &target, to, AtFlags::empty())?)
     }
 
-    /// A name that nothing has any more, and its folder, which is made.
+    /// Frees a name, and returns its folder, which is created if missing.
     fn vacant<'a>(&self, parts: &[&'a str]) -> io::Result<(OwnedFd, &'a str)> {
         let Some((name, above)) = parts.split_last() else {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
@@ -284,7 +284,7 @@ impl Beneath {
         }
     }
 
-    /// Writes a file whole, or not at all. It is written beside and renamed, so that nobody ever sees half of it.
+    /// Writes a file atomically: it is written next to the target and renamed, so that nobody ever sees half of it.
     pub(super) fn write(&self, parts: &[&str], content: &[u8]) -> io::Result<()> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let Some((name, above)) = parts.split_last() else {
@@ -297,7 +297,7 @@ impl Beneath {
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let create = || rustix::fs::openat(&folder, &beside, flags, Mode::from_raw_mode(0o666));
         let file = match create() {
-            // Left by a process with our number that was killed, or put there.
+            // Left by a killed process with our process id, or put there.
             Err(Errno::EXIST) => {
                 rustix::fs::unlinkat(&folder, &beside, AtFlags::empty())?;
                 create()?
@@ -313,12 +313,12 @@ impl Beneath {
         written
     }
 
-    /// Sets permission bits; those of a link cannot be set.
+    /// Sets permission bits, which a link does not have.
     pub(super) fn set_mode(&self, parts: &[&str], mode: u32) -> io::Result<()> {
         let (folder, name) = self.parent(parts)?;
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
         let flags = LOOK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // What is opened is what gets them, whatever takes its name meanwhile. It need not be readable for that.
+        // The opened file gets them, even if something else takes its name meanwhile. It need not be readable for that.
         let file = match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
             Err(Errno::LOOP) => return Err(a_link(parts)),
             file => file?,
@@ -327,7 +327,7 @@ impl Beneath {
             return Err(a_link(parts));
         }
         match rustix::fs::chmod(format!("/proc/self/fd/{}", file.as_raw_fd()), mode) {
-            // No `/proc`.
+            // There is no `/proc`.
             Err(Errno::NOENT | Errno::NOTDIR) => {
                 Ok(rustix::fs::chmodat(&folder, name, mode, AtFlags::empty())?)
             }
@@ -335,7 +335,7 @@ impl Beneath {
         }
     }
 
-    /// A path of the folder in which something stands, for another process.
+    /// Returns a path of the parent folder for another process.
     #[cfg(target_os = "linux")]
     fn way_to(&self, folder: &OwnedFd, _parts: &[&str]) -> PathBuf {
         format!("/proc/self/fd/{}", folder.as_raw_fd()).into()
@@ -348,7 +348,7 @@ impl Beneath {
         path
     }
 
-    /// Sets the group of what is there itself.
+    /// Sets the group of an entry itself; links are not followed.
     pub(super) fn set_group(&self, parts: &[&str], group: &str) -> io::Result<()> {
         let (folder, name) = self.parent(parts)?;
         // Only the system's own tool knows every source of group names.
@@ -363,7 +363,7 @@ impl Beneath {
     }
 }
 
-/// Renames to where nothing is. Some file systems cannot say that to the system, which then looks first.
+/// Renames to a free name. Some file systems do not support that atomically; then the name is checked first.
 fn rename_new(source: &OwnedFd, from: &str, target: &OwnedFd, to: &str) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     match rustix::fs::renameat_with(source, from, target, to, RenameFlags::NOREPLACE) {
@@ -384,7 +384,7 @@ fn a_link(parts: &[&str]) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
-/// The beginning of a name: what is put around it must not make it too long.
+/// Shortens a name, so that what is put around it does not make it too long.
 fn shortened(name: &str) -> &str {
     let end = (0..=name.len().min(200)).rev().find(|end| name.is_char_boundary(*end));
     &name[..end.unwrap_or(0)]
@@ -411,7 +411,7 @@ fn names(folder: OwnedFd) -> io::Result<Vec<CString>> {
     Ok(names)
 }
 
-/// Deletes a folder with all below it. A link is deleted, never what it leads to.
+/// Deletes a folder with everything below it. A link is deleted, never its target.
 fn remove_tree(above: OwnedFd, name: &str) -> io::Result<()> {
     struct Level {
         folder: OwnedFd,
@@ -422,7 +422,7 @@ fn remove_tree(above: OwnedFd, name: &str) -> io::Result<()> {
         let folder = rustix::fs::openat(above, name, flags, Mode::empty())?;
         Ok(Level { names: names(folder.try_clone()?)?, folder })
     };
-    // One that is gone already was deleted by somebody else, which is as well.
+    // An entry that is already gone was deleted by another process, which is just as well.
     let gone = |done: Result<(), Errno>| match done {
         Err(Errno::NOENT) => Ok(()),
         other => other,
@@ -440,7 +440,7 @@ fn remove_tree(above: OwnedFd, name: &str) -> io::Result<()> {
         };
         match gone(rustix::fs::unlinkat(&level.folder, &name, AtFlags::empty())) {
             Ok(()) => {}
-            // What a folder answers, here and on other systems.
+            // The error for a folder, on Linux and on other systems.
             Err(Errno::ISDIR | Errno::PERM) => {
                 let next = enter(level.folder.as_fd(), &name)?;
                 way.push(name);
@@ -459,7 +459,8 @@ mod tests {
 
     use super::*;
 
-    /// `in/a.txt`, `in/sub/b.txt`; links that stay, that lead out in several ways, and that lead nowhere. Beside it `out/secret`.
+    /// Creates `in/a.txt`, `in/sub/b.txt`, links that stay, that lead out in several ways, and that lead nowhere, and
+    /// outside `out/secret`.
     fn tree() -> (tempfile::TempDir, Beneath) {
         let above = tempfile::tempdir().expect("a folder");
         let root = above.path().join("root");

@@ -1,9 +1,9 @@
 //! A cluster that runs HDFS, as the file system of an authority.
 //!
-//! In: the URL that `[hosts]` maps an authority to. Out: the cluster's answer, or a message that names the cluster and
-//! its setting. No connection is made before the first request. The client then works on its own thread, so that it can
-//! be called from anywhere, and each request has a time limit. The client itself reads `HADOOP_CONF_DIR` (name
-//! services, Kerberos) and `HADOOP_USER_NAME`.
+//! The cluster is the one at the URL that `[hosts]` maps an authority to; errors name the cluster and its setting. No
+//! connection is made before the first request. The client then works on its own thread, so that it can be called from
+//! anywhere, and each request has a time limit. The client itself reads `HADOOP_CONF_DIR` (name services, Kerberos) and
+//! `HADOOP_USER_NAME`.
 
 #![expect(clippy::disallowed_methods, reason = "how long a cluster takes, the clock says")]
 
@@ -29,9 +29,9 @@ use ankus_lang::uri::normal_parts;
 
 /// How long a name node may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long data nodes may take for one piece: the client goes on to the next one after a minute.
+/// How long data nodes may take for one piece: the client switches to the next one after a minute.
 const PATIENCE_FOR_DATA: Duration = Duration::from_secs(150);
-/// A file is brought in pieces of so many bytes.
+/// Files are copied in pieces of this many bytes.
 const PIECE: usize = 4 << 20;
 
 /// The file system of a cluster.
@@ -45,11 +45,11 @@ pub(crate) struct ClusterFiles {
 #[derive(Default)]
 struct State {
     link: Option<Arc<Link>>,
-    /// When nobody answered, since something answered for the last time.
+    /// When a request last got no answer; none after an answer.
     silent: Option<Instant>,
 }
 
-/// A client, and the thread that works for it until nobody holds this.
+/// A client, and the thread that works for it until this is dropped.
 struct Link {
     client: Client,
     worker: Handle,
@@ -63,7 +63,7 @@ impl fmt::Debug for ClusterFiles {
 }
 
 impl ClusterFiles {
-    /// The cluster that stands for an authority. It is not reached yet.
+    /// Creates the file system of the cluster that an authority is mapped to. No connection is made yet.
     pub(crate) fn new(authority: impl Into<String>, url: ClusterUrl) -> ClusterFiles {
         ClusterFiles {
             authority: authority.into(),
@@ -73,7 +73,7 @@ impl ClusterFiles {
         }
     }
 
-    /// Where a path is in the cluster.
+    /// Returns the path of a URI in the cluster.
     fn path(&self, uri: &FileUri) -> String {
         let mut path = self.url.folder.clone();
         for part in normal_parts(&uri.path) {
@@ -99,7 +99,7 @@ impl ClusterFiles {
         })
     }
 
-    /// Asks the client something, and waits for the answer at most so long.
+    /// Sends a request with the client, and waits for the answer at most for `patience`.
     fn ask<T, F>(
         &self,
         patience: Duration,
@@ -115,14 +115,14 @@ impl ClusterFiles {
         link.worker.spawn(async move {
             let _ = answer.send(tokio::time::timeout(patience, question(client)).await);
         });
-        // The thread itself may hang where a library of the system does.
+        // The thread itself may hang in a library of the system.
         match answered.recv_timeout(patience + Duration::from_secs(5)) {
             Ok(Ok(answer)) => {
                 self.state().silent = None;
                 answer.map_err(|error| self.fault(error))
             }
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => {
-                // A connection that is silent stays so: the next question gets another.
+                // A silent connection stays silent: the next request gets a new one.
                 *self.state() = State { link: None, silent: Some(Instant::now()) };
                 Err(self.silence(patience))
             }
@@ -141,7 +141,7 @@ impl ClusterFiles {
         if let Some(link) = &state.link {
             return Ok(link.clone());
         }
-        // Others who ask at the same time do not wait for it one after another.
+        // Concurrent requests do not wait for it one after another.
         if state.silent.is_some_and(|since| since.elapsed() < self.patience) {
             return Err(self.silence(self.patience));
         }
@@ -153,8 +153,8 @@ impl ClusterFiles {
         if let Some(user) = &self.url.user {
             client = client.with_user(user);
         }
-        // With a port there is one name node, and whoever asks knows best when to ask again. Of several, the first one
-        // may be a machine that is off, which the client would wait for every time.
+        // With a port there is a single name node, and the caller knows best when to retry. With several name nodes,
+        // the first one may be a machine that is off, which the client would wait for every time.
         if host.contains(':') {
             client = client.with_config([("dfs.client.failover.max.attempts", "1")]);
         } else if state.silent.is_some() {
@@ -184,7 +184,7 @@ impl ClusterFiles {
         )
     }
 
-    /// An answer that is none, as the rest of the world knows it.
+    /// Converts an error of the client to an I/O error.
     fn fault(&self, error: HdfsError) -> io::Error {
         use io::ErrorKind as Kind;
         let (kind, message) = match error {
@@ -242,7 +242,7 @@ impl Files for ClusterFiles {
             Err(error) if is_absent(&error) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        // A file is listed as itself.
+        // The listing of a file contains the file itself.
         let mut names: Vec<String> = found
             .iter()
             .filter(|status| status.path != path)
@@ -271,7 +271,7 @@ impl Files for ClusterFiles {
         let moved = self.ask(self.patience, async move |client| {
             match client.trash(&path).await {
                 Ok(moved) => Ok(Some(moved.is_some())),
-                // What should be kept is not deleted for good.
+                // Without a trash, nothing is deleted for good that should be kept.
                 Err(HdfsError::TrashNotEnabled) => Ok(None),
                 Err(error) => Err(error),
             }
@@ -295,7 +295,7 @@ impl Files for ClusterFiles {
 
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         let (from, to) = (self.path(from), self.path(to));
-        // A file that is there already stays, as with Hadoop's own client.
+        // An existing file is not replaced, as with Hadoop's own client.
         self.ask(self.patience, async move |client| client.rename(&from, &to, false).await)
     }
 
@@ -318,7 +318,8 @@ impl Files for ClusterFiles {
     fn write(&self, uri: &FileUri, content: &[u8]) -> io::Result<()> {
         let path = self.path(uri);
         let (folder, name) = path.rsplit_once('/').unwrap_or_default();
-        // Written beside and renamed, so that nobody ever sees half a file. Others may write it from other machines.
+        // Written next to the target and renamed, so that nobody ever sees half a file. Other machines may write the
+        // same file.
         let unique = RandomState::new().hash_one(&path);
         let beside = format!("{folder}/.{name}.{unique:016x}.part");
         let content = content.to_vec();
@@ -404,10 +405,10 @@ mod tests {
         let mut files = cluster(silent.local_addr().expect("its number").port());
         files.set_patience(Duration::from_millis(300));
         let began = Instant::now();
-        // Whoever asks may be a worker of some other runtime.
+        // The caller may be a worker of another runtime.
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
-            // The first waits, the next is told at once, and later it is tried again.
+            // The first request waits, the next fails at once, and later it is tried again.
             for pause_ms in [0, 0, 400] {
                 std::thread::sleep(Duration::from_millis(pause_ms));
                 let error = files.list(&FileUri::parse("hdfs://prod:8020/in")).expect_err("silent");

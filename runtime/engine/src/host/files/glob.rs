@@ -1,6 +1,6 @@
-//! Every path that a pattern of Hadoop's `globStatus` matches.
+//! Finds the paths that a pattern of Hadoop's `globStatus` matches.
 //!
-//! A hidden file needs no dot of its own, as in Hadoop. What the patterns mean is [`Glob`]'s.
+//! As in Hadoop, wildcards also match names that begin with a dot. The syntax of patterns is that of [`Glob`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,8 +8,8 @@ use std::io;
 use super::{FileUri, Files};
 use ankus_lang::el::glob::Glob;
 
-/// How many paths are followed at least, however few matches are allowed. A pattern that leads through more is an error:
-/// matches could be missed.
+/// How many paths are followed at least, however few matches are allowed. A pattern with more intermediate paths is an
+/// error, since matches could be missed.
 const CANDIDATES: usize = 1_000;
 
 pub(super) fn expand<F: Files + ?Sized>(
@@ -21,7 +21,7 @@ pub(super) fn expand<F: Files + ?Sized>(
         .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))?;
     let mut found = BTreeSet::new();
     for alternative in glob.alternatives() {
-        // Breadth first, a part of the path at a time; what cannot be there is not listed.
+        // Breadth first, one part of the path at a time; what cannot match is not listed.
         let mut here = vec![pattern.with_path("/")];
         for (at, segment) in alternative.iter().enumerate() {
             let mut next = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn expand<F: Files + ?Sized>(
                     }
                 }
                 if next.len() > limit.max(CANDIDATES) {
-                    // What the last listing names is there, and the caller sees that it is too much.
+                    // The entries of the last listing exist, and the caller sees that there are too many.
                     if at + 1 == alternative.len() && segment.name().is_none() {
                         break;
                     }

@@ -19,7 +19,7 @@ use super::web::WebFiles;
 use super::{ClusterUrl, FileStatus, FileUri, Files, Kind, LocalFiles};
 use ankus_lang::uri::{Protocol, StoreUrl, normal_parts};
 
-/// What stands for an authority.
+/// What an authority is mapped to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A folder of this machine.
@@ -28,11 +28,11 @@ pub enum Place {
     Machine(Vec<PathBuf>),
     /// A cluster.
     Cluster(ClusterUrl),
-    /// A bucket or container of an object store; only where those are built in.
+    /// A bucket or container of an object store; only if that feature is built in.
     Store(StoreUrl),
 }
 
-/// The optional parts that a program was built with.
+/// The optional features that the program was built with.
 #[derive(Clone, Copy)]
 struct Built {
     /// Feature `hdfs`.
@@ -41,12 +41,12 @@ struct Built {
     stores: bool,
 }
 
-/// Those of this program.
+/// The features of this program.
 const BUILT: Built =
     Built { hdfs: cfg!(feature = "hdfs"), stores: cfg!(feature = "object-stores") };
 
 impl Place {
-    /// Reads a value of `[hosts]`: the URL of a cluster, or a folder that lies in `base` unless it is absolute.
+    /// Parses a value of `[hosts]`: the URL of a cluster, or a folder, relative to `base` unless it is absolute.
     pub fn read(text: &str, base: &Path) -> Result<Place, String> {
         Place::read_with(BUILT, text, base)
     }
@@ -64,7 +64,8 @@ impl Place {
         }
     }
 
-    /// What `file:` URIs may reach: folders of this machine. One that is not absolute lies in `base`.
+    /// Returns the place of `file:` URIs: the folders of this machine that they may reach, relative to `base` unless
+    /// they are absolute.
     pub fn machine(folders: &[String], base: &Path) -> Place {
         let whole = |text: &String| {
             let path = base.join(text.strip_prefix("file://").unwrap_or(text));
@@ -86,7 +87,7 @@ impl Place {
 
     fn cluster(built: Built, url: ClusterUrl) -> Result<Place, String> {
         if url.protocol == Protocol::Native && !built.hdfs {
-            // Which port the REST interface has, the one of the protocol does not tell.
+            // The port of the REST interface cannot be derived from that of the protocol.
             let host = url.host.split(':').next().unwrap_or_default();
             return Err(format!(
                 "{url} speaks a protocol that this ankus was built without: name the REST interface of the cluster, \
@@ -97,7 +98,7 @@ impl Place {
     }
 }
 
-/// What stands for which authority: `hdfs://prod:8020` is a folder or a cluster.
+/// What each authority is mapped to: `hdfs://prod:8020` to a folder or a cluster.
 pub type Hosts = BTreeMap<String, Place>;
 
 /// A file system that is not of this machine.
@@ -105,7 +106,7 @@ pub(crate) trait Remote: Files + fmt::Debug {
     /// Writes the content of a file, whose length is known, to a file of this machine.
     fn bring(&self, uri: &FileUri, length: u64, to: &mut dyn Write) -> io::Result<()>;
 
-    /// Copies a file, or a folder with all below, to a path of this machine where nothing is yet.
+    /// Copies a file, or a folder with everything below it, to a free path of this machine.
     fn fetch(&self, uri: &FileUri, to: &Path) -> io::Result<()> {
         let absent = || io::Error::new(io::ErrorKind::NotFound, format!("{uri} does not exist"));
         let mut open = vec![(uri.clone(), to.to_owned())];
@@ -114,7 +115,7 @@ pub(crate) trait Remote: Files + fmt::Debug {
             if status.directory {
                 fs::create_dir_all(&to)?;
                 for name in self.list(&uri)? {
-                    // What a cluster answers must not lead out of the folder.
+                    // Names from a cluster must not lead out of the folder.
                     if name.contains('/') || matches!(&*name, "" | "." | "..") {
                         let why = format!("{uri} has something named `{name}`");
                         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
@@ -134,14 +135,14 @@ pub(crate) trait Remote: Files + fmt::Debug {
         Ok(())
     }
 
-    /// Sets how long it may take to answer.
+    /// Sets the time limit for answers.
     fn set_patience(&mut self, patience: Duration);
 
-    /// Sets who asks, where neither the URL nor the environment says so.
+    /// Sets the user name, if neither the URL nor the environment has one.
     fn set_user(&mut self, _user: &str) {}
 }
 
-/// The file system that a URL names, in place of an authority. It is not reached yet.
+/// Creates the file system at a URL, for an authority. No connection is made yet.
 pub(crate) fn remote(authority: &str, url: ClusterUrl) -> Box<dyn Remote> {
     match url.protocol {
         #[cfg(feature = "hdfs")]
@@ -151,7 +152,7 @@ pub(crate) fn remote(authority: &str, url: ClusterUrl) -> Box<dyn Remote> {
     }
 }
 
-/// The file systems of a run, each asked for what is its own.
+/// The file systems of a run; each URI is handled by its own.
 #[derive(Debug)]
 pub struct FileSystems {
     local: LocalFiles,
@@ -159,7 +160,7 @@ pub struct FileSystems {
 }
 
 impl FileSystems {
-    /// A root, which need not be there yet, and what stands for some authorities. No cluster is reached yet.
+    /// Creates file systems with a root, which need not exist yet, and mapped authorities. No connection is made yet.
     pub fn new(root: impl Into<PathBuf>, hosts: Hosts) -> FileSystems {
         let mut folders = BTreeMap::new();
         let mut machine = Vec::new();
@@ -187,7 +188,7 @@ impl FileSystems {
         FileSystems { local, remote }
     }
 
-    /// The same, with another patience with clusters.
+    /// Sets the time limit for answers of clusters.
     pub fn with_patience(mut self, patience: Duration) -> FileSystems {
         for remote in self.remote.values_mut() {
             remote.set_patience(patience);
@@ -195,7 +196,7 @@ impl FileSystems {
         self
     }
 
-    /// The same, asked by this user where nothing else says by whom.
+    /// Sets the user name for clusters, if nothing else specifies one.
     pub fn with_user(mut self, user: &str) -> FileSystems {
         for remote in self.remote.values_mut() {
             remote.set_user(user);
@@ -203,12 +204,12 @@ impl FileSystems {
         self
     }
 
-    /// The file root.
+    /// Returns the file root.
     pub fn root(&self) -> &Path {
         self.local.root()
     }
 
-    /// The path on this machine that a URI stands for; none in a cluster, and where nobody allowed it.
+    /// Returns the path of a URI on this machine; none in a cluster, or if access is not allowed.
     pub fn path(&self, uri: &FileUri) -> Option<PathBuf> {
         match self.remote(uri) {
             Some(_) => None,
@@ -216,7 +217,7 @@ impl FileSystems {
         }
     }
 
-    /// Where a file or folder lies on this machine. What lies elsewhere is copied to `copy`, where nothing is yet.
+    /// Returns the path of a file or folder on this machine. What is elsewhere is copied to `copy`, which must be free.
     pub fn bring(&self, uri: &FileUri, copy: &Path) -> io::Result<Option<PathBuf>> {
         if self.status(uri)?.is_none() {
             return Ok(None);
@@ -226,12 +227,12 @@ impl FileSystems {
         Ok(Some(copy.to_owned()))
     }
 
-    /// Whether somebody allowed to reach what a URI names, be it there or not.
+    /// Whether access to a URI is allowed, whether it exists or not.
     pub(crate) fn reaches(&self, uri: &FileUri) -> bool {
         self.remote(uri).is_some() || self.local.path(uri).is_some()
     }
 
-    /// The file system elsewhere that a URI is of.
+    /// Returns the remote file system of a URI.
     pub(crate) fn remote(&self, uri: &FileUri) -> Option<&dyn Remote> {
         if self.remote.is_empty() {
             return None;
@@ -239,7 +240,7 @@ impl FileSystems {
         self.remote.get(&uri.origin()).map(|remote| &**remote)
     }
 
-    /// Which file system a URI is of: authorities that nothing stands for share the root.
+    /// Returns the name of a URI's file system: authorities that are not mapped share the root.
     pub(crate) fn system(&self, uri: &FileUri) -> String {
         match self.remote(uri) {
             Some(_) => uri.origin(),

@@ -1,4 +1,4 @@
-//! The share library of a server: a folder of jars for each type of action.
+//! The share library of a server: a folder of jars for each action type.
 
 use std::io;
 
@@ -7,10 +7,11 @@ use super::{FileUri, Files};
 /// A part of a share library: its name, and the URIs of its files.
 pub type LibraryPart = (String, Vec<String>);
 
-/// The newest of the folders `lib_TIMESTAMP` (`lib_20250101120000`), or the library itself, as older servers have it.
+/// Returns the newest of the folders `lib_TIMESTAMP` (`lib_20250101120000`), or the library itself, as with older
+/// servers.
 ///
 /// # Errors
-/// Where the folder cannot be read.
+/// Fails if the folder cannot be read.
 pub fn newest_library(files: &dyn Files, system: &FileUri) -> io::Result<FileUri> {
     let is_stamp = |name: &String| {
         let digits = name.strip_prefix("lib_");
@@ -20,10 +21,11 @@ pub fn newest_library(files: &dyn Files, system: &FileUri) -> io::Result<FileUri
     Ok(newest.map_or_else(|| system.clone(), |name| system.child(&name)))
 }
 
-/// The parts of a share library, each with the URIs of its files, folders below it included. None where nothing is.
+/// Returns the parts of a share library, each with the URIs of its files, including those in subfolders. Returns none
+/// if the library does not exist.
 ///
 /// # Errors
-/// Where the folder cannot be read.
+/// Fails if the folder cannot be read.
 pub fn library_parts(files: &dyn Files, system: &FileUri) -> io::Result<Option<Vec<LibraryPart>>> {
     if !files.status(system)?.is_some_and(|status| status.directory) {
         return Ok(None);

@@ -9,10 +9,10 @@ use super::beneath::{Beneath, Kind};
 use super::{FileStatus, FileUri, Files};
 use ankus_lang::uri::normal_parts;
 
-/// Which folder of this machine stands for which authority.
+/// The folder of this machine that each authority is mapped to.
 pub type Folders = BTreeMap<String, PathBuf>;
 
-/// The file root of a run, and the folders that `[hosts]` gives to authorities.
+/// The file root of a run, and the folders that `[hosts]` maps authorities to.
 #[derive(Clone, Debug)]
 pub struct LocalFiles {
     root: PathBuf,
@@ -22,23 +22,24 @@ pub struct LocalFiles {
 }
 
 impl LocalFiles {
-    /// A root, which need not be there yet, and folders for some authorities. No `file:` URI reaches anything.
+    /// Creates file systems with a root, which need not exist yet, and folders for some authorities. `file:` URIs may
+    /// not be accessed.
     pub fn new(root: impl Into<PathBuf>, folders: Folders) -> LocalFiles {
         LocalFiles { root: root.into(), folders, machine: Vec::new() }
     }
 
-    /// The same, where `file:` URIs reach what lies in these folders.
+    /// Allows `file:` URIs to access these folders.
     pub fn with_machine(mut self, folders: Vec<PathBuf>) -> LocalFiles {
         self.machine = folders;
         self
     }
 
-    /// The file root.
+    /// Returns the file root.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Which file system a URI is of: authorities without a folder of their own share the root.
+    /// Returns the name of a URI's file system: authorities without a folder of their own share the root.
     pub(crate) fn system(&self, uri: &FileUri) -> String {
         let origin = uri.origin();
         match uri.scheme.as_str() {
@@ -48,14 +49,14 @@ impl LocalFiles {
         }
     }
 
-    /// The folder in which a URI lies, and the way from there; none where that is the machine itself and nobody allowed it.
+    /// Returns the folder of a URI, and the path within; none for a `file:` URI without permission.
     fn place<'a>(&self, uri: &'a FileUri) -> Option<(&Path, Vec<&'a str>)> {
         let parts = normal_parts(&uri.path);
         match self.folders.get(&uri.origin()) {
             Some(folder) => Some((folder, parts)),
             None if uri.scheme == "file" => {
                 let path: PathBuf = std::iter::once("/").chain(parts.iter().copied()).collect();
-                // The innermost that holds it: links may lead anywhere within the folder that is named.
+                // The innermost folder that contains it: links may lead anywhere within the named folder.
                 let of = self.machine.iter().filter(|folder| path.starts_with(folder));
                 let folder = of.max_by_key(|folder| folder.as_os_str().len())?;
                 let above = folder.components().count().saturating_sub(1);
@@ -75,7 +76,7 @@ impl LocalFiles {
         })
     }
 
-    /// The path on this machine that a URI stands for; none where nobody allowed that.
+    /// Returns the path of a URI on this machine; none if access is not allowed.
     pub fn path(&self, uri: &FileUri) -> Option<PathBuf> {
         let (folder, parts) = self.place(uri)?;
         let mut path = folder.to_owned();
@@ -83,7 +84,7 @@ impl LocalFiles {
         Some(path)
     }
 
-    /// What lies at a URI, where its folder is there.
+    /// Reads something at a URI, if its folder exists.
     fn look<T>(
         &self,
         uri: &FileUri,
@@ -98,7 +99,7 @@ impl LocalFiles {
         }
     }
 
-    /// Changes something at a URI; its folder is made.
+    /// Changes something at a URI, creating its folder if needed.
     fn change<T>(
         &self,
         uri: &FileUri,

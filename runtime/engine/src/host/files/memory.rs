@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{FileStatus, FileUri, Files};
 use ankus_lang::uri::normal_parts;
 
-/// Files and folders by URI. Folders above a file are there without being created.
+/// Files and folders by URI. The parents of a file exist without being created.
 #[derive(Debug, Default)]
 pub struct MemoryFiles {
     state: Mutex<State>,
@@ -15,26 +15,26 @@ pub struct MemoryFiles {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By origin and normal path; the path has no trailing slash and the root is empty.
+    /// Entries by origin and normalized path; the path has no trailing slash, and the root is empty.
     entries: BTreeMap<(String, String), Entry>,
     now_ms: i64,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// None for a folder.
+    /// The content; none for a folder.
     content: Option<Vec<u8>>,
     modified_ms: i64,
     mode: u32,
 }
 
 impl MemoryFiles {
-    /// Sets the time that is written to what changes from now on.
+    /// Sets the modification time for changes from now on.
     pub fn set_now(&self, now_ms: i64) {
         self.state().now_ms = now_ms;
     }
 
-    /// Every file (folders left out) with its content as text.
+    /// Returns every file, without folders, with its content as text.
     pub fn texts(&self) -> BTreeMap<String, String> {
         let state = self.state();
         let texts = state.entries.iter().filter_map(|((origin, path), entry)| {
@@ -44,7 +44,7 @@ impl MemoryFiles {
         texts.collect()
     }
 
-    /// Everything, folders above files included: its content, none for a folder.
+    /// Returns everything, including the parents of files, with its content, which is none for a folder.
     pub fn entries(&self) -> BTreeMap<FileUri, Option<Vec<u8>>> {
         let state = self.state();
         let named = state.entries.iter().filter(|((_, path), _)| !path.is_empty());
@@ -67,7 +67,7 @@ fn key(uri: &FileUri) -> (String, String) {
 }
 
 impl State {
-    /// Keys of everything below, the path itself left out.
+    /// Returns the keys of everything below a path, without the path itself.
     fn below(&self, key: &(String, String)) -> Vec<(String, String)> {
         let prefix = format!("{}/", key.1);
         let from = (key.0.clone(), prefix.clone());
@@ -105,7 +105,7 @@ impl State {
         }
     }
 
-    /// Whether the folder is there in which something shall be.
+    /// Checks that the parent folder exists.
     fn has_parent(&self, key: &(String, String)) -> io::Result<()> {
         let above = key.1.rsplit_once('/').map_or("", |(above, _)| above);
         match self.entries.get(&(key.0.clone(), above.to_owned())) {
@@ -228,7 +228,7 @@ impl Files for MemoryFiles {
     }
 
     fn set_group(&self, uri: &FileUri, _group: &str) -> io::Result<()> {
-        // Groups are not kept in memory; only that the path is there is checked.
+        // Groups are not kept in memory; this only checks that the path exists.
         self.state().entry(uri).map(|_| ())
     }
 }

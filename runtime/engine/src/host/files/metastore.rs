@@ -1,9 +1,9 @@
-//! Metastores of Hive: whether partitions and tables exist, and dropping them.
+//! Hive metastores: whether partitions and tables exist, and dropping them.
 //!
-//! In: `hcat://host:9083/database/table/key=value;key=value`. Out: whether a partition with these values exists. Only five
-//! calls of Thrift's binary protocol are needed, so the protocol is implemented here: a library would bring its own runtime
-//! and a thousand generated types. Answers are bounded in size and depth. All other operations of a file system are
-//! refused.
+//! A URI such as `hcat://host:9083/database/table/key=value;key=value` names the partitions with these values. Only
+//! five calls of Thrift's binary protocol are needed, so the protocol is implemented here: a library would bring its
+//! own runtime and a thousand generated types. Answers are limited in size and depth. All other operations of a file
+//! system are refused.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -14,25 +14,26 @@ use super::{ClusterUrl, FileStatus, FileUri, Files};
 
 /// How long a metastore may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest answer, the deepest, and the longest list in it.
+/// The maximum size of an answer, its maximum depth, and the maximum length of a list in it.
 const LONGEST: u64 = 16 << 20;
 const DEEPEST: u32 = 32;
 const MOST: usize = 100_000;
-/// The version of the protocol, with the kind of a message beside it: a call, a reply, an exception of the server.
+/// The version of the protocol, and the kinds of messages: a call, and a reply. Any other kind is an exception of the
+/// server.
 const VERSION: u32 = 0x8001_0000;
 const CALL: u32 = 1;
 const REPLY: u32 = 2;
-/// Kinds of values.
+/// The types of values.
 const FLAG: u8 = 2;
 const STRING: u8 = 11;
 const SHORT: u8 = 6;
 const LIST: u8 = 15;
-/// The number of `NoSuchObjectException` among the exceptions of a call.
+/// Returns the field number of `NoSuchObjectException` among the exceptions of a call.
 fn no_such_object(method: &str) -> i16 {
     if method.starts_with("drop_") { 1 } else { 2 }
 }
 
-/// A metastore.
+/// A metastore as the file system of an authority.
 #[derive(Debug)]
 pub(crate) struct Metastore {
     authority: String,
@@ -42,7 +43,7 @@ pub(crate) struct Metastore {
 }
 
 impl Metastore {
-    /// The metastore of a URL, in place of an authority. It is not reached yet.
+    /// Creates the metastore at a URL, for an authority. No connection is made yet.
     pub(crate) fn new(authority: &str, url: ClusterUrl) -> Metastore {
         let user = url.user.clone().unwrap_or_default();
         Metastore { authority: authority.to_owned(), url, user, patience: PATIENCE }
@@ -56,7 +57,7 @@ impl Metastore {
         )
     }
 
-    /// Connects to the first host that answers, and says who asks.
+    /// Connects to the first host that answers, and sends the user name.
     fn connect(&self) -> io::Result<Session> {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for host in self.url.host.split(',') {
@@ -88,7 +89,7 @@ impl Metastore {
         Ok(session)
     }
 
-    /// The answer of a call; nothing where the metastore knows no such object.
+    /// Returns the answer to a call, or none if the metastore has no such object.
     fn ask(
         &self,
         session: &mut Session,
@@ -97,7 +98,7 @@ impl Metastore {
     ) -> io::Result<Option<Value>> {
         let answer = session.call(method, arguments).map_err(|error| {
             let why = match error.kind() {
-                // One that wants SASL takes what we say for the length of a message, and waits for it.
+                // A metastore that requires SASL takes our message for a length, and waits for more.
                 io::ErrorKind::UnexpectedEof
                 | io::ErrorKind::ConnectionReset
                 | io::ErrorKind::WouldBlock
@@ -118,7 +119,7 @@ impl Metastore {
         }
     }
 
-    /// Whether a table exists, or a partition of it with these values of its keys; keys that are left out may have any.
+    /// Whether a table exists, or a partition of it with these values; keys that are left out match any value.
     fn exists(&self, named: &Named<'_>) -> io::Result<bool> {
         let mut session = self.connect()?;
         if named.values.is_empty() {
@@ -127,7 +128,7 @@ impl Metastore {
         Ok(!self.partitions(&mut session, named, 1)?.is_empty())
     }
 
-    /// The names of the partitions with these values, `most` of them at most; of all where that is negative.
+    /// Returns the names of the partitions with these values, at most `most`, or all if that is negative.
     fn partitions(
         &self,
         session: &mut Session,
@@ -161,7 +162,8 @@ impl Metastore {
         Ok(names.into_iter().filter_map(name).collect())
     }
 
-    /// Drops a table, or the partitions of it with these values, and the data of what Hive manages. Whether anything was there.
+    /// Drops a table, or its partitions with these values, with the data that Hive manages. Returns whether anything
+    /// was there.
     fn remove(&self, named: &Named<'_>) -> io::Result<bool> {
         let mut session = self.connect()?;
         if named.values.is_empty() {
@@ -174,13 +176,13 @@ impl Metastore {
         for partition in &partitions {
             let [database, table] = named.table();
             let asked = [database, table, Argument::Text(partition), Argument::Flag(true)];
-            // Somebody else may have dropped it since.
+            // Another client may have dropped it since.
             self.ask(&mut session, "drop_partition_by_name", &asked)?;
         }
         Ok(!partitions.is_empty())
     }
 
-    /// The table or partition that a URI names; none where it names a folder, as it would lie in a warehouse.
+    /// Returns the table or partition that a URI names; none if it names a folder, as in a warehouse.
     fn named<'u>(&self, uri: &'u FileUri) -> io::Result<Option<Named<'u>>> {
         let mut parts = uri.path.split('/').filter(|part| !part.is_empty());
         let (Some(database), Some(table)) = (parts.next(), parts.next()) else { return Ok(None) };
@@ -206,7 +208,7 @@ impl Metastore {
     }
 }
 
-/// A table, or those of its partitions whose keys have these values.
+/// A table, or its partitions with these key values.
 struct Named<'u> {
     database: &'u str,
     table: &'u str,
@@ -219,7 +221,7 @@ impl Named<'_> {
     }
 }
 
-/// The names of the keys of a table: field 8 of it, each a structure whose field 1 is its name.
+/// Returns the names of a table's partition keys: its field 8, a list of structures whose field 1 is the name.
 fn partition_keys(table: &Value) -> Vec<String> {
     let field = |value: &Value, number: i16| match value {
         Value::Struct(fields) => {
@@ -255,7 +257,7 @@ impl Files for Metastore {
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>> {
         let there = FileStatus { directory: true, length: 0, modified_ms: 0, mode: 0o755 };
         if uri.path.split('/').filter(|part| !part.is_empty()).count() < 2 {
-            // Whether it answers is all that is asked.
+            // Only the connection is checked.
             self.connect()?;
             return Ok(Some(there));
         }
@@ -307,13 +309,13 @@ enum Argument<'a> {
     Flag(bool),
 }
 
-/// What a call answers: what it is for, or one of the exceptions that it declares, by number, with its message.
+/// The answer to a call: its result, or one of the exceptions that it declares, by number, with its message.
 enum Answer {
     Value(Value),
     Exception(i16, String),
 }
 
-/// A value as it comes over the line. Numbers and maps are read and not kept.
+/// A received value. Numbers and maps are read and dropped.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Text(String),
@@ -399,7 +401,7 @@ fn odd(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// What comes over the line.
+/// Parses received data.
 struct Reader<R> {
     stream: R,
 }
@@ -409,7 +411,7 @@ impl<R: Read> Reader<R> {
         let mut buffer = [0; 8];
         self.stream.read_exact(&mut buffer[8 - bytes..])?;
         let number = i64::from_be_bytes(buffer);
-        // Of fewer bytes the first has the sign.
+        // With fewer bytes, the sign bit is in the first one.
         let shift = 64 - 8 * bytes as u32;
         Ok(number << shift >> shift)
     }
@@ -498,7 +500,8 @@ mod tests {
         out
     }
 
-    /// A metastore with one table, `sales.orders`, whose partitions are one of `day=1/hour=2`. What it was asked is kept.
+    /// Starts a metastore with one table, `sales.orders`, with one partition `day=1/hour=2`. Returns its address and
+    /// the requests that it received.
     fn metastore() -> (String, Arc<Mutex<Vec<String>>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -586,7 +589,7 @@ mod tests {
         assert_eq!(there("/sales/orders"), Ok(true));
         assert_eq!(there("/sales/none/day=1"), Ok(false));
         assert_eq!(there("/"), Ok(true));
-        // Where folders of a warehouse would be.
+        // Paths as of folders in a warehouse.
         assert_eq!(there("/sales.db/orders/day=1/hour=2"), Ok(false));
         assert_eq!(there("/orders/day=1"), Ok(false));
         let why = there("/sales/orders/year=1").expect_err("no such key");

@@ -1,9 +1,9 @@
 //! Object stores (S3, Google Cloud Storage, Azure) as file systems.
 //!
-//! In: the URL that `[hosts]` maps an authority to. Out: what Hadoop's connectors would answer. A folder is an object
-//! whose name ends in `/`, or whatever has objects below; permissions, groups and copies are refused, because a store
-//! has none. Where a store cannot rename, what is moved is copied and then deleted. Credentials and endpoints come from
-//! the environment of this process, never from a URL.
+//! The store is the one at the URL that `[hosts]` maps an authority to; it behaves as with Hadoop's connectors. A
+//! folder is an object whose name ends in `/`, or any prefix of other objects; permissions, groups and replication are
+//! refused, because a store has none. If a store cannot rename, objects are copied and then deleted. Credentials and
+//! endpoints come from the environment of this process, never from a URL.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,11 +30,11 @@ use ankus_lang::uri::{Store, StoreUrl, normal_parts};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it may take for one piece, or for one of many steps.
 const PATIENCE_FOR_DATA: Duration = Duration::from_secs(150);
-/// So long all objects of a folder may take together, where they are copied or deleted.
+/// How long copying or deleting all objects of a folder may take.
 const PATIENCE_FOR_FOLDERS: Duration = Duration::from_secs(3600);
-/// A file is brought in pieces of so many bytes.
+/// Files are copied in pieces of this many bytes.
 const PIECE: u64 = 16 << 20;
-/// An answer has at most so many bytes; files come in pieces.
+/// The maximum size of an answer in bytes; files are read in pieces.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
 /// A bucket or container as the file system of an authority.
@@ -44,7 +44,7 @@ pub(crate) struct ObjectFiles {
     folder: String,
     operator: Result<Operator, String>,
     patience: Duration,
-    /// Made with the first question.
+    /// Created with the first request.
     runtime: Mutex<Option<Runtime>>,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Debug for ObjectFiles {
 impl Drop for ObjectFiles {
     fn drop(&mut self) {
         let runtime = self.runtime.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // It may be dropped by a worker of another runtime, which must not wait.
+        // The store may be dropped by a worker of another runtime, which must not block.
         if let Some(runtime) = runtime {
             runtime.shutdown_background();
         }
@@ -65,7 +65,7 @@ impl Drop for ObjectFiles {
 }
 
 impl ObjectFiles {
-    /// The store that stands for an authority. It is not reached yet.
+    /// Creates the file system of the store that an authority is mapped to. No connection is made yet.
     pub(crate) fn new(authority: impl Into<String>, url: &StoreUrl) -> ObjectFiles {
         let operator = operator(url).map_err(|error| told(&error));
         ObjectFiles::over(authority, url.to_string(), &url.folder, operator)
@@ -87,13 +87,13 @@ impl ObjectFiles {
         }
     }
 
-    /// The name of an object, without a slash at either end; empty for the root.
+    /// Returns the name of an object, without a slash at either end; empty for the root.
     fn key(&self, uri: &FileUri) -> String {
         let parts = normal_parts(&self.folder).into_iter().chain(normal_parts(&uri.path));
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// Asks the store something, and waits for the answer at most so long.
+    /// Sends a request to the store, and waits for the answer at most for `patience`.
     fn ask<T, F>(
         &self,
         patience: Duration,
@@ -160,7 +160,7 @@ impl ObjectFiles {
         Err(io::Error::new(Kind::Unsupported, why))
     }
 
-    /// What a key is: a file, a folder, or nothing.
+    /// Returns the status of a key: a file, a folder, or nothing.
     fn look(&self, key: &str) -> io::Result<Option<FileStatus>> {
         let key = key.to_owned();
         let is_root = key.is_empty();
@@ -173,7 +173,7 @@ impl ObjectFiles {
                     Err(error) => return Err(error),
                 }
             }
-            // A folder is there with its own object, or because something lies below.
+            // A folder exists if it has its own object, or if there are objects below it.
             let mut below = operator.lister_with(&format!("{key}/")).limit(1).await?;
             let is_there = next(&mut below).await?.is_some() || is_root;
             Ok(is_there.then_some(FileStatus {
@@ -185,7 +185,7 @@ impl ObjectFiles {
         })
     }
 
-    /// Keeps a folder that has become empty, as Hadoop's connectors do.
+    /// Creates the object of a folder that has become empty, as Hadoop's connectors do.
     fn keep_folder(&self, uri: &FileUri) -> io::Result<()> {
         let Some(above) = uri.parent() else { return Ok(()) };
         let key = self.key(&above);
@@ -211,7 +211,7 @@ impl ObjectFiles {
     }
 }
 
-/// A message without what a request held.
+/// Returns the message of an error without details of the request.
 fn told(error: &opendal::Error) -> String {
     let mut why = format!("{}: {}", error.kind(), error.message());
     why.truncate(why.find('\n').unwrap_or(why.len()));
@@ -233,7 +233,7 @@ async fn next(entries: &mut opendal::Lister) -> opendal::Result<Option<opendal::
     entries.next().await.transpose()
 }
 
-/// The client of a store, with what the environment says about it.
+/// Creates the client of a store, configured from the environment.
 #[expect(clippy::disallowed_methods, reason = "credentials and endpoints are in the environment")]
 fn operator(url: &StoreUrl) -> opendal::Result<Operator> {
     let variable = |names: &[&str]| {
@@ -241,7 +241,7 @@ fn operator(url: &StoreUrl) -> opendal::Result<Operator> {
     };
     let StoreUrl { store, bucket, host, .. } = url;
     let endpoint = host.as_ref().map(|host| {
-        // An emulator, or a store of the site.
+        // An emulator, or a store at the site.
         let named = variable(&["AZURE_STORAGE_ENDPOINT"]);
         named.unwrap_or_else(|| format!("https://{host}"))
     });
@@ -278,7 +278,7 @@ fn operator(url: &StoreUrl) -> opendal::Result<Operator> {
     Ok(operator.with_context(context).layer(retries))
 }
 
-/// Requests of the client go out as all others do.
+/// Sends the client's requests with the same HTTP library as all others.
 struct Web(ureq::Agent);
 
 fn agent() -> ureq::Agent {
@@ -310,7 +310,7 @@ impl HttpTransport for Web {
         });
         let unexpected = |why: String| opendal::Error::new(ErrorKind::Unexpected, why);
         let answer = answered.await.map_err(|error| unexpected(error.to_string()))?;
-        // Worth another try: nothing was answered.
+        // Temporary: there was no answer.
         let answer = answer.map_err(|error| unexpected(error.to_string()).set_temporary())?;
         let (parts, content) = answer.into_parts();
         let is_head = content.is_empty();
@@ -393,7 +393,7 @@ impl Files for ObjectFiles {
     }
 
     fn trash(&self, _uri: &FileUri) -> io::Result<bool> {
-        // What should be kept is not deleted for good.
+        // Without a trash, nothing is deleted for good that should be kept.
         self.refused("trash")
     }
 
@@ -432,7 +432,7 @@ impl Files for ObjectFiles {
                 copy(&operator, &old, &new).await?;
                 return operator.delete(&old).await;
             }
-            // Nothing is deleted before everything is there twice.
+            // Nothing is deleted before everything has been copied.
             let (old, new) = (format!("{old}/"), format!("{new}/"));
             operator.create_dir(&new).await?;
             let mut below = operator.lister_with(&old).recursive(true).await?;
@@ -471,7 +471,7 @@ impl Files for ObjectFiles {
         }
         self.check_above(uri)?;
         let content = content.to_vec();
-        // An object is there whole, or not at all.
+        // Objects are written atomically.
         self.ask(PATIENCE_FOR_DATA, async move |operator| operator.write(&key, content).await)
             .map(drop)
     }
@@ -493,7 +493,7 @@ async fn copy(operator: &Operator, from: &str, to: &str) -> opendal::Result<()> 
     operator.write(to, content).await.map(drop)
 }
 
-/// Deletes a folder, whose key ends in `/`, with all below; its own object last.
+/// Deletes a folder, whose key ends in `/`, with everything below it; its own object last.
 async fn delete_all(operator: &Operator, folder: &str) -> opendal::Result<()> {
     let mut below = operator.lister_with(folder).recursive(true).await?;
     let mut paths = Vec::new();

@@ -1,8 +1,8 @@
 //! A cluster that runs HDFS, over its REST interface (WebHDFS, or a gateway that speaks it: HttpFS, Knox).
 //!
-//! In: the URL that `[hosts]` maps an authority to. Out: the cluster's answer, or a message that names the cluster and
-//! its setting. Of several name nodes the one that is active is asked. A name node sends whoever reads or writes on to
-//! a data node. Large files are brought in pieces, so that each request has a time limit.
+//! The cluster is the one at the URL that `[hosts]` maps an authority to; errors name the cluster and its setting. If
+//! there are several name nodes, requests go to the active one. A name node redirects reads and writes to a data node.
+//! Large files are copied in pieces, so that each request has a time limit.
 
 #![expect(clippy::disallowed_methods, reason = "how long a cluster takes, the clock says")]
 
@@ -25,9 +25,9 @@ use ankus_lang::uri::{Protocol, normal_parts};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long data nodes may take for one piece.
 const PATIENCE_FOR_DATA: Duration = Duration::from_secs(150);
-/// A file is brought in pieces of so many bytes.
+/// Files are copied in pieces of this many bytes.
 const PIECE: u64 = 16 << 20;
-/// An answer about names may have so many bytes: some 500,000 files in one folder.
+/// The maximum size of a directory listing in bytes: some 500,000 files in one folder.
 const LONGEST_ANSWER: u64 = 256 << 20;
 
 /// The file system of a cluster.
@@ -43,13 +43,13 @@ pub(crate) struct WebFiles {
 
 #[derive(Default)]
 struct State {
-    /// Which host answered last.
+    /// The index of the host that answered last.
     active: usize,
-    /// When nobody answered, since something answered for the last time.
+    /// When a request last got no answer; none after an answer.
     silent: Option<Instant>,
 }
 
-/// What the answers of name nodes hold.
+/// The status of a file in the answers of name nodes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Status {
@@ -128,7 +128,7 @@ impl fmt::Debug for WebFiles {
 }
 
 impl WebFiles {
-    /// The cluster that stands for an authority. It is not reached yet.
+    /// Creates the file system of the cluster that an authority is mapped to. No connection is made yet.
     pub(crate) fn new(authority: impl Into<String>, url: ClusterUrl) -> WebFiles {
         WebFiles {
             authority: authority.into(),
@@ -141,7 +141,7 @@ impl WebFiles {
         }
     }
 
-    /// Where a path is in the cluster.
+    /// Returns the path of a URI in the cluster.
     fn path(&self, uri: &FileUri) -> String {
         let mut path = self.url.folder.clone();
         for part in normal_parts(&uri.path) {
@@ -155,13 +155,13 @@ impl WebFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the name nodes, the one first that answered last, until one answers that is in charge.
+    /// Sends a request to the name nodes, starting with the one that answered last, until an active one answers.
     fn ask(&self, method: Method, path: &str, query: &str) -> io::Result<Response<Body>> {
         let (active, silent) = {
             let state = self.state();
             (state.active, state.silent)
         };
-        // Others who ask at the same time do not wait for it one after another.
+        // Concurrent requests do not wait for it one after another.
         if silent.is_some_and(|since| since.elapsed() < self.patience) {
             return Err(self.silence());
         }
@@ -171,7 +171,7 @@ impl WebFiles {
                 Ok(answer) => answer,
                 Err(ureq::Error::Timeout(phase)) => {
                     last = Some(self.silence());
-                    // What arrived there may have been done.
+                    // A request that arrived there may have been carried out.
                     match phase {
                         ureq::Timeout::Connect | ureq::Timeout::Resolve => continue,
                         _ => break,
@@ -220,7 +220,7 @@ impl WebFiles {
         self.agent.run(Request::builder().method(method).uri(url).body(())?)
     }
 
-    /// An answer that is JSON.
+    /// Parses an answer as JSON.
     fn read_json<T: DeserializeOwned>(&self, mut answer: Response<Body>) -> io::Result<T> {
         let text = answer.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
         let text = text.map_err(|error| self.broken(&error))?;
@@ -232,14 +232,14 @@ impl WebFiles {
         self.ask(Method::GET, path, query).and_then(|answer| self.read_json(answer))
     }
 
-    /// Has something done that may turn out not to have been done.
+    /// Sends a request whose answer says whether it was carried out.
     fn put(&self, path: &str, query: &str) -> io::Result<bool> {
         let done: Done =
             self.ask(Method::PUT, path, query).and_then(|answer| self.read_json(answer))?;
         Ok(done.boolean)
     }
 
-    /// Where a name node sends its caller for data; nowhere where it answered itself.
+    /// Returns the URL to which a name node redirects for data; none if it answered itself.
     fn sent_on(&self, answer: &Response<Body>) -> io::Result<Option<String>> {
         if !answer.status().is_redirection() {
             return Ok(None);
@@ -258,7 +258,7 @@ impl WebFiles {
         }
     }
 
-    /// Asks a data node. Its URL may hold tokens, so that messages name its host alone.
+    /// Sends a request to a data node. Its URL may contain tokens, so messages name only its host.
     fn ask_data_node(&self, request: Request<Vec<u8>>, path: &str) -> io::Result<Response<Body>> {
         let node = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let is_empty = request.body().is_empty();
@@ -279,7 +279,7 @@ impl WebFiles {
         }
     }
 
-    /// Some bytes of a file, to wherever they are wanted.
+    /// Copies a piece of a file to `to`.
     fn piece(&self, path: &str, from: u64, length: u64, to: &mut dyn Write) -> io::Result<()> {
         let query = format!("OPEN&offset={from}&length={length}");
         let mut answer = self.ask(Method::GET, path, &query)?;
@@ -288,7 +288,7 @@ impl WebFiles {
             answer = self.ask_data_node(request, path)?;
         }
         let mut data = answer.body_mut().with_config().limit(length.saturating_add(1)).reader();
-        // A read that fails says why; a cluster that ends early says nothing.
+        // A failed read says why; a cluster that ends early says nothing.
         let brought = io::copy(&mut data.by_ref().take(length), to)?;
         if brought < length {
             let why = self.unreachable("the file ends earlier than its cluster says");
@@ -308,7 +308,8 @@ impl WebFiles {
         self.ask_data_node(request, path).map(drop)
     }
 
-    /// Renames, where `how` says whether what is there may go. Old gateways know no such thing, and answer whether it was done.
+    /// Renames; `how` says whether the target may be replaced. Old gateways do not support that, and answer whether it
+    /// was done.
     fn rename_to(&self, from: &str, to: &str, how: &str) -> io::Result<bool> {
         let query = format!("RENAME&destination={}&renameoptions={how}", encoded(to, false));
         let mut answer = self.ask(Method::PUT, from, &query)?;
@@ -342,7 +343,7 @@ impl WebFiles {
         )
     }
 
-    /// An answer that is none, as the rest of the world knows it.
+    /// Converts an error answer to an I/O error.
     fn fault(&self, mut answer: Response<Body>, path: &str) -> io::Error {
         let status = answer.status();
         let asks_for = answer.headers().get("WWW-Authenticate").and_then(|way| way.to_str().ok());
@@ -369,10 +370,10 @@ impl WebFiles {
     }
 }
 
-/// What is at an address of something else.
+/// The message for an address of another service.
 const NOT_WEBHDFS: &str = "that is not an answer of WebHDFS";
 
-/// What an exception of a name node is here.
+/// Returns the I/O error kind of a name node's exception.
 pub(super) fn kind_of(class: &str) -> Kind {
     match class.rsplit('.').next().unwrap_or_default() {
         "AccessControlException" => Kind::PermissionDenied,
@@ -380,20 +381,20 @@ pub(super) fn kind_of(class: &str) -> Kind {
         "ParentNotDirectoryException" => Kind::NotADirectory,
         "FileAlreadyExistsException" => Kind::AlreadyExists,
         "InvalidPathException" => Kind::InvalidInput,
-        // It is about to start, stands by for another, or is in safe mode.
+        // It is starting, on standby, or in safe mode.
         "RetriableException" | "StandbyException" | "SafeModeException" => Kind::ResourceBusy,
         "DSQuotaExceededException" | "NSQuotaExceededException" => Kind::QuotaExceeded,
         _ => Kind::Other,
     }
 }
 
-/// A message without the stack that stands behind it.
+/// Returns a message without its stack trace.
 pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 fn agent(patience: Duration, has_others: bool) -> Agent {
-    // Where there are others, a machine that is off must not use up the patience.
+    // If there are other hosts, a machine that is off must not use up the time limit.
     let connect = if has_others { patience.min(Duration::from_secs(5)) } else { patience };
     let config = Agent::config_builder()
         .timeout_resolve(Some(connect))
@@ -404,13 +405,13 @@ fn agent(patience: Duration, has_others: bool) -> Agent {
         .http_status_as_error(false)
         .max_redirects(0)
         .max_redirects_will_error(false)
-        // A cluster's proxy is not that of the network.
+        // A cluster is not reached through the network's proxy.
         .proxy(None)
         .build();
     config.into()
 }
 
-/// Text within a URL.
+/// Percent-encodes text for a URL.
 fn encoded(text: &str, is_path: bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -463,7 +464,7 @@ impl Files for WebFiles {
             Err(error) if is_absent(&error) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        // A file is listed as itself, without a name.
+        // The listing of a file contains the file itself, without a name.
         let names = listing.statuses.all.into_iter().map(|status| status.path_suffix);
         let mut names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
         names.sort();
@@ -493,7 +494,7 @@ impl Files for WebFiles {
         if self.status(uri)?.is_none() {
             return Ok(false);
         }
-        // What should be kept is not deleted for good.
+        // Without a trash, nothing is deleted for good that should be kept.
         let kept: Defaults = match self.get("/", "GETSERVERDEFAULTS") {
             Ok(kept) => kept,
             Err(error) => {
@@ -522,7 +523,7 @@ impl Files for WebFiles {
         loop {
             match self.rename_to(&path, &target, "NONE") {
                 Ok(true) => return Ok(true),
-                // Something of that name was put there before.
+                // The trash already contains something with that name.
                 Err(error) if error.kind() == Kind::AlreadyExists => {
                     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                     target = format!("{folder}/{name}{}", now.as_millis());
@@ -540,7 +541,7 @@ impl Files for WebFiles {
     }
 
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
-        // Interfaces that do not know `NONE` would move into a folder that is there.
+        // Interfaces without `NONE` would move into an existing folder.
         if self.status(to)?.is_some() {
             let why = format!("{} already exists", self.path(to));
             return Err(io::Error::new(Kind::AlreadyExists, why));
@@ -571,11 +572,12 @@ impl Files for WebFiles {
     fn write(&self, uri: &FileUri, content: &[u8]) -> io::Result<()> {
         let path = self.path(uri);
         if content.is_empty() {
-            // There is no half of it.
+            // An empty file cannot be half written.
             return self.create(&path, content);
         }
         let (folder, name) = path.rsplit_once('/').unwrap_or_default();
-        // Written beside and renamed, so that nobody ever sees half a file. Others may write it from other machines.
+        // Written next to the target and renamed, so that nobody ever sees half a file. Other machines may write the
+        // same file.
         let unique = RandomState::new().hash_one(&path);
         let beside = format!("{folder}/.{name}.{unique:016x}.part");
         let written = self
@@ -626,7 +628,7 @@ mod tests {
     use std::io::{BufRead as _, BufReader};
     use std::net::TcpListener;
 
-    /// Answers each request with what its first line asks for; its port.
+    /// Starts a server that answers each request according to its first line, and returns its port.
     fn served(answer: impl Fn(&str) -> String + Send + 'static) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its number").port();
