@@ -1,7 +1,7 @@
 //! Applications on this machine, visible at the paths that their properties give.
 //!
-//! In: the file systems of a run, and folders mapped to some URIs. Out: one file system. What a run writes goes to the
-//! file systems, whatever the path; a mapped folder is read where they have nothing of their own, and is never changed.
+//! Combines the file systems of a run with folders mapped to some URIs. What a run writes goes to the file systems,
+//! whatever the path; a mapped folder is read where the file systems have nothing themselves, and is never changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,39 +17,40 @@ pub struct Applications {
 }
 
 impl Applications {
-    /// Over these file systems.
+    /// Creates an overlay over these file systems, without any applications.
     pub fn new(root: FileSystems) -> Applications {
         Applications { root, mounts: RwLock::default() }
     }
 
-    /// Shows a folder at a URI. The latest that fits counts.
+    /// Maps a folder to a URI. If several match a path, the latest one is used.
     pub fn mount(&self, at: FileUri, folder: PathBuf) {
         let mut mounts = self.mounts.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         mounts.retain(|(uri, _)| *uri != at);
         mounts.push((at, folder));
     }
 
-    /// The file root.
+    /// Returns the file root.
     pub fn root(&self) -> &Path {
         self.root.root()
     }
 
-    /// Where a file that is not there yet will lie on this machine, if a run writes it; nowhere if it is of a cluster.
+    /// Returns the path on this machine at which a file will be if a run writes it; none if it is in a cluster.
     pub fn place(&self, uri: &FileUri) -> Option<PathBuf> {
         self.root.path(uri)
     }
 
-    /// Whether a URI is of a file system that nothing stands for but the file root.
+    /// Whether a URI belongs to a file system that is only mapped to the file root.
     pub fn is_of_root(&self, uri: &FileUri) -> bool {
         self.root.system(uri).is_empty()
     }
 
-    /// Whether something is there, and in a cluster: what lies in an application of this machine is not, whatever its path says.
+    /// Whether something exists at a URI, and is in a cluster: what is in an application on this machine is not,
+    /// whatever its path.
     pub fn is_in_cluster(&self, uri: &FileUri) -> io::Result<bool> {
         Ok(self.root.remote(uri).is_some() && self.in_root(uri)?)
     }
 
-    /// Where a file or folder that can be read lies on this machine. What is of a cluster is copied to `copy` first.
+    /// Returns the path of a file or folder on this machine. What is in a cluster is copied to `copy` first.
     pub fn locate(&self, uri: &FileUri, copy: &Path) -> io::Result<Option<PathBuf>> {
         if self.in_root(uri)? {
             let Some(remote) = self.root.remote(uri) else { return Ok(self.root.path(uri)) };
@@ -62,7 +63,8 @@ impl Applications {
         }
     }
 
-    /// Whether the file systems themselves have something at a URI. What nobody may reach there may still be of the application.
+    /// Whether the file systems themselves have something at a URI. What a run may not access there may still be part
+    /// of the application.
     fn in_root(&self, uri: &FileUri) -> io::Result<bool> {
         if !self.root.reaches(uri) && self.mounted(uri).is_some() {
             return Ok(false);
@@ -70,7 +72,7 @@ impl Applications {
         Ok(self.root.status(uri)?.is_some())
     }
 
-    /// The folder that stands where this URI points, and the path within.
+    /// Returns the folder that is mapped to this URI, and the path within it.
     fn mounted(&self, uri: &FileUri) -> Option<(LocalFiles, FileUri)> {
         let mounts = self.mounts.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let system = self.root.system(uri);
@@ -98,7 +100,7 @@ impl Applications {
     }
 
     fn protect(&self, uri: &FileUri) -> io::Result<()> {
-        // What is changed is a link itself, wherever it leads.
+        // Changes apply to a link itself, wherever it leads.
         let in_root = self.root.reaches(uri) && self.root.kind(uri)?.is_some();
         if !in_root && self.in_application(uri)? {
             let why = format!("{uri} belongs to the application, which a run does not change");

@@ -1,15 +1,15 @@
-//! Files of default properties that a submission names.
+//! Files of default properties named by a submission.
 
 use std::collections::BTreeMap;
 
 use super::files::{FileUri, Files};
 use ankus_lang::configuration::read_xml;
 
-/// The property of a job that names the files, separated by commas.
+/// The job property that names the files, separated by commas.
 pub const PATHS: &str = "oozie.default.configuration.path";
 
-/// The properties of the files that `oozie.default.configuration.path` names, the strongest first; a file that is not
-/// there is passed over.
+/// Returns the properties in the files that `oozie.default.configuration.path` names, in decreasing order of
+/// precedence; missing files are skipped.
 pub fn default_files(
     properties: &BTreeMap<String, String>,
     files: &dyn Files,

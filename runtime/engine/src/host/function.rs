@@ -1,8 +1,9 @@
-//! Functions of expressions that a site answers by a program.
+//! EL functions of a site that are evaluated by a program.
 //!
-//! In: the program, the arguments of a call, what the job runs with. Out: what the program printed, within bounds of
-//! time and size; anything else is the failure of the expression. The program is asked again whenever the expression is
-//! evaluated again: what came of it is kept in the row of the action, so that nothing that was decided depends on it later.
+//! The program gets the arguments of a call, and runs with what the job runs with. The result is what it printed,
+//! within limits of time and size; anything else is a failure of the expression. The program is called again whenever
+//! the expression is evaluated again: results are kept in the row of the action, so that no decision depends on a later
+//! call.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
 use std::collections::BTreeMap;
@@ -19,25 +20,25 @@ use super::process::Bounds;
 use super::process::sandbox::{Folders, Sandbox};
 use ankus_lang::el::{Called, Failure};
 
-/// How much it may print.
+/// How many bytes it may print.
 const LONGEST: u64 = 1 << 20;
 
-/// How much of its errors is looked at.
+/// How many bytes of its standard error are read.
 const LONGEST_SAID: u64 = 64 << 10;
 
-/// What stands around the program: what the job runs with.
+/// The environment of the program: what the job runs with.
 pub(crate) struct Around<'a> {
-    /// The variables; none of its own where there are none.
+    /// Its environment variables, instead of ours; if there are none, it inherits ours.
     pub(crate) environment: &'a BTreeMap<String, String>,
     /// Programs by the names of tools.
     pub(crate) tools: &'a BTreeMap<String, String>,
     /// The sandbox of programs.
     pub(crate) sandbox: &'a Sandbox,
-    /// What a program may use.
+    /// The resource limits of the program.
     pub(crate) bounds: &'a Bounds,
-    /// Where it starts.
+    /// The directory in which it is started.
     pub(crate) folder: Option<&'a Path>,
-    /// The folder of the store, which it has no business in.
+    /// The folder of the store, which is hidden from it.
     pub(crate) store: &'a Path,
 }
 
@@ -46,15 +47,15 @@ pub(crate) struct Around<'a> {
 pub struct Function {
     /// The program, with its first arguments.
     pub command: Vec<String>,
-    /// How long it may take, in milliseconds.
+    /// The time limit in milliseconds.
     pub time_ms: u64,
 }
 
 impl Function {
-    /// How long a program may take by default.
+    /// The default time limit in milliseconds.
     pub const USUAL_MS: u64 = 10_000;
 
-    /// Starts the program for one call, and waits for what it prints.
+    /// Runs the program for one call, and returns what it prints.
     pub(crate) fn call(
         &self,
         called: &Called<'_>,
@@ -82,7 +83,7 @@ impl Function {
         }
         let mut text =
             String::from_utf8(out).map_err(|_| failed("printed what is not UTF-8".to_owned()))?;
-        // The line end of `echo` is none of the value.
+        // The newline that `echo` adds is not part of the value.
         if text.ends_with('\n') {
             text.pop();
             if text.ends_with('\r') {
@@ -109,12 +110,13 @@ impl Function {
             command.env("ANKUS_NODE", node);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // What it starts goes with it when its time is up.
+        // Processes that it starts are killed with it when its time is up.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         Ok(command)
     }
 
-    /// The words before its own. It stands in the same sandbox as the programs of actions, and writes nowhere but where those may.
+    /// Returns the words of the sandbox before its command line. It runs in the same sandbox as the programs of
+    /// actions, and may write only where those may.
     fn sandbox(&self, around: &Around<'_>, folder: &Path) -> Result<Vec<String>, String> {
         let Some(tool) = around.sandbox.kind.tool() else { return Ok(Vec::new()) };
         let tool = around.tools.get(tool).map_or(tool, String::as_str);
@@ -134,7 +136,7 @@ impl Function {
         }
     }
 
-    /// Reads what it prints until it ends. The error says what is wrong with it; then it still runs.
+    /// Reads what it prints until it ends. The error says what is wrong; the program is then still running.
     fn wait(&self, child: &mut Child) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), String> {
         let until = Instant::now() + Duration::from_millis(self.time_ms);
         let late = || format!("took longer than {} s and was ended", self.time_ms.div_ceil(1_000));
@@ -158,13 +160,13 @@ impl Function {
             }
             pause = (pause * 2).min(Duration::from_millis(20));
         };
-        // Something that it left running may hold its errors open; they are only told.
+        // A process that it left running may keep its standard error open, which is only used for messages.
         let said = said.recv_timeout(left().min(Duration::from_millis(200)));
         Ok((status, out, said.ok().and_then(Result::ok).unwrap_or_default()))
     }
 }
 
-/// Reads a stream in a thread of its own, which nobody waits for.
+/// Reads a stream in a thread of its own, which is never joined.
 fn reader<R: Read + Send + 'static>(
     stream: Option<R>,
     most: u64,
@@ -176,13 +178,13 @@ fn reader<R: Read + Send + 'static>(
             Some(stream) => stream.take(most).read_to_end(&mut bytes).map(|_| bytes),
             None => Err(ErrorKind::BrokenPipe.into()),
         };
-        // Whoever asked may have given up.
+        // The receiver may have given up.
         let _ = to.send(read);
     });
     from
 }
 
-/// Ends it with all that it started.
+/// Kills it with everything that it started.
 fn kill(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {

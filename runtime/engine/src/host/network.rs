@@ -1,16 +1,15 @@
-//! Whether a folder is on a network file system, where a store is not allowed.
+//! Detects whether a folder is on a network file system, where a store is not allowed.
 //!
-//! In: a folder. Out: the name of a file system that several machines share, if it is on one. There, locks and the
-//! shared memory of a database are limited to one machine: a second one would run the same store at the same time, and
-//! overwrite its data.
+//! On a file system that several machines share, locks and the shared memory of a database are limited to one machine:
+//! a second one would run the same store at the same time, and overwrite its data.
 
 use std::path::Path;
 
-/// The name of the shared file system on which a folder lies; nothing where it is of this machine, or the system does not tell.
+/// Returns the name of the network file system that a folder is on, or none if it is local or unknown.
 pub fn file_system(folder: &Path) -> Option<&'static str> {
     #[cfg(target_os = "linux")]
     {
-        // What is not there yet will lie where the nearest folder does that is.
+        // A missing folder will be created in its nearest existing parent.
         let found = folder.ancestors().find_map(|folder| {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
             rustix::fs::statfs(folder).ok()
@@ -24,7 +23,7 @@ pub fn file_system(folder: &Path) -> Option<&'static str> {
     }
 }
 
-/// The names of file systems that are shared, by what `statfs` calls them.
+/// Returns the name of a network file system, by the number that `statfs` returns.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has these numbers"))]
 fn name_of(kind: u64) -> Option<&'static str> {
     Some(match kind {
@@ -54,7 +53,7 @@ mod tests {
             (0xff53_4d42, Some("CIFS")),
             (0xfe53_4d42, Some("SMB2")),
             (0x00c3_6400, Some("Ceph")),
-            // ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, FUSE, 9P: of one machine, or nobody knows.
+            // ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, FUSE, 9P: local, or unknown.
             (0xef53, None),
             (0x5846_5342, None),
             (0x9123_683e, None),

@@ -1,19 +1,19 @@
 //! Programs that outlive this process.
 //!
 //! A program belongs to a folder, which belongs to exactly one attempt at an action. It runs under a small launcher: a
-//! process of its own session that starts it, keeps its output and leaves its exit status behind in the folder. Killing
-//! ankus does not affect it; a later check of the folder finds it still [running](State::Running) or
-//! [ended](State::Ended), and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and
-//! the folder, or with [`NEXT`] before it is known which folder that will be; what it does then is in [`launch`], and so is how
-//! a child of it becomes the program.
+//! process in its own session that starts it, stores its output and writes its exit status to the folder. Killing ankus
+//! does not affect it; a later check of the folder finds it still [running](State::Running) or [ended](State::Ended),
+//! and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and the folder, or with
+//! [`NEXT`] before the folder is known; what it then does is in [`launch`], as is how a child of it becomes the
+//! program.
 //!
 //! The interface for starting programs is [`Launchers`]: start, fate, stop. A program is identified by its process
-//! group and session together with the moment its first process began, and by the folder's name in its environment
-//! ([`MARK`]), never by a bare process id, which another process may have by now. Before it runs, all of this is on the
-//! disk.
+//! group and session together with the start time of its first process, and by the folder's name in its environment
+//! ([`MARK`]), never by a process id alone, which another process may have by now. All of this is on the disk before
+//! the program runs.
 //!
-//! A launcher is alive while it holds a file lock, which it has from the start and which is released when it ends in
-//! any way. Where the kernel supports it, the program ends with its launcher.
+//! A launcher is alive while it holds a file lock, which it has from the start and which is released however it ends.
+//! Where the kernel supports it, the program ends with its launcher.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
 mod launcher;
@@ -45,41 +45,41 @@ use watch::Watcher;
 
 /// The hidden argument with which this binary becomes a launcher.
 pub const LAUNCH: &str = "__launch";
-/// The variable by which every process of a program is known: the folder.
+/// The environment variable by which every process of a program is recognized; its value is the folder.
 pub const MARK: &str = "ANKUS_ATTEMPT";
 
-/// What is to be run.
+/// A program to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// The program: a path, or a name for PATH.
+    /// The program: a path, or a name to look up on PATH.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its variables.
+    /// Its environment variables.
     pub environment: Vec<(String, String)>,
-    /// Whether it has these variables only; else those that we have ourselves as well.
+    /// Whether it gets only these variables; otherwise it also inherits ours.
     #[serde(default)]
     pub alone: bool,
-    /// The folder it starts in.
+    /// Its working directory.
     pub folder: PathBuf,
-    /// Of each of its streams so many bytes are kept; what comes after is counted and dropped.
+    /// How many bytes of each of its output streams are kept; the rest is counted and dropped.
     pub kept: u64,
-    /// Of the beginning of its standard output so many bytes are kept, whatever is kept else.
+    /// How many bytes of the beginning of its standard output are kept regardless of the other limits.
     #[serde(default)]
     pub whole: u64,
-    /// The file in which the programs of a job count together what is kept of them, and how much that may be.
+    /// The file in which the programs of a job share the count of their kept output, and its maximum.
     #[serde(default)]
     pub of_job: Option<(PathBuf, u64)>,
-    /// What it may use.
+    /// Its resource limits.
     #[serde(default)]
     pub bounds: Bounds,
-    /// The words before its own: of the sandbox it runs in.
+    /// The command line of the sandbox that is put before its own.
     #[serde(default)]
     pub wrapper: Vec<String>,
-    /// Whether its first process is a guard of the sandbox, with which all of it would go at once.
+    /// Whether its first process is a guard of the sandbox, whose end would end everything in it at once.
     #[serde(default)]
     pub has_guard: bool,
-    /// What its readers should know before what it says itself: lines at the start of its standard error.
+    /// Notes for readers of its output: lines at the start of its standard error.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Where it runs, if not on this machine.
@@ -87,28 +87,28 @@ pub struct Program {
     pub seat: Option<Seat>,
 }
 
-/// What a program may use.
+/// The resource limits of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bounds {
-    /// How long it may run, in milliseconds.
+    /// The time limit in milliseconds.
     pub time_ms: Option<u64>,
-    /// How long it may take to end when it has run for longer.
+    /// The grace period after the time limit, in milliseconds.
     pub grace_ms: u64,
-    /// How much memory, in bytes: of each process its address space, unless the sandbox counts it.
+    /// The memory limit in bytes: of the address space of each process, unless the sandbox counts memory.
     pub memory: Option<u64>,
-    /// How much it may put into its folder, and into any one file, in bytes.
+    /// How many bytes it may write to its folder, and to any one file.
     pub disk: Option<u64>,
-    /// How many seconds each of its processes may compute.
+    /// The CPU time limit of each of its processes, in seconds.
     pub cpu_seconds: Option<u64>,
 }
 
-/// A bound that a program has passed, and was ended for.
+/// A limit for which a program was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound {
     /// It ran too long.
     Time,
-    /// It put too much into its folder.
+    /// It wrote too much to its folder.
     Disk,
 }
 
@@ -121,77 +121,77 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// Why it could not be started.
     pub error: Option<String>,
-    /// Bytes of its output that the disk had no room for.
+    /// The number of bytes of its output for which the disk had no room.
     #[serde(default)]
     pub unkept: u64,
-    /// Whether its launcher was asked to end as well: whatever ended it ended everything, a shutdown or a service manager.
+    /// Whether its launcher was asked to end as well: then everything was ended, by a shutdown or a service manager.
     #[serde(default)]
     pub with_all: bool,
-    /// Whether it could not be started for want of something that comes back: processes, files, memory.
+    /// Whether it could not be started for a temporary lack of processes, files or memory.
     #[serde(default)]
     pub passing: bool,
-    /// The bound that it was ended for.
+    /// The limit for which it was ended.
     #[serde(default)]
     pub bound: Option<Bound>,
-    /// What was said of its end where it ran: it did not end well.
+    /// The message about its failure from the place where it ran.
     #[serde(default)]
     pub said: Option<String>,
 }
 
-/// What is known of a folder.
+/// The state of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing was started.
+    /// No program was started.
     Absent,
-    /// It runs.
+    /// The program is running.
     Running,
-    /// It has ended.
+    /// The program has ended.
     Ended(Exit),
-    /// It was started and is gone without a word: its launcher was killed, or the machine went down. Processes of it may be
-    /// alive until it is [stopped](Launchers::stop).
+    /// It was started and is gone without an exit status: its launcher was killed, or the machine went down. Processes
+    /// of it may be alive until it is [stopped](Launchers::stop).
     Lost,
 }
 
 /// How a program is asked to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// It may put things in order first.
+    /// It is asked to end and may clean up first.
     Ask,
-    /// It was asked, and is looked at.
+    /// It was asked before, and is only checked.
     Look,
-    /// It has no say in it.
+    /// It is killed.
     Force,
 }
 
-/// Starts programs, knows what became of them, and stops them. Each is asked about one folder, which is of one attempt at one
-/// action; what is done to a folder touches no other.
+/// Starts programs, reports their state, and stops them. Each method takes a folder, which belongs to one attempt at
+/// one action, and affects no other folder.
 pub trait Launchers: Send + Sync {
-    /// Starts a program in a folder, unless that was done before. An error means that nothing runs and nothing will; one that
-    /// is passing leaves the folder as it was.
+    /// Starts a program in a folder, unless that was done before. An error means that nothing runs and nothing will; a
+    /// temporary error leaves the folder as it was.
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()>;
 
-    /// How it is now.
+    /// Returns the current state.
     fn fate(&self, folder: &Path) -> io::Result<State>;
 
-    /// Asks all that runs of it to end, and sees to it that nothing of it starts any more. The answer is how many processes
-    /// there are still; when it is none, the folder is through for good.
+    /// Asks everything of it that runs to end, and ensures that nothing of it is started any more. Returns how many
+    /// processes remain; when there are none, the folder is finished for good.
     fn stop(&self, folder: &Path, urgency: Urgency) -> io::Result<usize>;
 
-    /// Calls this when it may have ended. It is called once, perhaps too early, and perhaps never.
+    /// Calls `wake` when it may have ended: at most once, perhaps too early, perhaps never.
     fn watch(&self, folder: &Path, wake: Box<dyn FnOnce() + Send>);
 
-    /// From now on nobody is to be called. What runs goes on.
+    /// Stops calling `wake`. Running programs go on.
     fn leave(&self) {}
 
-    /// A program will soon be started in a folder of a folder of this one: what can be done for that in advance is.
+    /// Prepares for a program that will soon be started in a folder two levels below this one.
     fn stand_by(&self, _jobs: &Path) {}
 
-    /// How others know what runs in a folder, where it is not of this machine.
+    /// Returns the address of what runs in a folder, if it is not on this machine.
     fn address(&self, _folder: &Path) -> Option<Address> {
         None
     }
 
-    /// The program of ours that programs may be run by, where there is one.
+    /// Returns our program that may run other programs, if there is one.
     fn helper(&self) -> Option<&Path> {
         None
     }
@@ -205,7 +205,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// With the program that becomes a launcher when it is called with [`LAUNCH`].
+    /// Creates launchers with the program that becomes a launcher when it is called with [`LAUNCH`].
     pub fn new(launcher: PathBuf) -> Local {
         let spares = Spares::new(launcher.clone());
         Local { launcher, spares, watcher: Watcher::default() }
@@ -247,29 +247,29 @@ impl Launchers for Local {
     }
 
     fn stand_by(&self, jobs: &Path) {
-        // How a lock is passed on without anybody else getting it depends on the system.
+        // Whether a lock can be handed over without another process getting it depends on the system.
         if cfg!(target_os = "linux") {
             self.spares.stand_by(jobs);
         }
     }
 }
 
-/// What a launcher says when its program has begun.
+/// What a launcher prints when its program has begun.
 const BEGUN: &str = "begun";
-/// What it says when its program has ended, before how that was.
+/// What it prints when its program has ended, followed by the exit status.
 const ENDED: &str = "ended: ";
-/// What it says first where it could not begin for want of something that comes back.
+/// The prefix of what it prints if it could not start the program because of a temporary lack of resources.
 const PASSING: &str = "passing: ";
 
-/// A launcher of ours, to be waited for.
+/// A launcher that this process started.
 pub struct Started {
     /// Its process.
     pub child: Child,
-    /// Where it says how its program ended.
+    /// The stream on which it reports how its program ended.
     says: BufReader<ChildStdout>,
 }
 
-/// Starts a program in this folder, unless that was done before. The answer is the launcher, if it is ours.
+/// Starts a program in this folder, unless that was done before. Returns the launcher if this process started it.
 fn start(
     launcher: &Path,
     spares: &Spares,
@@ -287,16 +287,16 @@ fn start(
         return Ok(None);
     }
     let text = serde_json::to_vec_pretty(program).map_err(io::Error::other)?;
-    // How it ends can be written down even when the disk is full by then.
+    // Space is reserved so that the end can be recorded even if the disk is full by then.
     for name in ["started", "child", "exit", "stop"] {
         reserve(&folder.join(name).with_extension(NEW))?;
     }
-    // What is started outlives no stop of the machine, and after one nobody needs to know what it was.
+    // This need not be synced: no program survives the machine going down, and after that its command is of no use.
     let launch = folder.join("launch.json");
     let new = launch.with_extension(NEW);
     private::write(&new, &text)?;
     fs::rename(&new, &launch)?;
-    // The lock goes to the launcher, one that waits or a new one: from here on it lives as long as the launcher does.
+    // The lock is passed to the launcher, a spare or a new one: from here on it lives as long as the launcher does.
     let lock = OwnedFd::from(lock);
     let waiting = spares.take().and_then(|spare| spare.hand_over(folder, &lock).ok());
     let mut child = match waiting {
@@ -320,7 +320,7 @@ fn start(
         "" => {
             let status = child.wait()?;
             let why = format!("the launcher ended at once ({status})");
-            // What was typed at our terminal may come before it has a session of its own.
+            // A signal from our terminal may arrive before the launcher has a session of its own.
             let is_passing = status.signal().is_some() && !folder.join("started").exists();
             let kind = if is_passing { io::ErrorKind::WouldBlock } else { io::ErrorKind::Other };
             Err(io::Error::new(kind, why))
@@ -336,7 +336,7 @@ fn start(
     }
 }
 
-/// How it is now.
+/// Returns the state of a folder.
 pub fn state(folder: &Path) -> io::Result<State> {
     if !folder.join("launch.json").exists() {
         return Ok(State::Absent);
@@ -350,7 +350,7 @@ pub fn state(folder: &Path) -> io::Result<State> {
         Err(error) => return Err(error.into()),
         Ok(()) => {}
     }
-    // It may have ended between the two looks.
+    // It may have ended between the two checks.
     Ok(match read_exit(folder)? {
         Some(exit) => State::Ended(exit),
         None if folder.join("started").exists() => State::Lost,
@@ -358,13 +358,13 @@ pub fn state(folder: &Path) -> io::Result<State> {
     })
 }
 
-/// Asks everything that belongs to this folder to end, and says how much of it there is still.
+/// Asks everything that belongs to this folder to end, and returns how many processes remain.
 pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
     if !folder.join("launch.json").exists() {
         return Ok(0);
     }
-    // Who is about to start the program names it first and looks for this then; we leave this first and look for the name
-    // then. One of the two sees the other.
+    // A launcher first records the process and then checks for this file; we first write this file and then check for
+    // the process. So at least one of the two sees the other.
     let note = folder.join("stop");
     if !note.exists() {
         write_reserved(&note, b"stop")?;
@@ -388,7 +388,7 @@ pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
         return Ok(members.count);
     }
     if state(folder)? == State::Running {
-        // A launcher that has nobody left is about to write down how it ended; one that cannot is of no use.
+        // A launcher without processes is about to record the exit status; one that cannot is of no use.
         if let (Urgency::Force, Some(launcher)) = (urgency, launcher)
             && table::is_alive(launcher)
         {
@@ -396,7 +396,7 @@ pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
         }
         return Ok(1);
     }
-    // It may have named a process between our two looks and died then.
+    // It may have recorded a process between our two checks, and died then.
     if Identity::read(&folder.join("child"))? != child {
         return Ok(1);
     }
@@ -406,8 +406,8 @@ pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
     Ok(0)
 }
 
-/// Sends a signal to all of a program. A guard is not asked to end: it would, and take the program with it before that could put
-/// things in order.
+/// Sends a signal to all processes of a program. A guard is not asked to end: it would take the program with it before
+/// that could clean up.
 fn signal_members(
     has_guard: bool,
     child: Option<Identity>,
@@ -433,7 +433,7 @@ fn signal_members(
     send(&members.outside_group);
 }
 
-/// Whether a launcher was told not to start its program, or to start it no more.
+/// Whether a launcher was told not to start its program, or not to start it again.
 fn is_to_stop(folder: &Path) -> bool {
     folder.join("stop").exists()
 }
@@ -455,12 +455,12 @@ fn write_exit(folder: &Path, exit: &Exit) -> io::Result<()> {
     write_reserved(&folder.join("exit"), &text)
 }
 
-/// The ending of a file that is not whole yet.
+/// The extension of a file that is still incomplete.
 const NEW: &str = "new";
-/// So much room is taken in advance for what has to be written when a program ends.
+/// How many bytes are reserved for each file that has to be written when a program ends.
 const RESERVED: usize = 512;
 
-/// Takes room for a small file in advance.
+/// Reserves space for a small file.
 fn reserve(path: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -469,7 +469,7 @@ fn reserve(path: &Path) -> io::Result<()> {
         file.write_all(&[b' '; RESERVED])?;
         match fallocate(&file, FallocateFlags::empty(), 0, RESERVED as u64) {
             Ok(()) => return Ok(()),
-            // Not every file system can; writing through does the same.
+            // Not every file system supports this; writing the file has the same effect.
             Err(error) if error == rustix::io::Errno::OPNOTSUPP => {}
             Err(error) => return Err(error.into()),
         }
@@ -477,8 +477,8 @@ fn reserve(path: &Path) -> io::Result<()> {
     write_synced(path, &[b' '; RESERVED])
 }
 
-/// Writes a file whole or not at all, durably, and where its room was reserved without needing more; what is left of that
-/// is blanks.
+/// Writes a file atomically and durably, without needing more space if that was reserved. The rest of the reserved
+/// space is blanks.
 fn write_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension(NEW);
     let mut file = private::options().write(true).create(true).truncate(false).open(&new)?;
@@ -487,7 +487,7 @@ fn write_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// The same for what means nothing any more when the machine has gone down: who a process is. It need not outlive that.
+/// Like [`write_reserved`] without syncing, for process identities, which mean nothing after the machine went down.
 fn note_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension(NEW);
     let mut file = private::options().write(true).create(true).truncate(false).open(&new)?;
@@ -495,7 +495,7 @@ fn note_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// Writes a file whole or not at all, and durably.
+/// Writes a file atomically and durably.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension(NEW);
     write_synced(&new, content)?;
@@ -508,7 +508,7 @@ fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether what was wanted is only short at the moment: processes, open files, memory.
+/// Whether an error means a temporary lack of processes, open files or memory.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let passing = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE];

@@ -1,16 +1,15 @@
-//! The web services of a resource manager of YARN: what runs there, and its end.
+//! The web services of a YARN resource manager: which applications exist, and how to end them.
 //!
-//! In: the address of the web services, a tag or an id. Out: applications with their states. A call waits for at most a
-//! few seconds.
+//! By a tag or an id they return applications with their states. A call waits for at most a few seconds.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// So long a resource manager may take to answer.
+/// How long a resource manager may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An answer is at most so large: a list has about two KB for each application.
+/// The maximum size of an answer: a list has about two KB per application.
 const LARGEST: u64 = 256 << 20;
 
 /// An application of YARN.
@@ -24,16 +23,16 @@ pub struct Application {
     /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`.
     #[serde(default)]
     pub final_status: String,
-    /// What the cluster says of it, mostly where it failed.
+    /// The cluster's message about it, mostly if it failed.
     #[serde(default)]
     pub diagnostics: String,
-    /// Where the logs of its master are.
+    /// The URL of the logs of its application master.
     #[serde(default)]
     pub am_container_logs: Option<String>,
 }
 
 impl Application {
-    /// Whether nothing of it runs any more.
+    /// Whether it has ended.
     pub fn is_over(&self) -> bool {
         matches!(self.state.as_str(), "FINISHED" | "FAILED" | "KILLED")
     }
@@ -55,16 +54,16 @@ struct List {
     app: Vec<Application>,
 }
 
-/// Why nothing is known.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nobody is there.
+    /// No resource manager answers.
     Unreachable(String),
-    /// It does not do what it was asked to.
+    /// The request was refused.
     Refused(String),
-    /// It knows nothing of an application.
+    /// The application is unknown.
     Missing(String),
-    /// It is there, and cannot do anything at the moment.
+    /// The resource manager is temporarily unable to answer.
     Busy(String),
 }
 
@@ -81,12 +80,12 @@ impl std::fmt::Display for Fault {
 pub struct ResourceManager<'a> {
     /// Addresses of its web services: `http://rm:8088`.
     pub web: &'a [String],
-    /// Who asks, where the cluster believes whoever asks.
+    /// The user name, for clusters that trust their clients.
     pub user: &'a str,
 }
 
 impl ResourceManager<'_> {
-    /// The applications with a tag.
+    /// Returns the applications with a tag.
     pub fn tagged(&self, tag: &str) -> Result<Vec<Application>, Fault> {
         self.list(&format!("applicationTags={tag}"))
     }
@@ -102,12 +101,12 @@ impl ResourceManager<'_> {
         Ok(answer.apps.map(|list| list.app).unwrap_or_default())
     }
 
-    /// Those of them that wait or run.
+    /// Returns the applications with a tag that wait or run.
     pub fn running(&self, tag: &str) -> Result<Vec<Application>, Fault> {
         self.list(&format!("applicationTags={tag}&states={RUNNING}&deSelects=resourceRequests"))
     }
 
-    /// Posts a text of JSON.
+    /// Posts a JSON text.
     pub fn post(&self, path: &str, text: &str) -> Result<String, Fault> {
         self.each(|web| {
             let request = agent().post(format!("{web}{path}?user.name={}", self.user));
@@ -116,7 +115,7 @@ impl ResourceManager<'_> {
         })
     }
 
-    /// One application.
+    /// Returns an application by its id.
     pub fn application(&self, id: &str) -> Result<Application, Fault> {
         let text = self.each(|web| {
             let url = format!("{web}/ws/v1/cluster/apps/{id}?user.name={}", self.user);
@@ -128,7 +127,7 @@ impl ResourceManager<'_> {
             .map_err(|error| Fault::Refused(format!("it answered something else: {error}")))
     }
 
-    /// Has an application end.
+    /// Kills an application.
     pub fn kill(&self, id: &str) -> Result<(), Fault> {
         let path = format!("/ws/v1/cluster/apps/{id}/state?user.name={}", self.user);
         self.each(|web| {
@@ -138,7 +137,7 @@ impl ResourceManager<'_> {
         Ok(())
     }
 
-    /// The first answer. One that is on standby sends its callers on, which is as good as none.
+    /// Returns the first answer. A standby resource manager redirects its callers, which is the same as no answer.
     fn each(
         &self,
         call: impl Fn(&str) -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
@@ -174,7 +173,7 @@ impl ResourceManager<'_> {
 /// States of applications that wait or run.
 const RUNNING: &str = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING";
 
-/// What an answer says of a refusal.
+/// Returns the message in the answer to a refused request.
 fn reason(text: &str) -> Option<String> {
     let answer: serde_json::Value = serde_json::from_str(text).ok()?;
     let why = answer.get("RemoteException")?.get("message")?.as_str()?;
@@ -186,7 +185,7 @@ fn agent() -> ureq::Agent {
         .timeout_connect(Some(PATIENCE))
         .timeout_global(Some(PATIENCE * 2))
         .http_status_as_error(false)
-        // A cluster's proxy is not that of the network.
+        // A cluster is not reached through the network's proxy.
         .proxy(None)
         .build();
     config.into()

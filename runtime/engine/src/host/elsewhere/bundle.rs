@@ -1,7 +1,7 @@
-//! What a job needs where it runs: the files of its attempt, and a script that becomes its program.
+//! What a job needs at the place where it runs: the files of its attempt, and a script that becomes its program.
 //!
-//! Paths below the folder of the attempt stand in command lines, variables and configurations. Where the folder will be
-//! is known only there, so the script puts it in.
+//! Command lines, variables and configurations contain paths below the folder of the attempt. Where that folder is is
+//! only known at the place, so the script fills it in.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,27 +12,27 @@ use flate2::write::GzEncoder;
 use super::Seat;
 use crate::host::process::{MARK, Program};
 
-/// Stands for the folder of the attempt in files.
+/// The placeholder for the folder of the attempt in files.
 const HERE: &str = "@ANKUS_ATTEMPT@";
-/// The script.
+/// The file name of the script.
 pub(crate) const SCRIPT: &str = "run.sh";
-/// Files and folders that programs are told of.
+/// Files and folders whose paths programs are given.
 const TEXTS: [&str; 4] = ["action.xml", "action.properties", "streaming.xml", "element.xml"];
 const FOLDERS: [&str; 2] = ["work", "copies"];
 const CLIENTS: &str = "hadoop-conf";
 
-/// What goes along with a job.
+/// The files that are sent with a job.
 pub(crate) struct Bundle<'a> {
     /// The folder of the attempt.
     pub(crate) folder: &'a Path,
-    /// What is to be run.
+    /// The program to run.
     pub(crate) program: &'a Program,
-    /// Where.
+    /// The place where it runs.
     pub(crate) seat: &'a Seat,
 }
 
 impl Bundle<'_> {
-    /// A script for a POSIX shell, which lies in the folder of the attempt and becomes the program.
+    /// Returns a script for a POSIX shell, which is in the folder of the attempt and becomes the program.
     pub(crate) fn script(&self) -> String {
         let Bundle { folder, program, seat } = self;
         let folder = folder.to_string_lossy();
@@ -50,7 +50,7 @@ impl Bundle<'_> {
         let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
         let has_path = is_own("PATH") || seat.place.environment.contains_key("PATH");
         for (name, value) in of_place.filter(|(name, _)| !is_own(name)).chain(own.iter().copied()) {
-            // Others cannot be set by a shell, and no program of a shell could ask for them.
+            // A shell cannot set variables with other names, and no program started by a shell could read them.
             let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && !name.starts_with(|first: char| first.is_ascii_digit());
             if is_name && name != MARK {
@@ -69,7 +69,7 @@ impl Bundle<'_> {
         out
     }
 
-    /// All of it as a packed archive, with more files beside.
+    /// Writes everything as a compressed archive, with additional files.
     pub(crate) fn pack(&self, more: &[(&str, &str)], out: impl Write) -> io::Result<()> {
         let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::fast()));
         let text = |archive: &mut tar::Builder<_>, name: &str, text: &[u8]| {
@@ -101,7 +101,7 @@ impl Bundle<'_> {
                 )?;
             }
         }
-        // Large files are links here, and files there.
+        // Large files are links here; the archive contains the files themselves.
         archive.follow_symlinks(true);
         for name in FOLDERS {
             let folder = self.folder.join(name);
@@ -113,7 +113,7 @@ impl Bundle<'_> {
     }
 }
 
-/// One word for a POSIX shell, with the folder of the attempt as it is there.
+/// Quotes a word for a POSIX shell; the folder of the attempt becomes a variable with its path at the place.
 fn word(text: &str, folder: &str) -> String {
     let quoted = |text: &str| match text {
         "" => String::new(),
@@ -124,13 +124,13 @@ fn word(text: &str, folder: &str) -> String {
     if joined.is_empty() { "''".to_owned() } else { joined }
 }
 
-/// One word for a POSIX shell.
+/// Quotes a word for a POSIX shell.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A command line that runs a script of a POSIX shell, whatever shell reads the line: csh has no lines inside quotes, and takes `!`
-/// for an event of its history. Words behind it are arguments of the script.
+/// Returns a command line that runs a script of a POSIX shell, whatever shell parses the line: csh has no multi-line
+/// quotes, and takes `!` for a history event. Words after it are arguments of the script.
 pub(crate) fn for_any_shell(script: &str) -> String {
     let mut out = String::from("exec sh -c 'eval \"$(printf %b \"$0\")\"' '");
     for byte in script.bytes() {

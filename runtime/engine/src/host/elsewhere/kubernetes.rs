@@ -1,11 +1,11 @@
-//! Clusters of Kubernetes, by their API: a job is a Job with one pod that is never started again.
+//! Kubernetes clusters, through their API: a job is a Job with one pod that is never restarted.
 //!
-//! The name of the Job is the id of the attempt, so a second one cannot be made. The files go into a ConfigMap that belongs
-//! to the Job and goes with it. The script in the pod lets everything through that the program says, and at the end
-//! writes it down once more, framed, for the log of a pod does not tell output from errors.
+//! The name of the Job is the id of the attempt, so a second one cannot be created. The files are in a ConfigMap that
+//! is owned by the Job and deleted with it. The script in the pod passes the program's output through, and at the end
+//! writes it once more, framed, since the log of a pod does not distinguish output from errors.
 //!
-//! The API is called as it is, over HTTP: the client crates bring a hundred others and a second HTTP client, for six kinds of
-//! requests.
+//! The API is called directly over HTTP: the client crates bring a hundred dependencies and a second HTTP client, for
+//! six kinds of requests.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,34 +28,34 @@ pub struct Kubernetes {
     pub server: String,
     /// The namespace of jobs.
     pub namespace: String,
-    /// A file with the token of who asks.
+    /// A file with the bearer token.
     pub token_file: Option<String>,
-    /// A file with the certificate (PEM) by which the server is known.
+    /// A file with the CA certificates (PEM) of the server.
     pub certificate: Option<String>,
     /// The image of pods.
     pub image: String,
-    /// The account of pods.
+    /// The service account of pods.
     pub service_account: Option<String>,
-    /// Bytes of memory of a pod, unless the action says otherwise.
+    /// The memory of a pod in bytes, unless the action specifies it.
     pub memory: Option<u64>,
-    /// Processors of a pod, unless the action says otherwise.
+    /// The number of processors of a pod, unless the action specifies it.
     pub vcores: Option<u64>,
-    /// How many seconds a Job stays when it has ended.
+    /// How many seconds a Job is kept after it has ended.
     pub keep: Option<u64>,
 }
 
 /// The labels of a Job and its pod: the attempt, and the store.
 const ID: &str = "ankus-id";
 const STORE: &str = "ankus-store";
-/// A ConfigMap holds so many bytes.
+/// The maximum size of a ConfigMap in bytes.
 const LARGEST: usize = 1 << 20;
-/// Waiting for these ends only when somebody changes something.
+/// Reasons for waiting that only end when somebody changes something.
 const HOPELESS: [&str; 4] =
     ["ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"];
-/// So long an answer may take.
+/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Starts the program, and frames what it left behind: of each file the first MB.
+/// Starts the program, and frames its results: the first MB of each file.
 const SCRIPT: &str =
     "mkdir -p /ankus/attempt && cd /ankus/attempt && tar -xzof /ankus/bundle/bundle.tgz || exit 1
 mkfifo out err || exit 1
@@ -72,7 +72,8 @@ echo 'ankus end'
 exit $code
 ";
 
-/// What a list has. It is read several times a minute, and most of what is in it, such as what a pod is to be, is passed over.
+/// The entries of a list. It is read several times a minute, and most of its contents, such as the specification of a
+/// pod, are skipped.
 #[derive(Deserialize)]
 struct List {
     items: Option<Vec<Item>>,
@@ -100,7 +101,7 @@ impl Kubernetes {
         if let Some(file) = &self.certificate {
             let unreadable = |why: String| Fault::Refused(format!("{file}: {why}"));
             let text = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
-            // A cluster may have several, of which one is being replaced.
+            // A cluster may have several, one of which is being replaced.
             let mut own = Vec::new();
             for item in parse_pem(&text) {
                 let item = item.map_err(|error| unreadable(error.to_string()))?;
@@ -122,7 +123,8 @@ impl Kubernetes {
         Ok(config.into())
     }
 
-    /// A request, and what was answered: nothing where there is nothing of that name.
+    /// Sends a request, and returns the status and the body of the answer; status 404 means that there is no such
+    /// object.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, String), Fault> {
         let url = format!("{}{path}", self.server);
         let mut request = ureq::http::Request::builder()
@@ -131,7 +133,7 @@ impl Kubernetes {
             .header("Accept", "application/json")
             .header("Content-Type", "application/json");
         if let Some(file) = &self.token_file {
-            // It is renewed while we run.
+            // The token is renewed while this process runs.
             let token = std::fs::read_to_string(file)
                 .map_err(|error| Fault::Refused(format!("the token {file}: {error}")))?;
             request = request.header("Authorization", format!("Bearer {}", token.trim()));
@@ -163,7 +165,7 @@ impl Kubernetes {
         format!("/api/v1/namespaces/{}/{kind}", self.namespace)
     }
 
-    /// The entries of a list by a label.
+    /// Returns the entries of a list with a label.
     fn list(&self, path: &str, label: &str, value: &str) -> Result<Vec<Item>, Fault> {
         let (status, text) =
             self.ask("GET", &format!("{path}?labelSelector={label}%3D{value}"), None)?;
@@ -247,7 +249,8 @@ impl Backend for Kubernetes {
         }
         let (status, text) = self.ask("POST", &self.jobs(), Some(&self.job(ticket, seat)))?;
         let job: Item = match status {
-            // It was made before we were killed. Whoever may list Jobs may not always get one.
+            // It was created before the process was killed. Permission to list Jobs does not always include permission
+            // to get one.
             409 => {
                 let known = self.list(&self.jobs(), ID, &ticket.id);
                 let known = known.map_err(Fault::after_others)?.into_iter().next();
@@ -278,7 +281,7 @@ impl Backend for Kubernetes {
         match self.ask("POST", &self.core("configmaps"), Some(&files)) {
             Ok(_) => Ok(None),
             Err(Fault::Refused(why)) => {
-                // Without its files it must not run. Where that cannot be seen to, somebody has to know of it.
+                // Without its files the Job must not run. If it cannot be deleted, that has to be reported.
                 self.end(ticket, Urgency::Ask).map_err(|fault| {
                     let job = &ticket.id;
                     Fault::Unreachable(format!("{why}; and its Job {job} is left: {fault:?}"))
@@ -292,7 +295,7 @@ impl Backend for Kubernetes {
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
         let Some(first) = tickets.first() else { return Ok(HashMap::new()) };
         let jobs = self.list(&self.jobs(), STORE, &first.store)?;
-        // Only a pod says with which code it ended, or why it does not begin. Where all run, half of the work is saved.
+        // Only a pod has the exit code, or the reason why it does not start. If all are running, this request is saved.
         let pods = match jobs.iter().all(|job| says_all(&job.status)) {
             true => Vec::new(),
             false => self.list(&self.core("pods"), STORE, &first.store)?,
@@ -310,14 +313,14 @@ impl Backend for Kubernetes {
 
     fn end(&self, ticket: &Ticket, urgency: Urgency) -> Result<(), Fault> {
         if urgency == Urgency::Force {
-            // One by one: to delete all of a label is another permission.
+            // One by one, since deleting a collection by label needs another permission.
             for pod in self.list(&self.core("pods"), ID, &ticket.id)? {
                 let name = pod.metadata.name;
                 let path = format!("{}/{name}", self.core("pods"));
                 self.ask("DELETE", &path, Some(&json!({"gracePeriodSeconds": 0})))?;
             }
         }
-        // The Job stays until its pod has ended.
+        // The Job remains until its pod has ended.
         let path = format!("{}/{}", self.jobs(), ticket.id);
         self.ask("DELETE", &path, Some(&json!({"propagationPolicy": "Foreground"})))?;
         Ok(())
@@ -331,7 +334,7 @@ impl Backend for Kubernetes {
         let path = format!("{}/{name}/log?container=program", self.core("pods"));
         let log = match self.ask("GET", &path, None) {
             Ok((200, log)) => log,
-            // A container that never began has said nothing.
+            // A container that never started has no output.
             Ok(_) | Err(Fault::Refused(_)) => String::new(),
             Err(fault) => return Err(fault),
         };
@@ -342,7 +345,7 @@ impl Backend for Kubernetes {
             receive::put(folder, program, part, (more > 0).then_some(&*note), false)?;
         }
         if parts.is_empty() {
-            // It was ended before it could: all that is there is the log.
+            // It was killed before the script could frame anything: the log is all there is.
             let bytes = log.into_bytes();
             let size = bytes.len() as u64;
             let part = receive::Part { name: "stderr".to_owned(), size, bytes };
@@ -352,7 +355,7 @@ impl Backend for Kubernetes {
     }
 
     fn forget(&self, _: &Ticket) -> Result<(), Fault> {
-        // The cluster clears it away by itself (`ttlSecondsAfterFinished`), and it can be looked at until then.
+        // The cluster deletes it by itself (`ttlSecondsAfterFinished`), and it can be inspected until then.
         Ok(())
     }
 
@@ -363,19 +366,20 @@ impl Backend for Kubernetes {
     }
 }
 
-/// The condition of a Job of this kind that holds.
+/// Returns the condition of this type that holds for a Job.
 fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = job["conditions"].as_array()?;
     conditions.iter().find(|it| it["type"] == kind && it["status"] == "True")
 }
 
-/// Whether a Job says all itself: its pod is ready, so that it neither waits for an image nor has ended, or all went well.
+/// Whether the Job itself says everything: its pod is ready, so that it neither waits for an image nor has ended, or it
+/// completed.
 fn says_all(job: &Value) -> bool {
     condition(job, "Complete").is_some()
         || (job["ready"].as_i64() == Some(1) && condition(job, "Failed").is_none())
 }
 
-/// How a Job is, by what it and its pod say.
+/// Returns the state of a job from its Job and its pod.
 fn seen_of(job: &Value, pod: Option<&Value>) -> Seen {
     let container = pod.map(|pod| &pod["containerStatuses"][0]["state"]);
     let said = |what: &Value, why: &Value| {
@@ -409,7 +413,7 @@ fn seen_of(job: &Value, pod: Option<&Value>) -> Seen {
     }
 }
 
-/// What the script framed at the end of a log.
+/// Parses what the script framed at the end of a log.
 fn framed(log: &str) -> Vec<receive::Part> {
     let Some(at) = log.rfind("\nankus exit ") else { return Vec::new() };
     let mut parts: Vec<(String, u64, String)> = Vec::new();

@@ -1,9 +1,9 @@
-//! Livy, which runs applications of Spark for others, by its REST interface: a job is a batch.
+//! Livy, which runs Spark applications for others, through its REST interface: a job is a batch.
 //!
-//! The name of a batch ends with the id of the attempt, and Livy has no two of one name. What the element says is
-//! already a command line of `spark-submit`; it is read again here, for Livy takes the same things under names of its own.
-//! Livy forgets batches some time after their end. How those ended is asked of the resource manager, where its address is
-//! known; else nobody knows, and nothing is started again.
+//! The name of a batch ends with the id of the attempt, and Livy allows no two batches of one name. The action is
+//! already translated to a command line of `spark-submit`; that is parsed again here, since Livy has the same options
+//! under names of its own. Livy forgets batches some time after their end. How those ended is requested from the
+//! resource manager, if its address is known; otherwise it is unknown, and nothing is started again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,33 +18,33 @@ use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
 use crate::host::process::{Exit, Program, Urgency};
 use crate::host::yarn::ResourceManager;
 
-/// A server.
+/// A Livy server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Livy {
     /// Its address.
     pub server: String,
-    /// Whom applications run as, where Livy lets its callers choose; the user of the job by default.
+    /// The user that applications run as, if Livy lets its callers choose; by default the user of the job.
     pub user: Option<String>,
     /// A file with the value of the header `Authorization`.
     pub authorization_file: Option<String>,
-    /// Where files of actions lie, so that Spark finds them.
+    /// Where files of actions are put, so that Spark finds them.
     pub staging: Option<Staging>,
     /// Addresses of the web services of the resource manager.
     pub web: Vec<String>,
-    /// Who asks it.
+    /// The user name for the resource manager.
     pub caller: String,
 }
 
-/// So long an answer may take: Livy starts a process before it answers.
+/// How long an answer may take: Livy starts a process before it answers.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// So many batches are asked for at once.
+/// How many batches are requested at once.
 const PAGE: usize = 1_000;
-/// So many lines of a log are fetched.
+/// How many lines of a log are fetched.
 const LINES: usize = 20_000;
 /// The property with the tags of an application.
 const TAGS: &str = "spark.yarn.tags";
 
-/// A batch as Livy tells of it.
+/// A batch as Livy describes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Batch {
@@ -75,7 +75,7 @@ impl Batch {
         self.name.as_ref().and_then(|name| name.strip_suffix(&ticket.id)).is_some()
     }
 
-    /// The id of the attempt that it is of.
+    /// Returns the id of its attempt.
     fn attempt(&self) -> Option<&str> {
         self.name.as_ref()?.rsplit(' ').next()
     }
@@ -94,7 +94,8 @@ impl Batch {
 }
 
 impl Livy {
-    /// A request, and what was answered; the status says whether there is such a thing.
+    /// Sends a request, and returns the status and the body of the answer; status 404 means that there is no such
+    /// object.
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<(u16, String), Fault> {
         let url = format!("{}{path}", self.server);
         let mut request = ureq::http::Request::builder()
@@ -102,10 +103,10 @@ impl Livy {
             .uri(&url)
             .header("Accept", "application/json")
             .header("Content-Type", "application/json")
-            // Livy that is protected from browsers wants to know.
+            // Livy requires this header if its CSRF protection is on.
             .header("X-Requested-By", "ankus");
         if let Some(file) = &self.authorization_file {
-            // It is renewed while we run.
+            // The value is renewed while this process runs.
             let value = std::fs::read_to_string(file)
                 .map_err(|error| Fault::Refused(format!("`authorization-file` {file}: {error}")))?;
             request = request.header("Authorization", value.trim());
@@ -128,7 +129,7 @@ impl Livy {
             429 | 500.. => Err(Fault::Unreachable(format!("{url} answered {status}"))),
             _ => {
                 let why = said(&text);
-                // It starts only so many at once, and takes more in a moment.
+                // Livy limits how many are started at once, and accepts more in a moment.
                 if why.contains("too many sessions") {
                     return Err(Fault::Unreachable(format!("{}: {why}", self.server)));
                 }
@@ -143,7 +144,7 @@ impl Livy {
         })
     }
 
-    /// All batches.
+    /// Returns all batches.
     fn batches(&self) -> Result<Vec<Batch>, Fault> {
         let mut all: Vec<Batch> = Vec::new();
         loop {
@@ -161,7 +162,7 @@ impl Livy {
         }
     }
 
-    /// The batch of an attempt. Numbers begin anew where Livy begins anew, so the name counts.
+    /// Returns the batch of an attempt. Numbers start again when Livy restarts, so the name decides.
     fn batch(&self, ticket: &Ticket) -> Result<Option<Batch>, Fault> {
         if let Some(id) = &ticket.own {
             let (status, text) = self.ask("GET", &format!("/batches/{id}"), None)?;
@@ -180,7 +181,8 @@ impl Livy {
         ResourceManager { web: &self.web, user }
     }
 
-    /// How the application of an attempt is, as its cluster knows; none where it cannot be asked, or knows nothing.
+    /// Returns the application of an attempt from its cluster; none if the cluster cannot be asked, or does not know
+    /// it.
     fn in_cluster(&self, ticket: &Ticket) -> Result<Option<crate::host::yarn::Application>, Fault> {
         if self.web.is_empty() {
             return Ok(None);
@@ -188,7 +190,7 @@ impl Livy {
         Ok(self.manager().tagged(&ticket.id).map_err(Fault::from)?.into_iter().next())
     }
 
-    /// A batch that Livy has forgotten.
+    /// Returns the state of a batch that Livy has forgotten.
     fn forgotten(&self, ticket: &Ticket) -> Result<Seen, Fault> {
         let ended = |said: String| Seen::Ended(Exit { said: Some(said), ..Exit::default() });
         Ok(match self.in_cluster(ticket)? {
@@ -208,7 +210,7 @@ impl Livy {
         })
     }
 
-    /// What is asked of Livy for a command line of `spark-submit`.
+    /// Converts a command line of `spark-submit` to a request for Livy.
     fn request(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<Value, Fault> {
         let refused = |why: String| Fault::Refused(why);
         let submit = submit(&bundle.program.arguments).map_err(refused)?;
@@ -250,7 +252,7 @@ impl Livy {
         Ok(body)
     }
 
-    /// The URI by which Spark finds a file: itself where it is one, else that of a copy.
+    /// Returns the URI by which Spark finds a file: the name itself if it is a URI, else that of a copy.
     fn uri(
         &self,
         ticket: &Ticket,
@@ -262,11 +264,11 @@ impl Livy {
         if path.contains(":/") {
             return Ok(name.to_owned());
         }
-        // Paths of the folder of work, or of files that were brought beside it.
+        // Paths in the working folder, or of files that were copied next to it.
         let file = PathBuf::from(&bundle.program.folder).join(path);
         if !file.is_file() {
             return match path.starts_with('/') {
-                // A path of the file system that Livy works on.
+                // A path of the file system that Livy uses.
                 true => Ok(name.to_owned()),
                 false => Err(Fault::Refused(format!(
                     "`{path}` is not a file of the application, and Livy takes only URIs"
@@ -278,7 +280,7 @@ impl Livy {
                 "`{path}` has to lie where Spark finds it: name a folder of the cluster in [launchers.{launcher}] staging"
             )));
         };
-        // Two may have one name.
+        // Two files may have the same name.
         let at = match Path::new(path).is_absolute() {
             true => format!("archives/{:x}/{}", position(bundle, name), base_name(path)),
             false => path.to_owned(),
@@ -295,7 +297,7 @@ impl Backend for Livy {
         seat: &Seat,
         bundle: &Bundle<'_>,
     ) -> Result<Option<String>, Fault> {
-        // It may have run, and have been forgotten, while nobody ran the store.
+        // It may have run, and have been forgotten, while no process ran the store.
         if self.in_cluster(ticket)?.is_some() {
             return Ok(self.batch(ticket)?.map(|batch| batch.id.to_string()));
         }
@@ -308,7 +310,7 @@ impl Backend for Livy {
                     self.server
                 )));
             }
-            // It was started before we were killed.
+            // It was started before the process was killed.
             Err(Fault::Refused(why)) if why.contains("Duplicate session name") => {
                 return Ok(self.batch(ticket)?.map(|batch| batch.id.to_string()));
             }
@@ -316,7 +318,7 @@ impl Backend for Livy {
         };
         let batch: Batch = self.read(&text)?;
         if !batch.is_of(ticket) {
-            // Nobody could find it again.
+            // It could not be found again.
             let deleted = self.ask("DELETE", &format!("/batches/{}", batch.id), None);
             deleted.map_err(Fault::after_others)?;
             return Err(Fault::Refused(format!(
@@ -347,7 +349,7 @@ impl Backend for Livy {
             return Ok(());
         }
         match self.batch(ticket)? {
-            // Deleting one that has ended would take its log away.
+            // Deleting an ended batch would delete its log.
             Some(batch) if batch.seen() == Seen::Runs => {
                 self.ask("DELETE", &format!("/batches/{}", batch.id), None)?;
             }
@@ -376,7 +378,7 @@ impl Backend for Livy {
                     part.push('\n');
                 }
             }
-            // The application is a child of the action.
+            // The application counts as a child of the action.
             if let Some(app) = batch.app_id {
                 let part = parts.entry("stderr").or_default();
                 part.push_str(&format!("[the application was {app}]\n"));
@@ -391,7 +393,7 @@ impl Backend for Livy {
     }
 
     fn forget(&self, ticket: &Ticket) -> Result<(), Fault> {
-        // Livy clears batches away by itself, and they can be looked at until then.
+        // Livy deletes batches by itself, and they can be inspected until then.
         self.staging.as_ref().map_or(Ok(()), |staging| staging.clear(ticket))
     }
 
@@ -405,14 +407,14 @@ impl Backend for Livy {
     }
 }
 
-/// What an answer says of a refusal: an object with a message, or a text.
+/// Returns the reason in the answer to a refused request: an object with a message, or a text.
 fn said(text: &str) -> String {
     let answer: Value = serde_json::from_str(text).unwrap_or_default();
     let why = answer["msg"].as_str().or_else(|| answer.as_str()).unwrap_or(text);
     why.lines().next().unwrap_or_default().chars().take(500).collect()
 }
 
-/// The lines of a log with the stream that they are of: Livy writes a heading before each.
+/// Returns the lines of a log with their streams: Livy writes a heading before each.
 fn sections(log: &[String]) -> Vec<(&'static str, &str)> {
     let mut at = "stderr";
     let mut lines = Vec::new();
@@ -427,7 +429,7 @@ fn sections(log: &[String]) -> Vec<(&'static str, &str)> {
     lines
 }
 
-/// Why a batch failed, as the cluster says, or else the last that was said.
+/// Returns why a batch failed, as reported by the cluster, or else the last message.
 fn reason(log: &[String]) -> Option<String> {
     let of_cluster = log.iter().rposition(|line| line.trim() == "YARN Diagnostics:");
     let lines = |from: usize| log[from..].iter().flat_map(|line| line.lines()).map(str::trim);
@@ -441,13 +443,13 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A number of its own for a file of a command line, the same whenever it is asked for.
+/// Returns a unique, reproducible number for a file in a command line.
 fn position(bundle: &Bundle<'_>, name: &str) -> usize {
     let mut words = bundle.program.arguments.iter().flat_map(|word| word.split(','));
     words.position(|word| word == name).unwrap_or_default()
 }
 
-/// A command line of `spark-submit`, taken apart.
+/// A parsed command line of `spark-submit`.
 #[derive(Debug, Default)]
 struct Submit {
     name: Option<String>,
@@ -458,11 +460,11 @@ struct Submit {
     files: Vec<String>,
     archives: Vec<String>,
     conf: BTreeMap<String, String>,
-    /// What Livy has a word of its own for.
+    /// Options that Livy has a field for.
     own: Vec<(&'static str, Value)>,
 }
 
-/// Options that Livy has a word for; whether it wants a number.
+/// Options that Livy has a field for, and whether it has to be a number.
 const OWN: [(&str, &str, bool); 7] = [
     ("--class", "className", false),
     ("--driver-memory", "driverMemory", false),
@@ -472,7 +474,7 @@ const OWN: [(&str, &str, bool); 7] = [
     ("--num-executors", "numExecutors", true),
     ("--queue", "queue", false),
 ];
-/// Options that are properties.
+/// Options that stand for properties.
 const AS_PROPERTIES: [(&str, &str); 9] = [
     ("--packages", "spark.jars.packages"),
     ("--exclude-packages", "spark.jars.excludes"),
@@ -485,7 +487,7 @@ const AS_PROPERTIES: [(&str, &str); 9] = [
     ("--keytab", "spark.kerberos.keytab"),
 ];
 
-/// Takes a command line apart. The error is an option that Livy has no place for.
+/// Parses a command line. The error is an option that Livy does not support.
 fn submit(words: &[String]) -> Result<Submit, String> {
     let mut read = Submit::default();
     let list = |value: String| -> Vec<String> {
@@ -510,7 +512,7 @@ fn submit(words: &[String]) -> Result<Submit, String> {
         let own = OWN.iter().find(|(known, ..)| *known == option);
         let property = AS_PROPERTIES.iter().find(|(known, _)| *known == option);
         match option {
-            // Its own settings say where it runs Spark.
+            // Livy's own settings determine where it runs Spark.
             "--master" | "--deploy-mode" => {}
             "--name" => read.name = Some(value),
             "--jars" => read.jars = list(value),
@@ -521,7 +523,7 @@ fn submit(words: &[String]) -> Result<Submit, String> {
                 let (name, value) = value
                     .split_once('=')
                     .ok_or_else(|| format!("`--conf {value}` is not NAME=VALUE"))?;
-                // The first one counts: those of the element come before those of the configuration.
+                // The first value is used: options of the element precede those of the configuration.
                 read.conf.entry(name.to_owned()).or_insert_with(|| value.to_owned());
             }
             _ => match (own, property) {

@@ -1,13 +1,13 @@
-//! Programs that run elsewhere than on this machine: on a host, in a cluster.
+//! Programs that do not run on this machine, but on another host or in a cluster.
 //!
-//! A [`Place`] is what `[launchers.NAME]` of the settings describes, and a `Backend` is what can be done there: start a
-//! job, look at all of them with one request, end one, fetch what it left behind. [`Everywhere`] makes the interface of
-//! programs ([`Launchers`]) of it, with the programs of this machine beside them; which of them a folder belongs to is
-//! written in its `launch.json`.
+//! A [`Place`] is what `[launchers.NAME]` in the settings describes, and a `Backend` is what can be done there: start a
+//! job, check all of them with one request, end one, fetch its results. [`Everywhere`] implements the interface of
+//! programs ([`Launchers`]) with it, alongside the programs of this machine; which of them a folder belongs to is
+//! recorded in its `launch.json`.
 //!
-//! A job is never started twice. Its id is on our disk (`ticket.json`) before anybody is asked for anything, a backend
-//! refuses or passes over an id that it knows, and an attempt that was stopped is never started after that. So whoever
-//! takes up an attempt after a crash asks for the same start again.
+//! A job is never started twice. Its id is on our disk (`ticket.json`) before any request is made, a backend refuses or
+//! ignores an id that it knows, and an attempt that was stopped is never started after that. So a process that resumes
+//! an attempt after a crash repeats the same start request.
 #![expect(clippy::disallowed_methods, reason = "other hosts are the outside world")]
 
 mod bundle;
@@ -40,29 +40,29 @@ pub use ssh::Ssh;
 pub use staging::Staging;
 pub use yarn::Yarn;
 
-/// A place where programs run, as the settings describe it.
+/// A place where programs run, as described in the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Its name in the settings.
     pub name: String,
-    /// What is there.
+    /// The system that runs programs there.
     pub system: System,
-    /// Programs by the names of tools, as they are called there.
+    /// Programs by the names of tools, with their paths there.
     pub tools: BTreeMap<String, String>,
-    /// Variables of programs.
+    /// Environment variables of programs.
     pub environment: BTreeMap<String, String>,
 }
 
-/// What runs programs at a place.
+/// A system that runs programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum System {
-    /// A host.
+    /// A host, through ssh.
     Ssh(Ssh),
-    /// A cluster of YARN.
+    /// A YARN cluster.
     Yarn(Yarn),
-    /// A cluster of Kubernetes.
+    /// A Kubernetes cluster.
     Kubernetes(Kubernetes),
-    /// A server of Livy.
+    /// A Livy server.
     Livy(Livy),
 }
 
@@ -76,7 +76,7 @@ impl System {
         }
     }
 
-    /// Whether it knows of memory, processors, queue and priority, as a `<launcher>` names them.
+    /// Whether it supports memory, processors, queue and priority as specified in a `<launcher>`.
     pub fn has_resources(&self) -> bool {
         match self {
             System::Ssh(_) | System::Livy(_) => false,
@@ -85,27 +85,27 @@ impl System {
     }
 }
 
-/// The place of one program, and what its action asks for there.
+/// The place of one program, and the resources that its action requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// The place.
     pub place: Place,
     /// The type of the action.
     pub kind: String,
-    /// How its job is named where jobs have names.
+    /// The name of its job, where jobs have names.
     pub title: String,
-    /// What its action asks for.
+    /// The requested resources.
     #[serde(default)]
     pub resources: Resources,
 }
 
-/// What an action asks for, where whoever runs it knows of such things.
+/// The resources that an action requests, where the system supports that.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Resources {
     /// Memory in MB.
     pub memory_mb: Option<u64>,
-    /// Processors.
+    /// The number of processors.
     pub vcores: Option<u64>,
     /// The queue.
     pub queue: Option<String>,
@@ -113,48 +113,48 @@ pub struct Resources {
     pub priority: Option<u64>,
 }
 
-/// How a job is known: to us, and where it runs.
+/// The ids of a job: ours, and that of the system which runs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
-    /// Of this attempt alone.
+    /// The id of this attempt alone.
     pub id: String,
-    /// Of all jobs of this store.
+    /// The tag of all jobs of this store.
     pub store: String,
-    /// What the system calls it, where it is the system that gives names.
+    /// The system's own id, if the system assigns ids.
     #[serde(default)]
     pub own: Option<String>,
 }
 
-/// How others know a job.
+/// How a job is known outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     /// Its id.
     pub id: String,
-    /// Who runs it.
+    /// The system that runs it.
     pub tracker: String,
-    /// Where it can be looked at.
+    /// The URL at which it can be inspected.
     pub console: String,
 }
 
-/// What was seen of a job.
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// It waits or runs.
     Runs,
     /// It has ended.
     Ended(Exit),
-    /// Nothing is known of it.
+    /// It is unknown.
     Gone,
 }
 
-/// Why something could not be done.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nobody was reached: whatever was asked for, nobody has heard of it.
+    /// No connection was made: the request certainly had no effect.
     Absent(String),
-    /// Nobody answers, or not now.
+    /// There was no answer, or not at the moment; the request may have had an effect.
     Unreachable(String),
-    /// It will not be done.
+    /// The request was refused.
     Refused(String),
 }
 
@@ -170,7 +170,7 @@ impl From<Fault> for io::Error {
 }
 
 impl Fault {
-    /// Of a request over HTTP that was not answered.
+    /// Returns the fault of an HTTP request that was not answered.
     fn unanswered(url: &str, error: &ureq::Error) -> Fault {
         let why = format!("{url}: {error}");
         match error {
@@ -186,7 +186,8 @@ impl Fault {
         }
     }
 
-    /// The same where others have heard of it before.
+    /// Returns the fault of a request that followed successful ones, so that it cannot claim that nothing had an
+    /// effect.
     fn after_others(self) -> Fault {
         match self {
             Fault::Absent(why) => Fault::Unreachable(why),
@@ -201,15 +202,15 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// What can be done with jobs at a place. Calls wait for a few seconds at most, uploads apart.
+/// The operations on jobs at a place. Calls wait for a few seconds at most, except uploads.
 pub(crate) trait Backend: Send + Sync {
-    /// Asks for the name of a job that is to be started, where the system gives names.
+    /// Requests the id of a job to be started, if the system assigns ids in advance.
     fn name(&self) -> Result<Option<String>, Fault> {
         Ok(None)
     }
 
-    /// Starts a job, unless a job with this ticket was started before. The answer is its name, where the system gives
-    /// names only now. A start that is refused, or of which nobody has heard, has left nothing that could run.
+    /// Starts a job, unless a job with this ticket was started before. Returns its id if the system assigns ids only
+    /// now. A start that is refused, or that had no effect, has left nothing that could run.
     fn start(
         &self,
         ticket: &Ticket,
@@ -217,58 +218,59 @@ pub(crate) trait Backend: Send + Sync {
         bundle: &Bundle<'_>,
     ) -> Result<Option<String>, Fault>;
 
-    /// How these jobs are, with one request for all that run. A job that the answer leaves out is unknown there.
+    /// Returns the states of these jobs, with one request for all that run. A job missing in the result is unknown
+    /// there.
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault>;
 
-    /// Has a job end, and sees to it that it is not started any more.
+    /// Ends a job, and ensures that it is not started any more.
     fn end(&self, ticket: &Ticket, urgency: Urgency) -> Result<(), Fault>;
 
-    /// Brings what a job left behind into the folder of its attempt, up to so many bytes of a stream.
+    /// Copies the results of a job to the folder of its attempt, up to the limit for each stream.
     fn fetch(&self, ticket: &Ticket, folder: &Path, program: &Program) -> Result<(), Fault>;
 
-    /// Clears away what is there of a job that has ended.
+    /// Deletes what remains of an ended job there.
     fn forget(&self, ticket: &Ticket) -> Result<(), Fault>;
 
-    /// How others know it.
+    /// Returns how the job is known outside.
     fn address(&self, ticket: &Ticket) -> Address;
 
-    /// The pause between two looks at everything.
+    /// Returns the pause between two checks of all jobs.
     fn pause(&self) -> Duration {
         Duration::from_secs(1)
     }
 }
 
-/// Starts programs on this machine, and wherever settings have them run.
+/// Starts programs on this machine, and wherever the settings say.
 pub struct Everywhere {
     local: Local,
-    /// By the place.
+    /// The posts by place.
     posts: Mutex<HashMap<String, Arc<Post>>>,
-    /// When an attempt was asked to end.
+    /// When each attempt was asked to end.
     asked: Mutex<HashMap<PathBuf, Instant>>,
 }
 
-/// What lies in the folder of an attempt that runs elsewhere.
+/// The contents of the folder of an attempt that runs elsewhere.
 struct Attempt {
     program: Program,
     seat: Seat,
     ticket: Option<Ticket>,
 }
 
-/// The file that says what is to be run.
+/// The file with the program to run.
 const LAUNCH: &str = "launch.json";
 /// The file with the id of the job.
 const TICKET: &str = "ticket.json";
-/// The file that is there when the job was started.
+/// The file that exists once the job was started.
 const BEGUN: &str = "begun";
-/// A look that is no older than this is not repeated.
+/// A check that is no older than this is not repeated.
 const FRESH: Duration = Duration::from_millis(900);
-/// So long a place may refuse to say how its jobs are.
+/// How long a place may refuse to report the states of its jobs.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The same while somebody waits for an end.
+/// Like [`FRESH`], while an end is awaited.
 const FRESHER: Duration = Duration::from_millis(300);
 
 impl Everywhere {
-    /// With the program that starts programs of this machine.
+    /// Creates launchers with the program that starts programs of this machine.
     pub fn new(launcher: PathBuf) -> Everywhere {
         Everywhere { local: Local::new(launcher), posts: Mutex::default(), asked: Mutex::default() }
     }
@@ -280,10 +282,10 @@ impl Everywhere {
         Ok(post.clone())
     }
 
-    /// The attempt of a folder, where it is one that runs elsewhere.
+    /// Returns the attempt of a folder, if it runs elsewhere.
     fn attempt(&self, folder: &Path) -> io::Result<Option<Attempt>> {
         let program = match read::<Program>(&folder.join(LAUNCH)) {
-            // That of a program of this machine may have got lost with what had not reached the disk; those of others lie there
+            // The file of a local program may be lost if it had not reached the disk; that of others is on the disk
             // before they have a ticket.
             Err(error) if error.kind() == io::ErrorKind::Other && !folder.join(TICKET).exists() => {
                 return Ok(None);
@@ -318,7 +320,7 @@ impl Everywhere {
         match post.backend.start(&ticket, seat, &bundle) {
             Ok(Some(own)) => write(&folder.join(TICKET), &Ticket { own: Some(own), ..ticket })?,
             Ok(None) => {}
-            // Whoever may not start a job may not stop one either: nothing was taken, and nobody has to be asked to end it.
+            // If we may not start a job, we may not stop it either: nothing was accepted, and there is nothing to end.
             Err(fault @ (Fault::Refused(_) | Fault::Absent(_))) if is_new => {
                 std::fs::remove_file(folder.join(TICKET))?;
                 return Err(fault.into());
@@ -328,7 +330,7 @@ impl Everywhere {
         write_whole(&folder.join(BEGUN), b"begun")
     }
 
-    /// Keeps what a job left behind, and how it ended.
+    /// Stores the results of a job and its exit status.
     fn settle(
         &self,
         folder: &Path,
@@ -343,7 +345,7 @@ impl Everywhere {
         Ok(())
     }
 
-    /// What a place still has of a job takes up room and does no harm: it is said where nothing can be done about it.
+    /// Deletes what a place still has of a job. Leftovers do no harm, so a failure is only noted.
     fn forget(&self, folder: &Path, post: &Post, ticket: &Ticket) {
         if let Err(fault) = post.backend.forget(ticket) {
             let Address { console, .. } = post.backend.address(ticket);
@@ -364,7 +366,7 @@ impl Everywhere {
         };
         let post = self.post(&attempt.seat.place)?;
         match post.look(ticket, FRESH, None) {
-            // Whoever cannot be asked may well run it.
+            // A place that does not answer may well be running it.
             Ok(Seen::Runs) | Err(Fault::Absent(_) | Fault::Unreachable(_)) => Ok(State::Running),
             Ok(Seen::Gone) => Ok(State::Lost),
             Ok(Seen::Ended(exit)) => match self.settle(folder, attempt, ticket, &exit) {
@@ -372,7 +374,7 @@ impl Everywhere {
                 Err(error) if super::process::is_passing(&error) => Ok(State::Running),
                 Err(error) => Err(error),
             },
-            // A token that has run out, or a place that is being set up anew, is put right while the job goes on.
+            // An expired token, or a place that is being reconfigured, can be corrected while the job goes on.
             Err(Fault::Refused(_)) if post.failing() < PATIENCE => Ok(State::Running),
             Err(Fault::Refused(why)) => Err(io::Error::other(why)),
         }
@@ -392,7 +394,7 @@ impl Everywhere {
         }
         let killed = Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() };
         let Some(ticket) = &attempt.ticket else {
-            // Nobody was asked to start it.
+            // It was never requested to start.
             write(&folder.join("exit"), &killed)?;
             return Ok(0);
         };
@@ -412,7 +414,7 @@ impl Everywhere {
             Seen::Ended(exit) => exit,
             Seen::Gone => killed,
         };
-        // What it said before is of use, and not needed.
+        // Its output is useful, but not required.
         if let Err(fault) = post.backend.fetch(ticket, folder, &attempt.program) {
             let why = io::Error::from(fault);
             note(folder, &format!("[its output is missing: {why}]"));
@@ -450,7 +452,7 @@ impl Launchers for Everywhere {
     }
 
     fn watch(&self, folder: &Path, wake: Box<dyn FnOnce() + Send>) {
-        // Where nothing can be read of it, whoever waits looks for himself from time to time.
+        // If the attempt cannot be read, callers poll by themselves.
         let watched = self.attempt(folder).ok().flatten();
         let Some(Attempt { seat, ticket: Some(ticket), .. }) = watched else {
             return self.local.watch(folder, wake);
@@ -478,7 +480,7 @@ impl Launchers for Everywhere {
     }
 }
 
-/// A ticket for an attempt: of no other attempt, whatever stores there were in this folder before.
+/// Creates a ticket for an attempt, which no other attempt has, even of an earlier store in this folder.
 fn ticket_of(folder: &Path) -> Ticket {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_nanos());
@@ -487,11 +489,12 @@ fn ticket_of(folder: &Path) -> Ticket {
     Ticket { id: format!("{}-{now:x}", tag(folder)), store: tag(store), own: None }
 }
 
-/// The tag of an attempt: the same whenever it is asked for, and of no other attempt on any machine that uses the cluster.
+/// Returns the tag of an attempt: always the same for it, and different from that of any other attempt on any machine
+/// that uses the cluster.
 pub(crate) fn tag(attempt: &Path) -> String {
     let machine = rustix::system::uname();
     let folder = std::path::absolute(attempt).unwrap_or_else(|_| attempt.to_owned());
-    // FNV-1a, which is written down and stays what it is.
+    // FNV-1a, which is specified and will not change.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in machine.nodename().to_bytes().iter().chain(folder.to_string_lossy().as_bytes()) {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -499,12 +502,12 @@ pub(crate) fn tag(attempt: &Path) -> String {
     format!("ankus-{hash:016x}")
 }
 
-/// Adds a line to what the program of an attempt said, where whoever reads its log finds it.
+/// Adds a line to the stderr log of an attempt.
 pub fn note(folder: &Path, line: &str) {
     use std::io::Write as _;
     let log = std::fs::OpenOptions::new().append(true).create(true).open(folder.join("stderr"));
     if let Ok(mut log) = log {
-        // A disk that is full is told of elsewhere.
+        // A full disk is reported elsewhere.
         let _ = writeln!(log, "{line}");
     }
 }

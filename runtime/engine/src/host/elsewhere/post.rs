@@ -1,4 +1,4 @@
-//! One place with all its jobs that somebody waits for: a thread looks at them together.
+//! Watches all awaited jobs of one place, with one thread that checks them together.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use super::{Backend, Fault, Seen, Ticket};
 use crate::host::process::Exit;
 
-/// The longest pause between two looks at a place that does not answer.
+/// The longest pause between two checks of a place that does not answer.
 const LONGEST: Duration = Duration::from_secs(30);
-/// So long nobody asks again whoever did not answer.
+/// How long a place that did not answer is not asked again.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// With many jobs, the pause between two looks is so long for each of them, up to so many.
+/// With many jobs, the pause between two checks is this long for each of them, up to `LARGE` jobs.
 const EACH: Duration = Duration::from_millis(4);
 const LARGE: usize = 2_000;
 
@@ -23,7 +23,7 @@ pub(super) struct Post {
     pub(super) backend: Box<dyn Backend>,
     waiting: Mutex<Waiting>,
     bell: Condvar,
-    /// The last look.
+    /// The last check.
     last: Mutex<Look>,
 }
 
@@ -37,16 +37,16 @@ struct Waiting {
 struct Look {
     at: Option<Instant>,
     seen: HashMap<String, Seen>,
-    /// Those that were asked for.
+    /// The ids that were requested.
     asked: HashSet<String>,
-    /// When nobody answered, and what was said then.
+    /// When there was no answer, and the fault.
     silent: Option<(Instant, Fault)>,
-    /// Since when there was no answer.
+    /// Since when there has been no answer.
     failing: Option<Instant>,
-    /// How long after it the next one comes.
+    /// The pause before the next check.
     pause: Duration,
-    /// Jobs that have ended, until somebody has what they left behind: nothing changes there any more. A thousand that end at
-    /// once would be listed a thousand times otherwise.
+    /// Jobs that have ended, until their results were fetched: their state does not change any more. Otherwise a
+    /// thousand jobs that end at once would be listed a thousand times.
     ended: HashMap<String, Exit>,
 }
 
@@ -56,7 +56,7 @@ impl Post {
         Post { backend, waiting, bell: Condvar::new(), last }
     }
 
-    /// How a job is, as of a look that is not older than this and not earlier than that.
+    /// Returns the state of a job from a check that is no older than `fresh` and was made after `after`.
     pub(super) fn look(
         &self,
         ticket: &Ticket,
@@ -67,7 +67,7 @@ impl Post {
         if let Some(exit) = last.ended.get(&ticket.id) {
             return Ok(Seen::Ended(exit.clone()));
         }
-        // Whoever looks after many is woken when one of them ends, and need not look by itself in between.
+        // Callers with many jobs are woken when one of them ends, and need not check in between.
         let fresh = match after {
             None => fresh.max(last.pause),
             Some(_) => fresh,
@@ -91,12 +91,12 @@ impl Post {
         Ok(last.seen.get(&ticket.id).cloned().unwrap_or(Seen::Gone))
     }
 
-    /// Nobody asks for a job any more.
+    /// Forgets a job whose results were fetched.
     pub(super) fn forget(&self, id: &str) {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).ended.remove(id);
     }
 
-    /// How long there has been no answer that is of use.
+    /// Returns how long there has been no useful answer.
     pub(super) fn failing(&self) -> Duration {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.failing.map_or(Duration::ZERO, |since| since.elapsed())
@@ -126,12 +126,13 @@ impl Post {
         }
     }
 
-    /// Lists grow with the jobs, and take the same share of a processor however many there are.
+    /// Returns the pause between two checks: lists grow with the number of jobs, and take the same share of a processor
+    /// however many there are.
     fn pause(&self, jobs: usize) -> Duration {
         self.backend.pause().max(EACH * jobs.min(LARGE) as u32)
     }
 
-    /// Wakes somebody when a job may have ended.
+    /// Calls `wake` when a job may have ended.
     pub(super) fn watch(self: &Arc<Post>, ticket: &Ticket, wake: Wake) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.jobs.insert(ticket.id.clone(), (ticket.clone(), wake));
@@ -141,23 +142,23 @@ impl Post {
         }
         let post = Arc::clone(self);
         let spawned = thread::Builder::new().name("elsewhere".to_owned()).spawn(move || post.run());
-        // Without a thread, whoever waits looks for himself from time to time; the next one tries again.
+        // Without a thread, callers poll by themselves; the next call tries again.
         waiting.has_thread = spawned.is_ok();
     }
 
-    /// Wakes nobody any more.
+    /// Stops all wake-ups.
     pub(super) fn leave(&self) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).jobs.clear();
         self.bell.notify_all();
     }
 
-    /// Looks at all jobs that somebody waits for, until there are none.
+    /// Checks all awaited jobs until there are none.
     fn run(&self) {
         let mut pause = self.backend.pause();
         loop {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let since = Instant::now();
-            // The bell rings for every job that comes, and none of them ends sooner for it.
+            // The condition is signaled for every new job, which is no reason to check sooner.
             while !waiting.jobs.is_empty() && since.elapsed() < pause {
                 let left = pause.saturating_sub(since.elapsed());
                 let rung = self.bell.wait_timeout(waiting, left);
@@ -201,7 +202,7 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Where everything has ended.
+    /// A backend where everything has ended.
     #[derive(Default)]
     struct Over {
         looks: Arc<AtomicUsize>,
@@ -242,7 +243,7 @@ mod tests {
         let post = Post::new(Box::new(over));
         let ticket = |id: &str| Ticket { id: id.to_owned(), ..Ticket::default() };
         for _ in 0..3 {
-            // Another one is asked for in between, and however old the look is.
+            // Another job is checked in between, and any age is too old.
             post.look(&ticket("a"), Duration::ZERO, None).expect("an answer");
             post.look(&ticket("b"), Duration::ZERO, None).expect("an answer");
         }

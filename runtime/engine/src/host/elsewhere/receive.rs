@@ -1,4 +1,4 @@
-//! What a job left behind, put into the files of its attempt.
+//! Stores the results of a job in the files of its attempt.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -6,28 +6,28 @@ use std::path::Path;
 use crate::host::process::Program;
 use ankus_procedure::private;
 
-/// Files that a job may leave behind: it is others who name them here.
+/// The names of files that a job may return: the names come from the other side.
 pub(super) const NAMES: [&str; 4] = ["stdout", "stderr", "output.properties", "counters.json"];
 
 /// A file, or its beginning or end.
 pub(super) struct Part {
     pub(super) name: String,
-    /// How large it is.
+    /// Its full size.
     pub(super) size: u64,
-    /// What there is of it.
+    /// The received bytes.
     pub(super) bytes: Vec<u8>,
 }
 
-/// The ending of the file that says how large one is of which only a part came back.
+/// The extension of the file with the full size of one of which only a part was received.
 const SIZE: &str = ".size";
 
-/// How large a file of a job is, where only a part of it came back.
+/// Returns the full size of a file of which only a part was received.
 pub(crate) fn size_of_part(folder: &Path, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(folder.join(format!("{name}{SIZE}"))).ok()?;
     text.trim().parse().ok()
 }
 
-/// Writes it; a note says what is missing, before it where it is an end.
+/// Writes a part to its file, with a note about what is missing: before it if it is the end of the file.
 pub(super) fn put(
     folder: &Path,
     program: &Program,
@@ -39,7 +39,7 @@ pub(super) fn put(
         return Err(io::Error::other("the answer cannot be understood"));
     }
     if part.size > part.bytes.len() as u64 {
-        // Whoever reads properties in it is not to take the part for the whole.
+        // Readers of its properties must not take the part for the whole.
         private::write(&folder.join(format!("{}{SIZE}", part.name)), part.size.to_string())?;
     }
     let mut file = private::create(&folder.join(&part.name))?;
@@ -50,7 +50,7 @@ pub(super) fn put(
     }
     let kept = usize::try_from(program.kept.max(program.whole)).unwrap_or(usize::MAX);
     let bytes = &part.bytes[..part.bytes.len().min(kept)];
-    // Properties that are not whole would be read as others.
+    // A note would change the meaning of properties.
     let is_text = part.name.starts_with("std");
     if let Some(note) = note.filter(|_| is_end && is_text) {
         writeln!(file, "{note}")?;

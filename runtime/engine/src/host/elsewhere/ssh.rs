@@ -1,8 +1,8 @@
-//! Hosts that are reached by the system's `ssh`.
+//! Hosts that are reached with the system's `ssh`.
 //!
-//! A job has a folder there, named after its ticket. The folder `started` in it is made by whoever starts the job, and
-//! can be made but once. `pid` has the process group and the moment it began, `exit` how it ended; `stop` keeps it from
-//! being started. All that is needed there is a POSIX shell, `tar`, `setsid` and `head -c`.
+//! A job has a folder there, named by its ticket. The folder `started` in it is created by whichever request starts the
+//! job, which only one can do. `pid` contains the process group and its start time, `exit` the exit status; `stop`
+//! prevents the start. All that is needed there is a POSIX shell, `tar`, `setsid` and `head -c`.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,21 +22,21 @@ use ankus_procedure::private;
 /// A host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ssh {
-    /// `host` or `user@host`, or a name that the configuration of ssh knows.
+    /// `host` or `user@host`, or a name in the configuration of ssh.
     pub host: String,
-    /// Its port, unless the configuration of ssh has it.
+    /// Its port, if not in the configuration of ssh.
     pub port: Option<u64>,
-    /// A file with a key.
+    /// A file with a private key.
     pub identity: Option<String>,
-    /// A configuration of ssh instead of the user's own.
+    /// A configuration file of ssh instead of the user's own.
     pub config: Option<String>,
     /// The folder for the jobs there; `.ankus` in the home folder by default.
     pub folder: Option<String>,
 }
 
-/// Stands beside the script of the program, starts it and keeps how it ended.
+/// The script that is put next to the program's, starts it and stores its exit status.
 const KEEPER: &str = "keep.sh";
-/// The end of a process group asks its keeper as well, which stays until the program has ended.
+/// A signal to the process group also reaches the keeper, which stays until the program has ended.
 const KEEP: &str = "#!/bin/sh
 cd \"$(dirname \"$0\")\" || exit 1
 trap : TERM INT HUP
@@ -51,8 +51,8 @@ done
 echo $code > exit.new && mv exit.new exit
 ";
 
-/// Of every job whose id is an argument: whether it runs, how it ended, or that it is lost. One that was made to start
-/// and has named no process for a minute never will.
+/// Prints for every job whose id is an argument whether it runs, how it ended, or that it is lost. A job that was
+/// started and has recorded no process for a minute never will.
 const LOOK: &str = "alive() {
   read -r pid began < \"$1/pid\" 2>/dev/null || return 1
   kill -0 \"$pid\" 2>/dev/null || return 1
@@ -69,7 +69,8 @@ for id in \"$@\"; do
 done
 ";
 
-/// Ends the group of a job, and what left the group, which is known by the folder in its environment.
+/// Ends the process group of a job, and the processes that left it, which are recognized by the folder in their
+/// environment.
 const END: &str = "id=$1; signal=$2
 mkdir -p \"$id\" && : > \"$id/stop\" || exit 1
 read -r pid began < \"$id/pid\" 2>/dev/null || exit 0
@@ -83,7 +84,7 @@ done
 exit 0
 ";
 
-/// Everything that a job left behind: a line with name, size and how much of it follows, then that.
+/// Prints all results of a job: a line with name, size and the number of bytes that follow, then those.
 const FETCH: &str = "cd \"$1\" || exit 0
 for file in stdout stderr output.properties counters.json; do
   [ -f \"$file\" ] || continue
@@ -94,7 +95,7 @@ done
 ";
 
 impl Ssh {
-    /// A script of ours there, in the folder of jobs, with arguments.
+    /// Returns the command that runs one of our scripts there, in the folder of jobs, with arguments.
     fn command(&self, script: &str, arguments: &[&str]) -> Command {
         let folder = match &self.folder {
             Some(folder) => quoted(folder),
@@ -145,7 +146,7 @@ impl Ssh {
         }
     }
 
-    /// What it said. 255 is the word of ssh itself.
+    /// Returns its output. The exit code 255 is that of ssh itself.
     fn finish(&self, child: Child) -> Result<String, Fault> {
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -167,7 +168,8 @@ impl Backend for Ssh {
         _: &Seat,
         bundle: &Bundle<'_>,
     ) -> Result<Option<String>, Fault> {
-        // The files go to a folder of this connection, for another one may be at it: ours, before we were killed.
+        // The files go to a folder of this connection, since another one may still be active: ours, from before the
+        // process was killed.
         const START: &str = "id=$1
 [ -d \"$id/started\" ] && exit 0
 command -v setsid > /dev/null || { echo 'there is no program setsid' >&2; exit 1; }
@@ -187,7 +189,7 @@ exit 0
         }
         self.finish(child)?;
         match packed {
-            // It needs nothing where the job was started before.
+            // It reads nothing if the job was started before.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
             packed => packed.map(|()| None).map_err(|error| {
                 Fault::Refused(format!("the files of the action cannot be read: {error}"))
@@ -225,7 +227,7 @@ exit 0
         let stream = child.stdout.take().expect("it was asked for");
         let read = receive(BufReader::new(stream), folder, program);
         let finished = self.finish(child);
-        // What ssh says comes first: without it nothing was sent.
+        // The error of ssh takes precedence: it explains a missing answer.
         finished?;
         Ok(read?)
     }
@@ -249,7 +251,7 @@ exit 0
     }
 }
 
-/// Whether ssh says that there was never a connection, or that nobody was let in.
+/// Whether ssh reports that there was never a connection, or that access was denied.
 fn is_unconnected(said: &str) -> bool {
     said.lines().any(|line| {
         line.starts_with("ssh: Could not resolve hostname")
@@ -260,7 +262,7 @@ fn is_unconnected(said: &str) -> bool {
     })
 }
 
-/// Puts what was sent into files of the attempt.
+/// Stores what was sent in files of the attempt.
 fn receive(mut stream: impl io::BufRead, folder: &Path, program: &Program) -> io::Result<()> {
     let broken = || io::Error::other("the answer of the host cannot be understood");
     let mut line = String::new();
@@ -277,7 +279,7 @@ fn receive(mut stream: impl io::BufRead, folder: &Path, program: &Program) -> io
         let (Ok(size), Ok(most)) = (size.parse::<u64>(), most.parse::<u64>()) else {
             return Err(broken());
         };
-        // It is the host that names files here.
+        // The names come from the host.
         if !NAMES.contains(&name) {
             return Err(broken());
         }

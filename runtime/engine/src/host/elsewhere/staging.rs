@@ -1,8 +1,8 @@
-//! Files of jobs that lie in the file system of a cluster while the jobs run: for places that take no files themselves, or
-//! only small ones.
+//! Files of jobs that are stored in the file system of a cluster while the jobs run: for places that accept no files
+//! themselves, or only small ones.
 //!
-//! Each job has a folder of its own below the one that the settings name. Nobody but those who know its name can look
-//! into it, and it is deleted when the job has ended.
+//! Each job has a folder of its own below the configured one. Only those who know its name can look into it, and it is
+//! deleted when the job has ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 use super::{Fault, Ticket};
 use crate::host::files::{FileStatus, FileSystems, FileUri, Files, Hosts, Place};
 
-/// Where files of jobs lie.
+/// Where files of jobs are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staging {
     /// The URI of a folder.
     pub folder: String,
-    /// What stands for its file system, as `[hosts]` has it; paths are absolute.
+    /// What its file system is mapped to, as in `[hosts]`; paths are absolute.
     pub hosts: BTreeMap<String, String>,
-    /// Who writes there, where the URL does not say so.
+    /// The user who writes there, unless the URL names one.
     pub user: String,
 }
 
-/// What others may do with a folder: go through it, if they know what is there.
+/// The permissions of folders: others may pass through, if they know the names.
 const FOLDER: u32 = 0o711;
-/// The same of a file: read it.
+/// The permissions of files: others may read them.
 const FILE: u32 = 0o644;
-/// A larger file is not brought anywhere.
+/// The largest file that is copied, in bytes.
 const LARGEST: u64 = 2 << 30;
 
 impl Staging {
@@ -49,7 +49,7 @@ impl Staging {
         FileUri::parse(&self.folder).child(&ticket.id)
     }
 
-    /// Brings a file of this machine there, under a name in the folder of its job. One that was brought before stays as
+    /// Copies a file of this machine to the folder of its job, under a name. A file that was copied before is left as
     /// it is.
     pub(super) fn put(
         &self,
@@ -69,7 +69,7 @@ impl Staging {
         self.write(ticket, name, &std::fs::read(path).map_err(unreadable)?)
     }
 
-    /// The same of bytes.
+    /// Writes bytes to a file in the same way.
     pub(super) fn write(
         &self,
         ticket: &Ticket,
@@ -80,7 +80,7 @@ impl Staging {
         let folder = self.folder_of(ticket);
         let uri = name.split('/').fold(folder.clone(), |uri, part| uri.child(part));
         let fault = |error: std::io::Error| self.fault(&error);
-        // A job that was started before we were killed counts on the file as it is.
+        // A job that was started before the process was killed relies on the file as it is.
         let there = files.status(&uri).map_err(fault)?;
         if let Some(status) = there.filter(|status| status.length == bytes.len() as u64) {
             return Ok((uri, status));
@@ -103,7 +103,7 @@ impl Staging {
         }
     }
 
-    /// Deletes what was brought for a job.
+    /// Deletes the files of a job.
     pub(super) fn clear(&self, ticket: &Ticket) -> Result<(), Fault> {
         let files = self.files()?;
         files.delete(&self.folder_of(ticket)).map_err(|error| self.fault(&error))?;

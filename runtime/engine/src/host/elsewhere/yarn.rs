@@ -1,10 +1,10 @@
-//! Clusters of YARN, by the web services of their resource manager. Nothing of Hadoop is needed on this machine.
+//! YARN clusters, through the web services of their resource manager. Nothing of Hadoop is needed on this machine.
 //!
-//! The resource manager gives a job its id before anything is started, and passes over a second submission of that id. What
-//! a job needs goes along in its environment, as base64: the files of the attempt, and an application master
-//! (`master/AnkusMaster.java`), for YARN ends a program that does not register as one within ten minutes. What the
-//! program left behind comes back in the diagnostics of the application. So no file system has to be reached; what it costs
-//! is a bound on the size of both.
+//! The resource manager assigns a job its id before anything is started, and ignores a second submission with that id.
+//! What a job needs is sent in its environment, as base64: the files of the attempt, and an application master
+//! (`master/AnkusMaster.java`), since YARN ends a program that does not register as one within ten minutes. The results
+//! of the program come back in the diagnostics of the application. So no file system has to be reached; the price is a
+//! limit on the size of both.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,33 +23,33 @@ use crate::host::yarn::{self, ResourceManager};
 /// A cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Yarn {
-    /// Addresses of the web services, the likeliest first.
+    /// Addresses of the web services, the most likely first.
     pub web: Vec<String>,
-    /// Who asks, where the cluster believes whoever asks.
+    /// The user name, for clusters that trust their clients.
     pub user: String,
     /// The queue, unless the action names one.
     pub queue: Option<String>,
-    /// Bytes of memory of a container, unless the action says otherwise.
+    /// The memory of a container in bytes, unless the action specifies it.
     pub memory: Option<u64>,
-    /// Processors of a container, unless the action says otherwise.
+    /// The number of processors of a container, unless the action specifies it.
     pub vcores: Option<u64>,
     /// The class path of Hadoop's libraries in containers.
     pub classpath: Option<String>,
     /// The program `java` in containers.
     pub java: Option<String>,
-    /// Where files lie that are too many to go along.
+    /// Where files are put that are too large for the environment.
     #[serde(default)]
     pub staging: Option<Staging>,
 }
 
-/// The application master, for Java 8 and later. The source is beside it, and says how it is compiled.
+/// The application master, for Java 8 and later. The source is next to it, and says how it is compiled.
 const MASTER: &[u8] = include_bytes!("master/AnkusMaster.class");
-/// A variable of a program may be so long in Linux, and the name of it counts.
+/// The maximum length of an environment variable in Linux, including its name.
 const LONGEST: usize = (128 << 10) - 64;
-/// Variables of YARN with what a container sees of Hadoop.
+/// The default class path, from YARN's variables for Hadoop in containers.
 const CLASSPATH: &str = "$HADOOP_CONF_DIR:$HADOOP_COMMON_HOME/share/hadoop/common/*:$HADOOP_COMMON_HOME/share/hadoop/common/lib/*:\
     $HADOOP_HDFS_HOME/share/hadoop/hdfs/*:$HADOOP_YARN_HOME/share/hadoop/yarn/*:$HADOOP_YARN_HOME/share/hadoop/yarn/lib/*";
-/// The type by which its jobs are listed.
+/// The application type by which its jobs are listed.
 const TYPE: &str = "ANKUS";
 
 impl From<yarn::Fault> for Fault {
@@ -68,7 +68,7 @@ impl Yarn {
         ResourceManager { web: &self.web, user: &self.user }
     }
 
-    /// What is submitted.
+    /// Returns the submission request of a job.
     fn submission(
         &self,
         ticket: &Ticket,
@@ -94,7 +94,7 @@ impl Yarn {
         entries.push(json!({"key": "ANKUS_MASTER", "value": BASE64.encode(MASTER)}));
         let classpath = self.classpath.as_deref().unwrap_or(CLASSPATH);
         let java = self.java.as_deref().unwrap_or("$JAVA_HOME/bin/java");
-        // The files lie in the working folder of the container, and what it says among the logs.
+        // The files are in the working folder of the container, and the output is with its logs.
         let script = format!(
             "echo \"$ANKUS_MASTER\" | base64 -d > AnkusMaster.class && {unpack} || exit 1; \
              unset ANKUS_MASTER ANKUS_BUNDLE; exec \"{java}\" -Xmx128m -cp \".:{classpath}\" AnkusMaster <LOG_DIR>",
@@ -127,7 +127,7 @@ impl Yarn {
         Ok(wanted)
     }
 
-    /// Brings packed files into the cluster; the answer is how the container is told of them.
+    /// Copies packed files to the cluster, and returns the resource description for the container.
     fn staged(&self, ticket: &Ticket, seat: &Seat, packed: &[u8]) -> Result<Value, Fault> {
         let Some(staging) = &self.staging else {
             let name = &seat.place.name;
@@ -186,7 +186,7 @@ impl Backend for Yarn {
                 seen.insert(ticket.id.clone(), Seen::Runs);
                 continue;
             }
-            // Each job is asked for by itself but once, at its end.
+            // A job is requested individually only once, at its end.
             match manager.application(id) {
                 Ok(app) if app.is_over() => {
                     seen.insert(ticket.id.clone(), Seen::Ended(exit_of(&app)));
@@ -236,7 +236,7 @@ impl Backend for Yarn {
     }
 
     fn forget(&self, ticket: &Ticket) -> Result<(), Fault> {
-        // YARN clears away what containers have; what it knows of applications is its own record.
+        // YARN deletes the files of containers; its records of applications are its own.
         self.staging.as_ref().map_or(Ok(()), |staging| staging.clear(ticket))
     }
 
@@ -248,7 +248,7 @@ impl Backend for Yarn {
     }
 }
 
-/// How an application ended: with the code of its program, or as the cluster says.
+/// Returns how an application ended: the exit code of its program, or the cluster's message.
 fn exit_of(app: &yarn::Application) -> Exit {
     let words = app.diagnostics.split_whitespace().collect::<Vec<_>>();
     let code = words.windows(3).find_map(|words| match words {
@@ -264,7 +264,7 @@ fn exit_of(app: &yarn::Application) -> Exit {
     };
     let why = app.diagnostics.lines().map(str::trim).find(|line| !line.is_empty());
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    // The master itself did not come up.
+    // The application master itself did not start.
     let has_no_master = why.ends_with("exitCode: 127")
         || app.diagnostics.lines().any(|line| line.contains("main class AnkusMaster"));
     let hint = match has_no_master {
@@ -274,7 +274,7 @@ fn exit_of(app: &yarn::Application) -> Exit {
     Exit { said: Some(format!("ended {status} in the cluster{why}{hint}")), ..Exit::default() }
 }
 
-/// What the master said that a program left behind.
+/// Parses the results of a program from the master's diagnostics.
 fn said_of(diagnostics: &str) -> Vec<receive::Part> {
     let mut words = diagnostics.split_whitespace().skip_while(|word| *word != "ankus").skip(3);
     let mut parts = Vec::new();

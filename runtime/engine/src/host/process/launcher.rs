@@ -1,9 +1,9 @@
 //! The launcher: starts the program of a folder, and ends when it and every process that holds its output have ended.
 //!
 //! The program is started in two steps. The launcher forks; the child arranges to end with the launcher, records its
-//! identity, sets its kernel limits, and then becomes the program, or the sandbox around it. So nothing ever runs
-//! unrecorded. The launcher has one thread and starts no other, so what the child does before that is what any process
-//! may do. (Starting this binary once more instead would double what a start costs.)
+//! identity, sets its resource limits, and then becomes the program, or the sandbox around it. So nothing ever runs
+//! unrecorded. The launcher is single-threaded, so the child may do anything before that. (Executing this binary again
+//! instead would double the cost of a start.)
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -29,48 +29,49 @@ use super::{
 };
 use ankus_procedure::private;
 
-/// Signals with which everything is ended at once: a shutdown, a service manager, a closed terminal.
+/// Signals by which everything is ended at once: a shutdown, a service manager, a closed terminal.
 const ENDING: [i32; 4] = [
     signal_hook::consts::SIGTERM,
     signal_hook::consts::SIGINT,
     signal_hook::consts::SIGHUP,
     signal_hook::consts::SIGQUIT,
 ];
-/// How often it is looked whether a program has ended whose end the system does not tell.
+/// How often to check whether a program has ended, if the system does not report it.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long what a program leaves in its process group has to end by itself, as in a container of YARN
+/// How long processes that a program leaves in its process group may take to end, as in a container of YARN
 /// (`yarn.nodemanager.sleep-delay-before-sigkill.ms`).
 const LEFT_GRACE: Duration = Duration::from_millis(250);
-/// How often what is left is looked at meanwhile.
+/// How often to check for such processes meanwhile.
 const LEFT_LOOK: Duration = Duration::from_millis(10);
-/// How often the folder of a program is measured that may fill only so much.
+/// How often the size of a program's folder is measured, if that is limited.
 const MEASURE: Duration = Duration::from_secs(1);
-/// How many files of it are looked at: a program that makes more is measured by those.
+/// How many of its files are counted: a program that creates more is measured by those.
 const MEASURED: usize = 200_000;
-/// How often, and after how long, a program is tried again that somebody else is just writing.
+/// How often, and after what pause, executing a program is retried while another process is writing it.
 const BUSY: (u32, Duration) = (30, Duration::from_millis(100));
-/// So many seconds more a process may compute that wants to put things in order.
+/// How many seconds of CPU time a process gets after its limit, to clean up.
 const CPU_GRACE: u64 = 5;
-/// So much of what a job may keep is taken at once.
+/// How many bytes are taken from the job's output budget at a time.
 const PORTION: u64 = 1 << 20;
 
-/// Why the program could not be started, left behind by the process that was to become it.
+/// The file with the reason why the program could not be started, written by the process that was to become it.
 const REFUSED: &str = "refused";
 
-/// Runs the program of a folder.
+/// Runs the program of a folder as its launcher.
 pub fn launch(folder: &Path) -> io::Result<()> {
-    // A closed terminal or a Ctrl-C there is not meant for us. The session is one of the marks by which the program is known.
+    // The launcher must not be affected by a closed terminal or Ctrl-C. The session is also one of the marks by which
+    // the program is recognized.
     rustix::process::setsid()?;
     run(folder)
 }
 
-/// The same for a process that has a session of its own.
+/// Like [`launch`], for a process that already has a session of its own.
 pub(super) fn run(folder: &Path) -> io::Result<()> {
-    // A signal that is meant for all is noted down, and the program, for which it is meant too, decides.
+    // A signal that is meant for everything is only recorded here; the program gets it too, and decides.
     let with_all = Arc::new(AtomicBool::new(false));
     let is_child = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
-        // What becomes the program ends as any process does.
+        // The child that becomes the program reacts to signals as usual.
         signal_hook::flag::register_conditional_default(signal, is_child.clone())?;
         signal_hook::flag::register(signal, with_all.clone())?;
     }
@@ -80,7 +81,7 @@ pub(super) fn run(folder: &Path) -> io::Result<()> {
     let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
     note_reserved(&folder.join("started"), &Identity::own().text())?;
     let say = |what: &str| {
-        // Whoever started us may be gone.
+        // The process that started us may be gone.
         let mut out = io::stdout();
         let _ = writeln!(out, "{what}").and_then(|()| out.flush());
     };
@@ -93,7 +94,7 @@ pub(super) fn run(folder: &Path) -> io::Result<()> {
     let started = Forked::new(|out, errors| {
         is_child.store(true, Ordering::SeqCst);
         if !with_all.load(Ordering::SeqCst) {
-            // Where this comes back, nothing was started, and the launcher reads why.
+            // If this returns, nothing was started, and the launcher reads why.
             let _ = become_program(folder, &program, own, out, errors);
         }
     });
@@ -102,7 +103,7 @@ pub(super) fn run(folder: &Path) -> io::Result<()> {
         Err(error) => {
             let why = format!("`{}`: {error}", program.program).replace('\n', " ");
             if is_passing(&error) && fs::remove_file(folder.join("started")).is_ok() {
-                // Nothing has run here, and the next launcher finds it so.
+                // Nothing has run here, so the next launcher may start it.
                 say(&format!("{PASSING}{why}"));
                 return Ok(());
             }
@@ -126,7 +127,7 @@ pub(super) fn run(folder: &Path) -> io::Result<()> {
             ..Exit::default()
         },
     };
-    // Whoever started us need not wait for the disk: what he makes of it is on the disk before he tells anybody.
+    // The process that started us need not wait for the disk: it stores the consequences itself before reporting them.
     let text = serde_json::to_string(&exit).map_err(io::Error::other)?;
     say(&format!("{ENDED}{text}"));
     write_exit(folder, &exit)
@@ -136,7 +137,7 @@ fn stopped() -> Exit {
     Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() }
 }
 
-/// Becomes the program of a folder; only where that cannot be, this comes back.
+/// Executes the program of a folder; returns only if that fails.
 fn become_program(
     folder: &Path,
     program: &Program,
@@ -156,7 +157,7 @@ fn become_program(
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     if rustix::process::getppid() != Some(launcher) {
-        // It has gone before we could ask to go with it.
+        // The launcher ended before we could arrange to end with it.
         return Ok(());
     }
     if let Err(error) = note_reserved(&folder.join("child"), &Identity::own().text()) {
@@ -172,10 +173,10 @@ fn become_program(
         (Resource::Cpu, bounds.cpu_seconds),
     ] {
         let Some(most) = most else { continue };
-        // Who may raise it again is not kept from it by us: it is of the same user as we are.
+        // A program that may raise its limits is not prevented from it: it has the same user as we do.
         let given = rustix::process::getrlimit(resource);
         let at_most = |most: u64| Some(given.maximum.map_or(most, |given| given.min(most)));
-        // The first signal for computing too long says so; the one at the end of the second limit does not.
+        // The signal at the soft CPU limit names the cause; the one at the hard limit does not.
         let more = if resource == Resource::Cpu { CPU_GRACE } else { 0 };
         let limit = Rlimit { current: at_most(most), maximum: at_most(most.saturating_add(more)) };
         if let Err(error) = rustix::process::setrlimit(resource, limit) {
@@ -211,8 +212,7 @@ fn become_program(
     }
 }
 
-/// What is wrong where a script is there and what it names as its interpreter is not: the system says of both that there is no
-/// such file.
+/// Returns the message for a script whose interpreter is missing: the system reports both cases as a missing file.
 fn absent_interpreter(error: &io::Error, program: &str) -> Option<String> {
     let mut head = Vec::new();
     if error.kind() == io::ErrorKind::NotFound {
@@ -231,14 +231,14 @@ fn absent_interpreter(error: &io::Error, program: &str) -> Option<String> {
     ))
 }
 
-/// A process of our own that becomes the program, with the other ends of its streams.
+/// The child process that becomes the program, with the read ends of its streams.
 struct Forked {
     pid: Pid,
     streams: Option<(io::PipeReader, io::PipeReader)>,
 }
 
 impl Forked {
-    /// Has a process of its own, in a group of its own, do something that does not come back if all goes well.
+    /// Forks a process in a process group of its own that executes `what`, which does not return if all goes well.
     fn new(what: impl FnOnce(io::PipeWriter, io::PipeWriter)) -> io::Result<Forked> {
         let (out, its_out) = io::pipe()?;
         let (errors, its_errors) = io::pipe()?;
@@ -251,39 +251,39 @@ impl Forked {
             }
             fork::Fork::Parent(pid) => {
                 let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
-                // Whoever of the two comes first; it may be gone as well.
+                // Parent and child both do this; the child may also be gone already.
                 let _ = setpgid(Some(pid), Some(pid));
                 Ok(Forked { pid, streams: Some((out, errors)) })
             }
         }
     }
 
-    /// How it ended, if it has.
+    /// Returns its exit status, if it has ended.
     fn try_wait(&self) -> io::Result<Option<ExitStatus>> {
         let ended = waitpid(Some(self.pid), WaitOptions::NOHANG)?;
         Ok(ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw())))
     }
 }
 
-/// How a program and all that held its output ended.
+/// The end of a program and of every process that held its output.
 struct Ended {
     status: ExitStatus,
     unkept: u64,
     bound: Option<Bound>,
 }
 
-/// A program while it runs.
+/// A running program.
 struct Watched<'a> {
     folder: &'a Path,
     program: &'a Program,
     child: Forked,
-    /// Becomes readable when the program ends, where the system can tell.
+    /// Becomes readable when the program ends, if the system supports that.
     end: Option<OwnedFd>,
     status: Option<ExitStatus>,
     streams: Vec<Stream>,
     began: Instant,
     measured: Instant,
-    /// The bound that it has passed, and since when it has been asked to end for it.
+    /// The limit that it has exceeded, and since when it has been asked to end for that.
     passed: Option<(Bound, Instant)>,
     was_forced: Option<Instant>,
 }
@@ -316,7 +316,7 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Until it has ended, and everybody who could write what it would have written.
+    /// Waits until it has ended, and so has every process that could write to its output.
     fn run(mut self) -> io::Result<Ended> {
         while self.status.is_none() || self.streams.iter().any(|stream| stream.pipe.is_some()) {
             self.wait();
@@ -334,7 +334,7 @@ impl<'a> Watched<'a> {
         Ok(Ended { status, unkept, bound: self.passed.map(|(bound, _)| bound) })
     }
 
-    /// Until there is something to do.
+    /// Waits until there is something to do.
     fn wait(&mut self) {
         let pause = self.pause().map(|pause| Timespec {
             tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
@@ -353,7 +353,7 @@ impl<'a> Watched<'a> {
         }
         let readable = match poll(&mut fds, pause.as_ref()) {
             Ok(_) => fds.iter().map(|fd| !fd.revents().is_empty()).collect(),
-            // A signal; it is looked again.
+            // Interrupted by a signal; checked again.
             Err(_) => vec![false; fds.len()],
         };
         drop(fds);
@@ -380,7 +380,7 @@ impl<'a> Watched<'a> {
         pauses.into_iter().min()
     }
 
-    /// Ends what passes its bounds: it is asked first, and made to when its grace is over.
+    /// Enforces the limits: the program is asked to end, and killed after its grace period.
     fn keep_bounds(&mut self) {
         let bounds = &self.program.bounds;
         if self.passed.is_none() {
@@ -402,7 +402,7 @@ impl<'a> Watched<'a> {
         }
         let Some((_, since)) = self.passed else { return };
         let is_over = since.elapsed() >= Duration::from_millis(bounds.grace_ms);
-        // What is born meanwhile goes as well.
+        // Repeated, so that processes started meanwhile are killed as well.
         let is_time = self.was_forced.is_none_or(|at| at.elapsed() >= LOOK * 4);
         if is_over && is_time {
             self.was_forced = Some(Instant::now());
@@ -410,10 +410,10 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Ends what the program has left in its process group, as a container of YARN does. What has a session of its own was
-    /// detached on purpose: it stays, there and here.
+    /// Ends the processes that the program left in its process group, as a container of YARN does. A process with a
+    /// session of its own was detached on purpose and stays, as it does there.
     fn end_what_is_left(&self) {
-        // Nearly always nothing is left, and this is all that it costs.
+        // Nearly always nothing is left, and this call is the only cost.
         if test_kill_process_group(self.child.pid).is_err() {
             return;
         }
@@ -430,7 +430,7 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// The first process of the program, once it is recorded, and all that are alive.
+    /// Returns the first process of the program, once it is recorded, and all that are alive.
     fn members(&self) -> (Option<Identity>, table::Members) {
         let child = Identity::read(&self.folder.join("child")).ok().flatten();
         let launcher = Some(Identity::own());
@@ -441,7 +441,7 @@ impl<'a> Watched<'a> {
         let (child, members) = self.members();
         super::signal_members(self.program.has_guard, child, &members, signal);
         if child.is_none() {
-            // It is not the program yet.
+            // The child has not become the program yet.
             let _ = kill_process_group(self.child.pid, signal);
             let _ = kill_process(self.child.pid, signal);
         }
@@ -458,7 +458,7 @@ fn descriptor(_pid: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// How many bytes lie in a folder and below it; no more than a little above `most` are counted.
+/// Returns the size of a folder in bytes; stops counting soon after `most`.
 fn size(folder: &Path, most: u64) -> u64 {
     let (mut bytes, mut looked) = (0_u64, 0);
     let mut folders = vec![folder.to_owned()];
@@ -479,7 +479,7 @@ fn size(folder: &Path, most: u64) -> u64 {
     bytes
 }
 
-/// What a job may keep of its programs' output, in a file that all its launchers share.
+/// The budget for the output of a job's programs, in a file that all its launchers share.
 #[derive(Clone, Debug)]
 struct Budget<'a> {
     file: &'a Path,
@@ -487,7 +487,7 @@ struct Budget<'a> {
 }
 
 impl Budget<'_> {
-    /// Takes up to so many bytes, or gives some back; the answer is how many were taken.
+    /// Takes up to `take` bytes, or returns `give` bytes to the budget. Returns how many were taken.
     fn change(&self, take: u64, give: u64) -> io::Result<u64> {
         let mut file = private::options()
             .read(true)
@@ -507,20 +507,20 @@ impl Budget<'_> {
     }
 }
 
-/// Keeps the beginning of a stream in a file, and reads the rest so that the program does not stand still.
+/// Stores the beginning of a stream in a file, and drains the rest so that the program does not block.
 struct Stream {
     pipe: Option<Box<dyn Pipe>>,
     is_readable: bool,
     file: io::Result<File>,
-    /// So much more may be kept of it.
+    /// How many more bytes of it may be kept.
     room: u64,
     most: u64,
-    /// So much is kept whatever the job has kept.
+    /// How many more bytes are kept regardless of the job's budget.
     whole: u64,
     budget: Option<(PathBuf, u64)>,
-    /// Taken from the budget of the job, and not used.
+    /// How many bytes were taken from the job's budget and not used yet.
     taken: u64,
-    /// What was dropped: by the bound of an attempt, by that of the job, for want of disk.
+    /// How many bytes were dropped: for the limit of the attempt, for that of the job, for lack of disk space.
     dropped: u64,
     dropped_by_job: u64,
     unkept: u64,
@@ -552,16 +552,16 @@ impl Stream {
         }
     }
 
-    /// Writes lines of ours before those of the program.
+    /// Writes our notes before the output of the program.
     fn note(&mut self, lines: &[String]) {
         let Ok(file) = &mut self.file else { return };
         for line in lines {
-            // A disk that is full loses the lines of the program as well, and says so.
+            // A full disk loses the program's output as well, and that is reported.
             let _ = writeln!(file, "[{line}]");
         }
     }
 
-    /// Reads what is there.
+    /// Reads what is available.
     fn read(&mut self) {
         if !std::mem::take(&mut self.is_readable) {
             return;
@@ -573,7 +573,7 @@ impl Stream {
             Ok(read) => self.keep(&buffer[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => {
-                // A stream that cannot be read has lost something.
+                // A stream that cannot be read has lost data.
                 self.unkept += 1;
                 self.pipe = None;
             }
@@ -588,7 +588,7 @@ impl Stream {
         self.dropped += length - fits;
         self.dropped_by_job += fits - kept;
         if kept < fits {
-            // What comes later is not put behind a hole.
+            // Nothing is stored after a gap.
             self.room = 0;
         }
         // A full disk stops the log, not the program.
@@ -601,7 +601,7 @@ impl Stream {
         }
     }
 
-    /// Has the job keep so many bytes more, or fewer.
+    /// Takes bytes from the job's budget; returns how many may be kept.
     fn take(&mut self, wanted: u64) -> u64 {
         let Some((file, most)) = &self.budget else { return wanted };
         let free = wanted.min(self.whole);
@@ -610,7 +610,7 @@ impl Stream {
         if self.taken < wanted {
             let budget = Budget { file, most: *most };
             let portion = (wanted - self.taken).max(PORTION.min(self.room));
-            // What cannot be counted is kept: the bound of the attempt holds all the same.
+            // If the budget cannot be updated, the bytes are kept: the limit of the attempt still applies.
             self.taken += budget.change(portion, 0).unwrap_or(portion);
         }
         let taken = wanted.min(self.taken);
@@ -618,7 +618,7 @@ impl Stream {
         free + taken
     }
 
-    /// Says at the end of the file what is missing, and answers how much the disk had no room for.
+    /// Notes at the end of the file what is missing, and returns the number of bytes for which the disk had no room.
     fn finish(&mut self) -> u64 {
         if let Some((file, most)) = &self.budget
             && self.taken > 0

@@ -1,8 +1,8 @@
 //! The sandbox around a program of this machine, as a command line of the program that creates it.
 //!
-//! In: the program, its folders, its limits. Out: the words to put before its own command line. Nothing is started here
-//! except by [`Sandbox::probe`], which tests whether the sandbox works at all. If it does not, nothing runs: no program
-//! is ever started without the requested sandbox.
+//! From the program, its folders and its limits this derives the words to put before its command line. Nothing is
+//! started here except by [`Sandbox::probe`], which tests whether the sandbox works at all. If it does not, nothing
+//! runs: no program is ever started without the requested sandbox.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
 use std::path::{Path, PathBuf};
@@ -15,20 +15,21 @@ use super::Bounds;
 /// The kinds of sandboxes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// None.
+    /// No sandbox.
     #[default]
     None,
-    /// Namespaces: files, processes and, where it is wished, the network are its own. Made by `bwrap`.
+    /// Namespaces: the program has its own view of files, its own processes and, if configured, its own network.
+    /// Created by `bwrap`.
     Bubblewrap,
-    /// A scope of systemd, whose memory, tasks and time are bounded together. Made by `systemd-run`.
+    /// A systemd scope, in which memory, tasks and time are limited together. Created by `systemd-run`.
     SystemdRun,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 3] = [Kind::None, Kind::Bubblewrap, Kind::SystemdRun];
 
-    /// Its word in settings.
+    /// Returns its name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Kind::None => "none",
@@ -37,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// The program that makes it, by the name that PATH and `[tools]` know.
+    /// Returns the program that creates it, by its name on PATH and in `[tools]`.
     pub fn tool(self) -> Option<&'static str> {
         match self {
             Kind::None => None,
@@ -47,17 +48,17 @@ impl Kind {
     }
 }
 
-/// What stands around the programs of a job.
+/// The sandbox of the programs of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sandbox {
-    /// Of which kind.
+    /// The kind of sandbox.
     pub kind: Kind,
-    /// Whether programs reach the network.
+    /// Whether programs can access the network.
     pub network: bool,
-    /// Folders that they may write to, beside those of the action and of its file systems.
+    /// Folders that they may write to, besides those of the action and of its file systems.
     pub writable: Vec<PathBuf>,
-    /// How many processes and threads there may be of one program.
+    /// How many processes and threads a program may have.
     pub tasks: Option<u64>,
 }
 
@@ -70,20 +71,20 @@ impl Default for Sandbox {
 /// The folders that a program works with.
 #[derive(Clone, Debug, Default)]
 pub struct Folders {
-    /// Where others have something to hide: the store.
+    /// The folder to hide: the store.
     pub hidden: Option<PathBuf>,
-    /// What it may read though it lies where the machine shows it nothing else.
+    /// Further paths that it may read.
     pub readable: Vec<PathBuf>,
-    /// What it may write to.
+    /// Paths that it may write to.
     pub writable: Vec<PathBuf>,
     /// The folder of the attempt, which it may read.
     pub attempt: PathBuf,
-    /// What it may write to in that folder.
+    /// Paths in that folder that it may write to.
     pub own: Vec<PathBuf>,
 }
 
 impl Sandbox {
-    /// The words before those of a program: none without a sandbox.
+    /// Returns the words before a program's command line: none without a sandbox.
     pub fn words(&self, tool: &str, folders: &Folders, bounds: &Bounds) -> Vec<String> {
         match self.kind {
             Kind::None => Vec::new(),
@@ -153,7 +154,7 @@ impl Sandbox {
             set(format!("TasksMax={tasks}"));
         }
         if let Some(time_ms) = bounds.time_ms {
-            // The launcher is the first to end it, and says why.
+            // The launcher ends it first, and reports why.
             let seconds = (time_ms + bounds.grace_ms).div_ceil(1_000) + 10;
             set(format!("RuntimeMaxSec={seconds}"));
         }
@@ -161,7 +162,7 @@ impl Sandbox {
         words
     }
 
-    /// Sees whether the sandbox can be made here, with this program for it. The error says why not.
+    /// Checks whether the sandbox can be created here, with this program for it. The error says why not.
     pub fn probe(&self, tool: &str) -> Result<(), String> {
         let words = match self.kind {
             Kind::None => return Ok(()),
@@ -193,7 +194,7 @@ impl Sandbox {
     }
 }
 
-/// A folder at the place that it has outside.
+/// Adds the words that bind a folder to its own path.
 fn bind(words: &mut Vec<String>, how: &str, path: &Path) {
     let path = path.to_string_lossy().into_owned();
     words.extend([how.to_owned(), path.clone(), path]);

@@ -1,9 +1,9 @@
-//! A launcher that waits for its program, so that no program waits for a launcher.
+//! Spare launchers: a launcher waits for its program, so that no program waits for a launcher.
 //!
-//! To start this binary once more takes longer than all else between the decision to start a program and its first
-//! instruction. One launcher is therefore started in advance, when a job is submitted and whenever the one before was used. It waits
-//! at a socket for the folder of its program and the lock of that folder, and is then what any launcher is. Where the
-//! socket closes without a word, because we have ended in any way, it ends as well.
+//! Executing this binary takes longer than everything else between the decision to start a program and its first
+//! instruction. One launcher is therefore started in advance, when a job is submitted and whenever the previous one was
+//! used. It waits at a socket for the folder of its program and the lock of that folder, and is then like any other
+//! launcher. If the socket closes without a message, because this process ended in any way, it ends as well.
 
 use std::ffi::OsStr;
 use std::io::{self, IoSlice, IoSliceMut, Read as _};
@@ -23,18 +23,18 @@ use rustix::net::{
 
 use super::{LAUNCH, launcher};
 
-/// What a launcher is called with that waits, behind the folder in which those of its programs will lie.
+/// The argument of a spare launcher, preceded by the folder in which those of its programs will be.
 pub const NEXT: &str = "next";
-/// No path is longer.
+/// The maximum length of a path.
 const LONGEST: usize = 8 << 10;
 
-/// Where the system can, nothing that is received is inherited; elsewhere no launcher waits.
+/// A received lock must not be inherited, where the system supports that; elsewhere there are no spares.
 #[cfg(target_os = "linux")]
 const CLOSES_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
 const CLOSES_ON_EXEC: RecvFlags = RecvFlags::empty();
 
-/// The launcher that waits, if there is one.
+/// The spare launcher, if there is one.
 pub(super) struct Spares {
     launcher: PathBuf,
     shared: Arc<Mutex<Shared>>,
@@ -43,13 +43,13 @@ pub(super) struct Spares {
 #[derive(Default)]
 struct Shared {
     waiting: Option<Spare>,
-    /// One is being started.
+    /// Whether one is being started.
     is_coming: bool,
-    /// None is wanted any more.
+    /// Whether none is needed any more.
     has_left: bool,
 }
 
-/// A launcher that waits. It ends when this goes.
+/// A waiting launcher. It ends when this is dropped.
 pub(super) struct Spare {
     child: Child,
     socket: UnixStream,
@@ -60,7 +60,7 @@ impl Spares {
         Spares { launcher, shared: Arc::default() }
     }
 
-    /// Has a launcher wait for a program whose folder will lie below this one, unless one does.
+    /// Starts a spare launcher for a program whose folder will be below this one, unless there is one.
     pub(super) fn stand_by(&self, jobs: &Path) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.has_left || shared.is_coming || shared.waiting.is_some() {
@@ -68,7 +68,7 @@ impl Spares {
         }
         let (of, launcher, jobs) = (self.shared.clone(), self.launcher.clone(), jobs.to_owned());
         let make = move || {
-            // Without one, the next program starts its launcher itself, and says what is wrong.
+            // Without a spare, the next program starts its launcher itself, and reports what is wrong.
             let made = Spare::new(&launcher, &jobs).ok();
             let mut shared = of.lock().unwrap_or_else(PoisonError::into_inner);
             shared.is_coming = false;
@@ -84,7 +84,7 @@ impl Spares {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).waiting.take()
     }
 
-    /// The one that waits ends.
+    /// Ends the spare.
     pub(super) fn leave(&self) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.has_left = true;
@@ -106,7 +106,7 @@ impl Spare {
         Ok(Spare { child, socket })
     }
 
-    /// Gives it a folder, whose lock it has from then on as well. Where it is gone, nothing has happened.
+    /// Hands a folder and its lock over to the launcher. If the launcher is gone, nothing has happened.
     pub(super) fn hand_over(self, folder: &Path, lock: &OwnedFd) -> io::Result<Child> {
         let Spare { mut child, socket } = self;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -118,7 +118,7 @@ impl Spare {
         match sent {
             Ok(length) if length == text.len() => Ok(child),
             sent => {
-                // What has half of a path finds no program there.
+                // A launcher that got only half of a path finds no program there.
                 let _ = child.kill();
                 child.wait()?;
                 Err(sent.map_or_else(io::Error::from, |_| io::ErrorKind::WriteZero.into()))
@@ -127,9 +127,9 @@ impl Spare {
     }
 }
 
-/// Waits at the standard input for a folder, and runs its program.
+/// Waits on standard input for a folder, and runs its program.
 pub fn launch_next() -> io::Result<()> {
-    // What is typed at a terminal is not meant for whoever waits.
+    // A spare must not be affected by the signals of a terminal.
     rustix::process::setsid()?;
     let mut socket = io::stdin();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -145,9 +145,9 @@ pub fn launch_next() -> io::Result<()> {
         RecvAncillaryMessage::ScmRights(mut locks) => locks.next(),
         _ => None,
     });
-    // Whoever has sent it has nothing more to say.
+    // The sender closes the socket after the path.
     socket.read_to_end(&mut path)?;
-    // It is held as long as we live.
+    // The lock is held as long as this process lives.
     let Some(_lock) = lock else { return Err(io::ErrorKind::InvalidData.into()) };
     launcher::run(Path::new(OsStr::from_bytes(&path)))
 }

@@ -1,4 +1,4 @@
-//! Which processes belong to a program, where the system can tell.
+//! Finds the processes that belong to a program, where the system allows that.
 
 use std::fs;
 use std::io;
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 
 use super::MARK;
 
-/// A process as nothing else is: its number, the moment it began, and the start of the machine in which it did.
+/// The unique identity of a process: its id, its start time, and the boot of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     pid: i32,
-    /// In ticks since the machine started; none where the system does not tell, or an older version left it out.
+    /// The start time in ticks since boot; none if the system does not report it, or in a file of an older version.
     #[serde(default)]
     began: Option<u64>,
-    /// A sum of the id of the machine's start.
+    /// A checksum of the boot id.
     #[serde(default)]
     boot: Option<u32>,
 }
 
 impl Identity {
-    /// Our own.
+    /// Returns the identity of this process.
     pub(super) fn own() -> Identity {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         Identity { pid, began: look(pid, false).map(|process| process.began), boot: boot() }
     }
 
-    /// What a file says; an older version wrote the number alone.
+    /// Reads an identity from a file; older versions wrote the process id alone.
     pub(super) fn read(path: &Path) -> io::Result<Option<Identity>> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        // The machine went down before it was on the disk, and no process has outlived that.
+        // The machine went down before the file was on the disk, and no process survived that.
         if text.trim_matches(['\0', ' ', '\n']).is_empty() {
             return Ok(None);
         }
@@ -51,23 +51,23 @@ impl Identity {
         Ok(Some(identity))
     }
 
-    /// As a file has it.
+    /// Returns the contents of its file.
     pub(super) fn text(self) -> Vec<u8> {
         serde_json::to_vec(&self).expect("numbers have a serialized form")
     }
 
-    /// The number.
+    /// Returns the process id.
     pub(super) fn pid(self) -> Pid {
         Pid::from_raw(self.pid).expect("it is read and made as a positive number")
     }
 
-    /// Whether it was before the machine started.
+    /// Whether the process is of an earlier boot.
     fn is_of_another_start(self) -> bool {
         matches!((self.boot, boot()), (Some(then), Some(now)) if then != now)
     }
 }
 
-/// Whether this very process is alive.
+/// Whether exactly this process is alive.
 pub(super) fn is_alive(identity: Identity) -> bool {
     if identity.is_of_another_start() {
         return false;
@@ -80,7 +80,7 @@ pub(super) fn is_alive(identity: Identity) -> bool {
     })
 }
 
-/// The start of the machine that this is, where the system tells.
+/// Returns a checksum of the boot id, if the system has one.
 pub(crate) fn boot() -> Option<u32> {
     let id = fs::read("/proc/sys/kernel/random/boot_id").ok()?;
     Some(crc32fast::hash(id.trim_ascii()))
@@ -93,14 +93,14 @@ struct Process {
     group: i32,
     session: i32,
     began: u64,
-    /// Not one that is only waiting for its parent to hear of its end.
+    /// False for a zombie.
     is_alive: bool,
     mark: Option<Box<[u8]>>,
 }
 
 fn look(pid: i32, with_mark: bool) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, parentheses too; the rest comes behind its last one.
+    // The name may contain any characters, including parentheses; the other fields follow its last one.
     let mut fields = stat.rsplit(')').next()?.split_whitespace();
     let state = fields.next()?;
     let mut number = || fields.next()?.parse::<i32>().ok();
@@ -118,7 +118,7 @@ fn look(pid: i32, with_mark: bool) -> Option<Process> {
     })
 }
 
-/// The folder that a process has in its environment. Only our own user's are shown to us.
+/// Returns the folder in the environment of a process. Only those of our own user are readable.
 fn mark_of(pid: i32) -> Option<Box<[u8]>> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let variable = environment.split(|byte| *byte == 0).find_map(|variable| {
@@ -127,10 +127,10 @@ fn mark_of(pid: i32) -> Option<Box<[u8]>> {
     variable.map(Into::into)
 }
 
-/// All processes, and since when that has been so.
+/// All processes, and when they were listed.
 static TABLE: Mutex<Option<(Instant, Arc<Vec<Process>>)>> = Mutex::new(None);
 
-/// The processes of the machine, looked at after this moment. Who asks together shares one look.
+/// Returns the processes of the machine, listed after this time. Concurrent callers share one listing.
 fn processes(after: Instant) -> Arc<Vec<Process>> {
     let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((since, processes)) = &*table
@@ -149,16 +149,16 @@ fn processes(after: Instant) -> Arc<Vec<Process>> {
     found
 }
 
-/// What is alive of a program, its launcher aside.
+/// The processes of a program that are alive, without its launcher.
 pub(super) struct Members {
     pub(super) count: usize,
-    /// What of it is in its process group; where the system does not tell, its first process.
+    /// Those in its process group; if the system cannot list them, its first process.
     pub(super) in_group: Vec<i32>,
-    /// What is not.
+    /// The others.
     pub(super) outside_group: Vec<i32>,
 }
 
-/// Every process of the program of a folder that was alive after a moment.
+/// Returns every process of the program of a folder that was alive after a given time.
 pub(super) fn members(
     folder: &Path,
     launcher: Option<Identity>,
@@ -177,7 +177,7 @@ pub(super) fn members(
     }
     let table = processes(after);
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    // Without the launcher itself, its number says nothing of who is below it.
+    // If the launcher itself is gone, its process id says nothing about descendants.
     let above = launcher.filter(|launcher| {
         let same = |process: &&Process| {
             process.pid == launcher.pid && launcher.began.is_none_or(|began| began == process.began)
@@ -196,8 +196,8 @@ pub(super) fn members(
         if launcher.is_some_and(|launcher| launcher.pid == process.pid) {
             continue;
         }
-        // A number stays taken while a group or a session has it, so both together are those of our program; and where a
-        // process has the number of its first one, it is that one only if it began when that did.
+        // A process id is not reused while it names a group or a session, so both together identify our program. A
+        // process with the id of the first one is that one only if it has the same start time.
         let in_group = child.is_some_and(|child| {
             process.group == child.pid
                 && launcher.is_some_and(|launcher| process.session == launcher.pid)

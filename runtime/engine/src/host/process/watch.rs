@@ -1,7 +1,7 @@
-//! Detects the end of programs: one thread for all launchers.
+//! Detects the end of programs, with one thread for all launchers.
 //!
-//! A launcher of ours says how its program ended as soon as it knows, and then puts that on the disk; of others it is only seen that
-//! they end.
+//! A launcher that this process started reports how its program ended as soon as it knows, and then writes that to the
+//! disk; of other launchers only the end can be observed.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -17,9 +17,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{ENDED, Exit, Identity, Started, State, state};
 
-/// How often a program is looked after of whose end the system does not tell.
+/// How often to check a program whose end the system does not report.
 const LOOK: Duration = Duration::from_millis(200);
-/// And how often all the same where it does.
+/// How often to check nevertheless if it does.
 const RARELY: Duration = Duration::from_secs(10);
 
 type Wake = Box<dyn FnOnce() + Send>;
@@ -32,17 +32,17 @@ pub(super) struct Watcher {
 #[derive(Default)]
 struct Shared {
     entries: HashMap<PathBuf, Entry>,
-    /// Tells the thread that there are others; none while there is no thread.
+    /// Wakes the thread when there are new launchers; none while there is no thread.
     bell: Option<UnixStream>,
 }
 
 #[derive(Default)]
 struct Entry {
-    /// The launcher, where it is ours: somebody has to take note of its end.
+    /// The launcher, if this process started it and has to wait for it.
     child: Option<Child>,
-    /// Where it says how its program ended, until it has.
+    /// The stream on which it reports how its program ended, until it has.
     says: Option<(Arc<OwnedFd>, BufReader<ChildStdout>)>,
-    /// What it has said, until it is on the disk.
+    /// The reported exit, until it is on the disk.
     told: Option<Exit>,
     /// Becomes readable when the launcher ends.
     fd: Option<Arc<OwnedFd>>,
@@ -50,20 +50,20 @@ struct Entry {
 }
 
 impl Entry {
-    /// Reads what the launcher says of the end of its program.
+    /// Reads the launcher's report of the end of its program.
     fn listen(&mut self) {
         let Some((_, mut says)) = self.says.take() else { return };
         let mut line = String::new();
         if says.read_line(&mut line).is_ok() {
             let exit = line.strip_prefix(ENDED).map(serde_json::from_str);
-            // One that says nothing ends without a word, and is looked at then.
+            // A launcher that reports nothing ends without an exit status, and is checked then.
             self.told = exit.and_then(Result::ok);
         }
     }
 }
 
 impl Watcher {
-    /// A launcher of ours.
+    /// Adds a launcher that this process started.
     pub(super) fn adopt(&self, folder: &Path, started: Started) {
         let Started { child, says } = started;
         let fd = i32::try_from(child.id()).ok().and_then(descriptor);
@@ -72,7 +72,7 @@ impl Watcher {
         let has_word = !says.buffer().is_empty();
         let ear = says.get_ref().as_fd().try_clone_to_owned();
         (entry.child, entry.fd) = (Some(child), fd);
-        // Without a descriptor of its own it is only seen to end.
+        // Without a file descriptor of its own, only its end can be observed.
         entry.says = ear.ok().map(|ear| (Arc::new(ear), says));
         if has_word {
             entry.listen();
@@ -80,13 +80,13 @@ impl Watcher {
         self.ring(&mut shared);
     }
 
-    /// How the program of a folder ended, where its launcher has said so and may still be about to write it down.
+    /// Returns how the program of a folder ended, if its launcher has reported it and may still be about to write it.
     pub(super) fn told(&self, folder: &Path) -> Option<Exit> {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.entries.get(folder)?.told.clone()
     }
 
-    /// Wakes somebody when the launcher of this folder has ended.
+    /// Calls `wake` when the launcher of this folder has ended.
     pub(super) fn watch(&self, folder: &Path, wake: Wake) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = shared.entries.entry(folder.to_owned()).or_default();
@@ -104,7 +104,7 @@ impl Watcher {
             let _ = bell.write_all(b"!");
             return;
         }
-        // Without a thread, whoever waits looks for himself from time to time; the next one tries again.
+        // Without a thread, callers poll by themselves; the next call tries again.
         let Ok((bell, ear)) = UnixStream::pair() else { return };
         let of = self.shared.clone();
         let spawned =
@@ -116,10 +116,10 @@ impl Watcher {
 }
 
 impl Watcher {
-    /// Wakes nobody any more.
+    /// Stops all wake-ups.
     pub(super) fn leave(&self) {
-        // The thread hears that the bell is gone. Launchers go on without us, but for those that only write down what they have said:
-        // whoever looks at their folders next finds it there.
+        // The thread notices that the bell is closed. Launchers go on without us, except that those which only have to
+        // write the exit they reported are waited for, so that the next process finds it in their folders.
         let entries = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             shared.bell = None;
@@ -149,10 +149,11 @@ fn descriptor(_pid: i32) -> Option<Arc<OwnedFd>> {
     None
 }
 
-/// What is waited for: of which launcher, and whether it is to say something or to end.
+/// A descriptor to wait for: the launcher's folder, and whether a report or the end is awaited.
 type Awaited = (PathBuf, Arc<OwnedFd>, bool);
 
-/// Everything to be waited for, whether there are launchers of whose end the system does not tell, and who is to be woken now.
+/// Returns all descriptors to wait for, whether there are launchers whose end the system does not report, and the
+/// wake-ups that are due now.
 fn awaited(shared: &Mutex<Shared>) -> (Vec<Awaited>, bool, Vec<Wake>) {
     let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
     let told = shared.entries.values_mut().filter(|entry| entry.told.is_some());
