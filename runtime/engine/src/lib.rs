@@ -1,8 +1,8 @@
-//! Runs compiled Oozie applications on one machine, and reads none.
+//! Runs compiled Oozie applications on one machine; it parses none itself.
 //!
-//! [`driver`] makes the pure semantics of jobs (`ankus_lang::machine`) into durable procedures (`ankus_procedure`);
-//! [`actions`] says what each action type does; everything that is not a value comes through [`host`]. [`simulation`]
-//! plays jobs in simulated time, and [`scenario`] compares them with what `ankus test` expects.
+//! [`driver`] turns the pure semantics of jobs (`ankus_lang::machine`) into durable procedures (`ankus_procedure`);
+//! [`actions`] implements each action type; everything that is not a value comes through [`host`]. [`simulation`] runs
+//! jobs in simulated time, and [`scenario`] compares the results with what `ankus test` expects.
 
 pub mod host;
 

@@ -1,8 +1,8 @@
-//! Jobs in simulated time: the machine with a queue instead of the outside world.
+//! Runs jobs in simulated time: the state machine with a queue instead of the outside world.
 //!
-//! In: plans, submissions, commands, and [`Executors`] that determine the result and time of each executor call. Out:
-//! every change of a status with its simulated moment. `fs` works on files in memory, sub-workflows are jobs of the
-//! same simulation; nothing waits, and the same input gives the same run.
+//! It takes plans, submissions, commands, and [`Executors`] that determine the result and the duration of each executor
+//! call, and records every change of status with its simulated time. `fs` works on files in memory, sub-workflows are
+//! jobs of the same simulation; nothing waits, and the same input gives the same run.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,68 +21,68 @@ use ankus_lang::machine::{
 };
 use ankus_lang::plan::{Global, NodeIndex, Plan};
 
-/// The property of a server that lists the file systems.
+/// The server property that lists the supported file systems.
 const SCHEMES: &str = "oozie.service.HadoopAccessorService.supported.filesystems";
-/// A run of more steps than this is taken for one without end.
+/// A run with more steps than this is considered endless.
 const MOST_STEPS: u64 = 50_000_000;
 
-/// A call of an executor.
+/// A call to an executor.
 pub struct Call<'a> {
     /// The job.
     pub run: &'a Run,
     /// Its plan.
     pub plan: &'a Plan,
-    /// The node.
+    /// The node of the action.
     pub node: NodeIndex,
-    /// What is called for.
+    /// The phase of the call.
     pub phase: Phase,
     /// The file root.
     pub files: &'a MemoryFiles,
 }
 
 impl Call<'_> {
-    /// The node's name.
+    /// Returns the name of the node.
     pub fn name(&self) -> &str {
         &self.plan.node(self.node).name
     }
 
-    /// The type of the action.
+    /// Returns the type of the action.
     pub fn kind(&self) -> &str {
         self.plan.node(self.node).work.row_type()
     }
 
-    /// The evaluated text of the action.
+    /// Returns the evaluated text of the action.
     pub fn text(&self) -> &str {
         self.run.rows.get(&self.node).and_then(|row| row.conf.as_deref()).unwrap_or_default()
     }
 }
 
-/// What a call brings, and after how many simulated milliseconds.
+/// The answer to a call, and its delay in simulated time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// When.
+    /// The delay in simulated milliseconds.
     pub after_ms: u64,
-    /// For which phase it is the answer.
+    /// The phase that it answers.
     pub phase: Phase,
     /// The answer.
     pub answer: Answer,
-    /// Files that are there from then on: URI and text.
+    /// Files that exist from then on: URI and text.
     pub writes: Vec<(String, String)>,
 }
 
 impl Reply {
-    /// An answer at once.
+    /// Creates an answer without delay.
     pub fn now(phase: Phase, answer: Answer) -> Reply {
         Reply { after_ms: 0, phase, answer, writes: Vec::new() }
     }
 }
 
-/// What stands in the place of the world's executors.
+/// The executors of a simulation, in place of real ones.
 pub trait Executors {
-    /// What a call brings; several answers where an action goes on by itself.
+    /// Returns the answers to a call; there are several if an action continues by itself.
     fn call(&mut self, call: &Call<'_>) -> Vec<Reply>;
 
-    /// The plan of a sub-workflow; or the code and message of the action that asked.
+    /// Returns the plan of a sub-workflow, or the code and the message of the error for the action that starts it.
     fn compile(
         &mut self,
         path: &FileUri,
@@ -91,7 +91,7 @@ pub trait Executors {
         inherited: Option<&Global>,
     ) -> Result<Plan, (String, String)>;
 
-    /// Whether executors of a type want to be called when a result is taken.
+    /// Whether executors of a type are called when a result is taken.
     fn asks_end(&self, _kind: &str) -> bool {
         false
     }
@@ -101,18 +101,19 @@ pub trait Executors {
         true
     }
 
-    /// Whether a type is answered here and not by the simulation itself, as `fs` and `sub-workflow` otherwise are.
+    /// Whether the call is answered here and not by the simulation itself, which otherwise handles `fs` and
+    /// `sub-workflow`.
     fn replaces(&self, _call: &Call<'_>) -> bool {
         false
     }
 }
 
-/// Something that changed in a job.
+/// A change in a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Simulated milliseconds since 1970.
     pub at: i64,
-    /// The job's place in [`Simulation::jobs`].
+    /// The job's index in [`Simulation::jobs`].
     pub job: usize,
     /// What changed.
     pub change: Change,
@@ -132,13 +133,13 @@ enum Todo {
     ChildEnded { job: usize, node: NodeIndex, serial: u32, status: String },
 }
 
-/// When something is due; of what is due at the same time, what was queued first comes first.
+/// When something is due: the time, and a number that keeps the order of things due at the same time.
 type Due = (i64, u64);
 
-/// What is due. Most of it is due at once, and that needs no order but its own.
+/// The queue of due things. Most are due at once, and need no other order than that of their arrival.
 #[derive(Default)]
 struct Queue {
-    /// What was due when it was queued, in order, for time does not go back.
+    /// Things that were due when they were queued. They are in order, since time does not go back.
     soon: VecDeque<(Due, Todo)>,
     later: BTreeMap<Due, Todo>,
 }
@@ -187,23 +188,23 @@ impl Queue {
     }
 }
 
-/// Jobs, files and a clock.
+/// A simulation: jobs, files and a clock.
 pub struct Simulation<E> {
-    /// What answers calls.
+    /// The executors that answer calls.
     pub executors: E,
     /// The file root.
     pub files: Arc<MemoryFiles>,
-    /// Properties of the server that are not as shipped.
+    /// Server properties that differ from the defaults.
     pub server: BTreeMap<String, String>,
-    /// What functions of the site answer.
+    /// The results of functions of the site.
     pub functions: BTreeMap<String, String>,
     /// The jobs, in the order of their submission.
     pub jobs: Vec<SimulatedJob>,
     /// Every change, in order.
     pub moments: Vec<Moment>,
-    /// When and to which URL something was told.
+    /// The time and the URL of each notification.
     pub notifications: Vec<(i64, String)>,
-    /// Mails as they would be sent, where they are kept.
+    /// Mails as they would be sent, if they are recorded.
     pub mails: Option<RefCell<Vec<String>>>,
     now: i64,
     queue: Queue,
@@ -246,7 +247,7 @@ impl<E: Executors> World for Around<'_, E> {
 }
 
 impl<E: Executors> Simulation<E> {
-    /// No jobs, at a moment in milliseconds since 1970.
+    /// Creates a simulation without jobs, at a time in milliseconds since 1970.
     pub fn new(executors: E, now: i64) -> Simulation<E> {
         let files = Arc::new(MemoryFiles::default());
         files.set_now(now);
@@ -266,28 +267,28 @@ impl<E: Executors> Simulation<E> {
         }
     }
 
-    /// The schemes of file systems that may be used.
+    /// Returns the schemes of the supported file systems.
     fn schemes(&self) -> Vec<String> {
         schemes_of(self.server.get(SCHEMES).map(String::as_str))
     }
 
-    /// The simulated moment.
+    /// Returns the simulated time.
     pub fn now(&self) -> i64 {
         self.now
     }
 
-    /// When something happens next, if anything ever does.
+    /// Returns when something happens next, if anything does.
     pub fn next(&self) -> Option<i64> {
         self.queue.first().map(|(at, _)| at)
     }
 
-    /// Lets time pass in which nothing happens.
+    /// Advances the time without handling anything.
     pub fn advance_to(&mut self, at: i64) {
         self.now = self.now.max(at);
         self.files.set_now(self.now);
     }
 
-    /// Submits a job, which stays in PREP until it gets [`Command::Start`]. Answers its place.
+    /// Submits a job, which stays in PREP until it gets [`Command::Start`]. Returns its index.
     pub fn submit(
         &mut self,
         plan: Arc<Plan>,
@@ -313,17 +314,17 @@ impl<E: Executors> Simulation<E> {
         Ok(self.jobs.len() - 1)
     }
 
-    /// Has a job take a command now.
+    /// Sends a command to a job now.
     pub fn command(&mut self, job: usize, command: Command) {
         self.apply(job, Event::Command(command));
     }
 
-    /// News of a running action: its executor is asked.
+    /// Checks a running action by asking its executor.
     pub fn check(&mut self, job: usize, node: NodeIndex) {
         self.apply(job, Event::Check { node });
     }
 
-    /// Runs an ended job again, as a client asks for it, under a plan that may have changed.
+    /// Reruns an ended job as a client would, with a plan that may have changed.
     pub fn rerun(
         &mut self,
         job: usize,
@@ -356,7 +357,7 @@ impl<E: Executors> Simulation<E> {
         Ok(())
     }
 
-    /// The server is killed and starts again: executors that were beginning an action are called once more.
+    /// Simulates that the server is killed and started again: executors that were starting an action are called again.
     pub fn restart(&mut self) {
         let cut: Vec<_> = self
             .queue
@@ -377,7 +378,7 @@ impl<E: Executors> Simulation<E> {
         }
     }
 
-    /// Does what is due next, and moves time there. `false` when nothing will ever happen.
+    /// Handles what is due next, and moves the time there. Returns `false` if nothing will ever happen.
     pub fn step(&mut self) -> bool {
         let Some(((at, _), todo)) = self.queue.pop() else { return false };
         self.steps += 1;
@@ -389,7 +390,7 @@ impl<E: Executors> Simulation<E> {
         match todo {
             Todo::Event { job, event, writes } => {
                 for (uri, text) in writes {
-                    // In memory a file can only fail to be written where a folder stands.
+                    // In memory, writing a file can only fail where there is a folder.
                     let _ = self.files.write(&FileUri::parse(&uri), text.as_bytes());
                 }
                 self.apply(job, *event);
@@ -402,12 +403,12 @@ impl<E: Executors> Simulation<E> {
         true
     }
 
-    /// Goes on until nothing is due any more, or only after `until`.
+    /// Runs until nothing is due any more, or only after `until`.
     pub fn run_until(&mut self, until: i64) {
         while self.next().is_some_and(|at| at <= until) && self.step() {}
     }
 
-    /// The row of a node, by name.
+    /// Returns the row of a node by the node's name.
     pub fn row(&self, job: usize, name: &str) -> Option<&Row> {
         let of = self.jobs.get(job)?;
         of.run.rows.get(&of.plan.find(name)?)
@@ -420,7 +421,7 @@ impl<E: Executors> Simulation<E> {
 
     fn apply(&mut self, job: usize, event: Event) {
         let mut next = Some((job, event));
-        // Suspending a job suspends those above it.
+        // Suspending a job also suspends its parents.
         while let Some((job, event)) = next.take() {
             let schemes = self.schemes();
             let around = Around {
@@ -581,7 +582,7 @@ impl<E: Executors> Simulation<E> {
                 Err((code, message)) => Answer::Error(Class::Error, code, message),
             },
             Phase::Check => {
-                // Whoever asks last is told of the end.
+                // The last action that asks is told of the end.
                 if let Some(child) = known {
                     self.jobs[child].parent = Some((job, node, serial));
                 }
@@ -645,7 +646,7 @@ impl<E: Executors> Simulation<E> {
     }
 }
 
-/// An action that is through at once.
+/// Returns the answer of an action that finishes at once.
 pub fn finished(status: &str) -> Answer {
     Answer::Finished(Finished { external: Some(External::none()), ..Finished::new(status) })
 }

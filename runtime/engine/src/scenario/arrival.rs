@@ -1,7 +1,7 @@
-//! When the instances of a dataset arrive.
+//! Determines when the instances of a dataset become available.
 //!
-//! In: a scenario's settings for a dataset, the dataset, a URI. Out: since when that exists. Nothing is listed in
-//! advance, so a dataset of a century costs no more than the instances that are queried.
+//! From a scenario's settings for a dataset and the dataset itself it computes whether a URI exists at a time. Nothing
+//! is listed in advance, so a dataset that covers a century costs no more than the instances that are queried.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use super::{Instances, milliseconds};
 use ankus_lang::coordinator::DatasetText;
 use ankus_lang::time::{Dataset, Instant, ProcessingZone, UriTemplate};
 
-/// So many instances are looked at for a place that does not tell a year: those of a year by the hour.
+/// Maximum number of instances searched for a URI that does not contain the year: those of a year by the hour.
 const MOST_PLACES: i64 = 24 * 366;
 
-/// One dataset of which a scenario says when it is there.
+/// A dataset for which a scenario states when it is available.
 pub(super) struct Arrival {
     template: UriTemplate,
     series: Option<Dataset>,
-    /// What is looked for is this, behind the URI of the instance.
+    /// The done flag as a suffix of the URI of the instance.
     flag: String,
     zone: ProcessingZone,
     after: i64,
@@ -64,7 +64,7 @@ impl Arrival {
         })
     }
 
-    /// Whether something of this dataset is there at a time; nothing where the URI is none of its own.
+    /// Whether an instance of this dataset exists at a time; none if the URI does not belong to it.
     pub(super) fn is_there(&self, uri: &str, now: Instant) -> Option<bool> {
         let folder = uri.strip_suffix(self.flag.as_str())?;
         let instance = match self.template.read(folder, self.zone) {
@@ -78,7 +78,7 @@ impl Arrival {
         Some(instance.plus_seconds(after) <= now)
     }
 
-    /// The first instance at a place that does not tell a year: later ones lie there as well.
+    /// Returns the first instance with a URI that does not contain the year: later ones have the same URI.
     fn first_at(&self, folder: &str) -> Option<Instant> {
         let names = self.template.names();
         let most = match names {
@@ -91,7 +91,7 @@ impl Arrival {
         instances.find(|instance| self.template.fill(*instance, self.zone) == folder)
     }
 
-    /// The time of the instance whose URI shows this much of it.
+    /// Returns the nominal time of the instance of which the URI shows only this part.
     fn instance(&self, shown: Instant, folder: &str) -> Instant {
         let Some(series) = &self.series else { return shown };
         let candidates = [0, 1].into_iter().filter_map(|n| series.current_n(shown, n));

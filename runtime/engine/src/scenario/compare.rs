@@ -5,15 +5,15 @@ use super::{Expect, ExpectAction, Seen, SeenNode};
 /// One expectation that did not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What was compared, as it is written in the scenario: `status`, `actions.load.retries`.
+    /// What was compared, as written in the scenario: `status`, `actions.load.retries`.
     pub what: String,
     /// What was expected.
     pub expected: String,
-    /// What was seen.
+    /// What the run showed.
     pub seen: String,
 }
 
-/// Every expectation that did not hold, in the order of the scenario's page.
+/// Returns every expectation that did not hold, in the order of the scenario.
 pub fn compare(expect: &Expect, seen: &Seen) -> Vec<Difference> {
     let mut out = Differences(Vec::new());
     out.equal("status", expect.status.as_deref(), Some(&seen.status));
@@ -44,7 +44,7 @@ pub fn compare(expect: &Expect, seen: &Seen) -> Vec<Difference> {
     out.0
 }
 
-/// What is expected of the nodes of a workflow.
+/// Compares what is expected of the nodes of a workflow.
 fn nodes(expect: &Expect, seen: &Seen, out: &mut Differences) {
     path(expect, seen, out);
     order(expect, seen, out);
@@ -59,7 +59,7 @@ fn nodes(expect: &Expect, seen: &Seen, out: &mut Differences) {
         }
     }
     for (name, expected) in &expect.actions {
-        // A rerun has one row a node and run; the last is what the job shows.
+        // With reruns, there is one row per node and run; the last one is what the job shows.
         match seen.nodes.iter().rev().find(|node| node.name == *name) {
             Some(node) => action(name, expected, node, out),
             None => out.add(format!("actions.{name}"), "ran", "did not run"),
@@ -77,7 +77,7 @@ fn path(expect: &Expect, seen: &Seen, out: &mut Differences) {
         .map(|node| node.name.as_str())
         .collect();
     let all: Vec<&str> = seen.nodes.iter().map(|node| node.name.as_str()).collect();
-    // Forks and joins count only for a scenario that names one.
+    // Forks and joins only count if the scenario names one.
     let control = |name: &str| all.contains(&name) && !ran.contains(&name);
     let shown = if expected.iter().any(|name| control(name)) {
         all.iter()
@@ -163,7 +163,7 @@ fn action(name: &str, expected: &ExpectAction, seen: &SeenNode, out: &mut Differ
     }
 }
 
-/// What did not hold so far.
+/// The expectations that did not hold so far.
 pub(super) struct Differences(Vec<Difference>);
 
 impl Differences {

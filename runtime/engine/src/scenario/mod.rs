@@ -1,9 +1,9 @@
 //! Scenarios: an application run in simulated time with stubbed actions, and the expected results.
 //!
-//! In: a [`Scenario`] as a test author writes it (a `*.scenario.toml`, read elsewhere), and what a run showed
-//! ([`Seen`]). Out: the [`Difference`]s. How a stub answers is defined here ([`Stub::answer`]); the driver decides who
-//! asks, and at which simulated time. A coordinator or a bundle is played by [`timed`]. `docs/scenarios.md` is the
-//! manual.
+//! It compares a [`Scenario`] as a test author writes it (a `*.scenario.toml`, parsed elsewhere) with the results of a
+//! run ([`Seen`]), and returns the [`Difference`]s. How a stub answers is defined here ([`Stub::answer`]); the
+//! simulation decides which action asks, and at which simulated time. Coordinators and bundles are run by [`timed`].
+//! `docs/scenarios.md` is the manual.
 
 use std::collections::BTreeMap;
 
@@ -25,25 +25,25 @@ pub mod timed;
 pub struct Scenario {
     /// The application: a folder or file, relative to the scenario's own folder.
     pub app: String,
-    /// One line for lists; the file's name if empty.
+    /// The title in lists; the file's name if empty.
     #[serde(default)]
     pub title: Option<String>,
-    /// Simulated time at which the run begins, `2020-01-01T00:00Z`; for a coordinator its start, if nothing is said.
+    /// Simulated time at which the run begins, such as `2020-01-01T00:00Z`; by default the start time of a coordinator.
     #[serde(default)]
     pub at: Option<String>,
-    /// How much simulated time may pass before the run is stopped and judged as it is; `30d` by default.
+    /// The simulated time after which the run is stopped and compared as it is; `30d` by default.
     #[serde(default)]
     pub limit: Option<String>,
-    /// Files of properties, relative to the scenario's folder, the first the weakest.
+    /// Property files, relative to the scenario's folder; later ones override earlier ones.
     #[serde(default)]
     pub property_files: Vec<String>,
-    /// Properties, stronger than any file's.
+    /// Properties, which override those of all files.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
     /// Properties of the server.
     #[serde(default)]
     pub server: BTreeMap<String, String>,
-    /// What functions of the site answer, whatever they are asked.
+    /// The fixed results of functions of the site, whatever their arguments.
     #[serde(default)]
     pub functions: BTreeMap<String, String>,
     /// The file root before the run: URI to text.
@@ -52,37 +52,39 @@ pub struct Scenario {
     /// Files that appear during the run.
     #[serde(default)]
     pub arrivals: Vec<Arrival>,
-    /// What the world answers an action, by the name of its node.
+    /// How an action ends, by the name of its node.
     #[serde(default)]
     pub actions: BTreeMap<String, Stub>,
-    /// What the world answers every action of a type that has no stub of its own.
+    /// How every action of a type ends that has no stub of its own.
     #[serde(default)]
     pub types: BTreeMap<String, Stub>,
-    /// Of a coordinator: when the instances of a dataset are there, by its name.
+    /// For a coordinator: when the instances of a dataset become available, by the dataset's name.
     #[serde(default)]
     pub datasets: BTreeMap<String, Instances>,
-    /// Of a coordinator: how the workflows of its actions end. Without, they are played where they can be found.
+    /// For a coordinator: how the workflows of its actions end. Without this, they are run if their definitions can be
+    /// found.
     #[serde(default)]
     pub workflow: Option<WorkflowStub>,
-    /// The same for one action, by its number or nominal time; in a bundle after the name of its coordinator and `@`.
+    /// The same for a single action, by its number or nominal time; in a bundle preceded by the name of its coordinator
+    /// and `@`.
     #[serde(default)]
     pub workflows: BTreeMap<String, WorkflowStub>,
-    /// What an operator does, and when.
+    /// The commands of an operator, and when they are given.
     #[serde(default)]
     pub then: Vec<Then>,
-    /// What must have come out.
+    /// The expected results.
     #[serde(default)]
     pub expect: Expect,
 }
 
 impl Scenario {
-    /// The stub for an action: by its node's name, else by its type.
+    /// Returns the stub for an action: by its node's name, else by its type.
     pub fn stub(&self, node: &str, action_type: &str) -> Option<&Stub> {
         self.actions.get(node).or_else(|| self.types.get(action_type))
     }
 }
 
-/// A file that appears in the file root while the run goes on.
+/// A file that appears in the file root during the run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Arrival {
@@ -91,25 +93,25 @@ pub struct Arrival {
     /// Its text.
     #[serde(default)]
     pub text: String,
-    /// Time from the begin of the run, `90m`.
+    /// Time since the beginning of the run, such as `90m`.
     #[serde(default)]
     pub after: Option<String>,
-    /// When, instead: `2020-01-01T06:00Z`.
+    /// The time instead: `2020-01-01T06:00Z`.
     #[serde(default)]
     pub at: Option<String>,
 }
 
-/// When the instances of a dataset are there.
+/// When the instances of a dataset become available.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Instances {
-    /// How long after its own time an instance is there, `20m`; at once, if nothing is said.
+    /// How long after its nominal time an instance becomes available, such as `20m`; at once by default.
     #[serde(default)]
     pub after: Option<String>,
-    /// The same for single instances, by their time.
+    /// The same for single instances, by their nominal time.
     #[serde(default)]
     pub late: BTreeMap<String, String>,
-    /// Times of instances that never come.
+    /// Nominal times of instances that never become available.
     #[serde(default)]
     pub missing: Vec<String>,
 }
@@ -125,23 +127,23 @@ pub enum Ending {
     Error,
     /// It fails.
     Failed,
-    /// It suspends itself; when it is resumed, the next answer counts.
+    /// It suspends itself; after it is resumed, the next answer applies.
     Suspend,
     /// It never ends.
     Never,
 }
 
-/// How a workflow ends that is not played: the same each time, or an answer a start.
+/// How a workflow that is not run ends: the same each time, or one answer per start.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkflowStub {
     /// How it ends.
     #[serde(default)]
     pub result: Ending,
-    /// Simulated time it takes; none at all by default.
+    /// The simulated time it takes; none at all by default.
     #[serde(default)]
     pub takes: Option<String>,
-    /// An answer a start, instead; the last one repeats.
+    /// One answer per start instead; the last one repeats.
     #[serde(default)]
     pub attempts: Vec<WorkflowAttempt>,
 }
@@ -153,13 +155,13 @@ pub struct WorkflowAttempt {
     /// How it ends.
     #[serde(default)]
     pub result: Ending,
-    /// Simulated time it takes.
+    /// The simulated time it takes.
     #[serde(default)]
     pub takes: Option<String>,
 }
 
 impl WorkflowStub {
-    /// The answer to the start with this number, from 0.
+    /// Returns the answer to the start with this number, counted from 0.
     pub fn answer(&self, attempt: usize) -> WorkflowAttempt {
         if let Some(last) = self.attempts.last() {
             return self.attempts.get(attempt).unwrap_or(last).clone();
@@ -191,23 +193,23 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// While it is started.
+    /// When it is started.
     #[default]
     Start,
-    /// While the engine asks how it is doing.
+    /// When the engine checks its state.
     Check,
-    /// While its result is taken.
+    /// When its result is taken.
     End,
 }
 
-/// What the world answers one attempt at an action.
+/// How one attempt at an action ends.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Attempt {
     /// How it ends.
     #[serde(default)]
     pub result: Outcome,
-    /// In which phase an error appears.
+    /// The phase in which an error occurs.
     #[serde(default)]
     pub phase: Phase,
     /// The error code; `STUB` if none.
@@ -216,31 +218,31 @@ pub struct Attempt {
     /// The error message.
     #[serde(default)]
     pub message: Option<String>,
-    /// What the action captures.
+    /// The captured output of the action.
     #[serde(default)]
     pub data: BTreeMap<String, String>,
-    /// The external status; as the result asks if none.
+    /// The external status; by default the one that fits the result.
     #[serde(default)]
     pub external_status: Option<String>,
     /// The external id.
     #[serde(default)]
     pub external_id: Option<String>,
-    /// Simulated time it takes, `5m`; none at all by default.
+    /// The simulated time it takes, such as `5m`; none at all by default.
     #[serde(default)]
     pub takes: Option<String>,
-    /// Files it leaves in the file root: URI to text.
+    /// Files it writes to the file root: URI to text.
     #[serde(default)]
     pub writes: BTreeMap<String, String>,
 }
 
-/// What the world answers an action: the same each time, or an answer an attempt.
+/// How an action ends: the same each time, or one answer per attempt.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Stub {
     /// How it ends.
     #[serde(default)]
     pub result: Outcome,
-    /// In which phase an error appears.
+    /// The phase in which an error occurs.
     #[serde(default)]
     pub phase: Phase,
     /// The error code; `STUB` if none.
@@ -249,28 +251,28 @@ pub struct Stub {
     /// The error message.
     #[serde(default)]
     pub message: Option<String>,
-    /// What the action captures.
+    /// The captured output of the action.
     #[serde(default)]
     pub data: BTreeMap<String, String>,
-    /// The external status; as the result asks if none.
+    /// The external status; by default the one that fits the result.
     #[serde(default)]
     pub external_status: Option<String>,
     /// The external id.
     #[serde(default)]
     pub external_id: Option<String>,
-    /// Simulated time it takes.
+    /// The simulated time it takes.
     #[serde(default)]
     pub takes: Option<String>,
-    /// Files it leaves in the file root: URI to text.
+    /// Files it writes to the file root: URI to text.
     #[serde(default)]
     pub writes: BTreeMap<String, String>,
-    /// An answer an attempt, instead of all of the above; the last one repeats.
+    /// One answer per attempt instead of all of the above; the last one repeats.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
 }
 
 impl Stub {
-    /// The answer to the attempt with this number, from 0, of any phase.
+    /// Returns the answer to the attempt with this number, counted from 0, for any phase.
     pub fn answer(&self, attempt: usize) -> Attempt {
         if let Some(last) = self.attempts.last() {
             return self.attempts.get(attempt).unwrap_or(last).clone();
@@ -289,7 +291,7 @@ impl Stub {
     }
 }
 
-/// What an operator does.
+/// A command of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
@@ -299,11 +301,11 @@ pub enum Command {
     Resume,
     /// Kills the job.
     Kill,
-    /// Runs the job again, by [`Then::properties`]; of a coordinator some actions of it.
+    /// Reruns the job with [`Then::properties`], or some actions of a coordinator.
     Rerun,
-    /// Changes end, pause or concurrency of a coordinator or a bundle, by [`Then::value`].
+    /// Changes the end time, the pause time or the concurrency of a coordinator or a bundle to [`Then::value`].
     Change,
-    /// Has faults of some actions of a coordinator count no more.
+    /// Ignores failed actions of a coordinator, so that they no longer count.
     Ignore,
 }
 
@@ -311,88 +313,90 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Then {
-    /// When an action has a status (`load RUNNING`), or the job has (`job SUSPENDED`). Actions of a coordinator have
-    /// numbers and times (`3 TIMEDOUT`).
+    /// When an action reaches a status (`load RUNNING`), or the job does (`job SUSPENDED`). Actions of a coordinator
+    /// have numbers and times (`3 TIMEDOUT`).
     #[serde(default)]
     pub when: Option<String>,
-    /// Time from the command before, or from the begin of the run.
+    /// Time since the previous command, or since the beginning of the run.
     #[serde(default)]
     pub after: Option<String>,
-    /// When, instead: `2020-01-01T06:00Z`.
+    /// The time instead: `2020-01-01T06:00Z`.
     #[serde(default)]
     pub at: Option<String>,
-    /// What is done.
+    /// The command.
     #[serde(rename = "do")]
     pub command: Command,
     /// Properties of a rerun.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
-    /// In a bundle: to which of its coordinators, instead of to all of it; of a rerun, names with commas between.
+    /// In a bundle: the coordinator that the command applies to, instead of the whole bundle; for a rerun, names
+    /// separated by commas.
     #[serde(default)]
     pub coordinator: Option<String>,
-    /// To which actions of a coordinator, by number: `2,4-6`.
+    /// The actions of a coordinator that it applies to, by number: `2,4-6`.
     #[serde(default)]
     pub actions: Option<String>,
-    /// The same by time: `2020-01-01T00:00Z::2020-01-02T00:00Z`.
+    /// The same by nominal time: `2020-01-01T00:00Z::2020-01-02T00:00Z`.
     #[serde(default)]
     pub dates: Option<String>,
-    /// What is changed: `endtime=2020-02-01T00:00Z;concurrency=2`.
+    /// The change: `endtime=2020-02-01T00:00Z;concurrency=2`.
     #[serde(default)]
     pub value: Option<String>,
-    /// Of a rerun: instances are resolved anew.
+    /// For a rerun: whether instances are resolved anew.
     #[serde(default)]
     pub refresh: bool,
-    /// Of a rerun: outputs stay where they are.
+    /// For a rerun: whether outputs are kept.
     #[serde(default)]
     pub nocleanup: bool,
-    /// Of a rerun: workflows go on from what failed.
+    /// For a rerun: whether workflows continue from their failed nodes.
     #[serde(default)]
     pub failed: bool,
 }
 
-/// What must have come out. What is not said is not compared.
+/// The expected results. What is left out is not compared.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Expect {
     /// Status of the job at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The nodes that ran, in the order they began; forks and joins only where they are named.
+    /// The nodes that ran, in the order in which they started; forks and joins only count if they are named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
-    /// Nodes of which each began after the one before it had ended.
+    /// Nodes each of which started after the one before it had ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<String>,
-    /// Groups of nodes that were all running at one moment.
+    /// Groups of nodes that were all running at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parallel: Vec<Vec<String>>,
-    /// Nodes that must not have begun.
+    /// Nodes that must not have started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<String>,
-    /// Words that the message of the kill node, or of the failed action, must contain.
+    /// Text that the message of the kill node, or of the failed action, must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Words each of which some notification's URL must contain.
+    /// Texts each of which must be part of the URL of some notification.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notifications: Vec<String>,
-    /// What must be in the file root at the end: URI to text; an empty text asks only that it is there.
+    /// The expected contents of the file root at the end: URI to text; an empty text only requires that the file
+    /// exists.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Of a coordinator: how many actions are in which state at the end; states that are not named are not compared.
+    /// For a coordinator: how many actions are in which state at the end; states that are not named are not compared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, usize>,
-    /// Of a coordinator or a bundle: codes with which commands were refused, in order.
+    /// For a coordinator or a bundle: the codes with which commands were refused, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusals: Option<Vec<String>>,
-    /// By the name of the node; of a coordinator by number or nominal time.
+    /// Expected results of actions, by the name of the node; for a coordinator by number or nominal time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, ExpectAction>,
-    /// Of a bundle: by the name of the coordinator.
+    /// For a bundle: expected results of coordinators, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub coordinators: BTreeMap<String, ExpectCoordinator>,
 }
 
-/// What must have come out for one coordinator of a bundle.
+/// The expected results of one coordinator of a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExpectCoordinator {
@@ -404,7 +408,7 @@ pub struct ExpectCoordinator {
     pub counts: BTreeMap<String, usize>,
 }
 
-/// What must have come out for one action.
+/// The expected results of one action.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExpectAction {
@@ -414,62 +418,62 @@ pub struct ExpectAction {
     /// How often the engine retried it, over the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// How often it was retried by its own `retry-max`.
+    /// How often it was retried because of its `retry-max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_retries: Option<u32>,
     /// Error code of its row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Words that its error message must contain.
+    /// Text that its error message must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Where it went.
+    /// The node it went on to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transition: Option<String>,
     /// External status of its row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_status: Option<String>,
-    /// Captured values, among others.
+    /// Captured values that must be present.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, String>,
-    /// Values of the configuration it saw, among others.
+    /// Values that its configuration must contain.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, String>,
-    /// Of a coordinator: its nominal time.
+    /// For a coordinator: its nominal time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nominal: Option<String>,
-    /// Of a coordinator: when its workflow began for the first time.
+    /// For a coordinator: when its workflow started for the first time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<String>,
-    /// Of a coordinator: when it came to its last state.
+    /// For a coordinator: when it reached its last state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// Of a coordinator: how often a workflow of it began.
+    /// For a coordinator: how often a workflow of it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<u32>,
-    /// Of a coordinator: words of what it waits for.
+    /// For a coordinator: part of what it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// Of a coordinator: URIs by the name of the data-in.
+    /// For a coordinator: URIs by the name of the data-in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Vec<String>>,
-    /// Of a coordinator: URIs by the name of the data-out.
+    /// For a coordinator: URIs by the name of the data-out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, Vec<String>>,
-    /// Of a coordinator: what came of its expectations, in order.
+    /// For a coordinator: its SLA events, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sla: Option<Vec<String>>,
-    /// Of a coordinator: the nodes of its workflow that ran, if that was played.
+    /// For a coordinator: the nodes of its workflow that ran, if the workflow was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
 }
 
-/// What a run showed, in the terms of a scenario.
+/// The results of a run, in the terms of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Status of the job when it ended, or when the limit was reached.
     pub status: String,
-    /// The nodes in the order they began.
+    /// The nodes in the order in which they started.
     pub nodes: Vec<SeenNode>,
     /// Message of the kill node, or of the action that failed the job.
     pub message: Option<String>,
@@ -477,7 +481,7 @@ pub struct Seen {
     pub notifications: Vec<String>,
     /// The file root at the end.
     pub files: BTreeMap<String, String>,
-    /// What came of coordinators, in the place of nodes.
+    /// The results of coordinators, instead of nodes.
     pub timed: Option<timed::SeenTimed>,
 }
 
@@ -492,27 +496,28 @@ pub struct SeenNode {
     pub status: String,
     /// Retries by the engine.
     pub retries: u32,
-    /// Retries by its own attributes.
+    /// User retries.
     pub user_retries: u32,
     /// Error code.
     pub code: Option<String>,
     /// Error message.
     pub message: Option<String>,
-    /// Where it went.
+    /// The node it went on to.
     pub transition: Option<String>,
     /// External status.
     pub external_status: Option<String>,
     /// Captured values.
     pub data: BTreeMap<String, String>,
-    /// The merged configuration it saw.
+    /// Its merged configuration.
     pub configuration: BTreeMap<String, String>,
-    /// Simulated milliseconds from the begin of the run to its own.
+    /// Simulated milliseconds from the beginning of the run to its start.
     pub began_ms: u64,
-    /// Simulated milliseconds from the begin of the run to its end; none if it was still running.
+    /// Simulated milliseconds from the beginning of the run to its end; none if it was still running.
     pub ended_ms: Option<u64>,
 }
 
-/// Milliseconds of a span as scenarios write it: `90s`, `5m`, `2h`, `1d`, `250ms`, or several in a row (`1h30m`).
+/// Parses a duration as scenarios write it to milliseconds: `90s`, `5m`, `2h`, `1d`, `250ms`, or several in a row
+/// (`1h30m`).
 ///
 /// ```
 /// assert_eq!(ankus_engine::scenario::milliseconds("1h30m"), Some(5_400_000));

@@ -1,8 +1,8 @@
-//! Actions of a scenario that run for real: what no stub answers is carried out by a driver of its own.
+//! Runs actions of a scenario for real: those without a stub are carried out by a driver of its own.
 //!
-//! Each start of such an action is a job of one action, from its start to its end, in a store and below a file root that
-//! hold nothing else. The files of the scenario are laid out below that root before, and what the action has changed is
-//! taken back into the scenario after. In simulated time an action takes as long as it took.
+//! Each start of such an action is a job with this single action, from start to end, in a store and below a file root
+//! of its own. The scenario's files are written below that root beforehand, and what the action changed is copied back
+//! into the scenario afterwards. In simulated time an action takes as long as it really took.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,11 +16,11 @@ use ankus_lang::machine::{Answer, Class, Command, DASH, External, Finished, Phas
 use ankus_lang::plan::{NodeIndex, Plan, Work};
 use ankus_procedure::{Host, RealHost};
 
-/// How often it is looked whether an action has ended, or whether it is to.
+/// How often to check whether an action has ended, or is to be stopped.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long it is waited for what is killed.
+/// How long to wait for a killed action to end.
 const STOPPING: Duration = Duration::from_secs(30);
-/// The largest file that is taken back into a scenario.
+/// The largest file that is copied back into a scenario.
 const LARGEST_FILE: u64 = 256 << 20;
 
 /// Carries out actions for real.
@@ -29,23 +29,23 @@ pub struct Real {
     host: RealHost,
     files: LocalFiles,
     is_interrupted: Box<dyn Fn() -> bool + Send>,
-    /// The longest that an action may take before it is killed.
+    /// The longest time that an action may take before it is killed.
     limit_ms: u64,
     /// Actions that were carried out.
     pub(super) done: BTreeSet<String>,
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     pub(super) fault: Option<String>,
 }
 
-/// What came of one start of an action.
+/// The result of one start of an action.
 struct Carried {
     row: Option<Row>,
     took_ms: u64,
 }
 
 impl Real {
-    /// Works in an empty folder. The file root is a folder in it, whatever `surroundings` say; it is asked now and then
-    /// whether to stop.
+    /// Opens a driver in an empty folder. The file root is a folder in it, whatever `surroundings` says; the last
+    /// argument is polled for whether to stop.
     pub fn open(
         folder: &Path,
         mut surroundings: Surroundings,
@@ -55,7 +55,7 @@ impl Real {
         std::fs::create_dir(&root).map_err(|error| Error::Folder(root.clone(), error))?;
         let needs = &mut surroundings.needs;
         needs.root.clone_from(&root);
-        // What a scenario does stays below its root.
+        // What a scenario does must stay below its root.
         needs.hosts.clear();
         needs.machine.clear();
         needs.mounts.clear();
@@ -72,16 +72,16 @@ impl Real {
         Ok(Real { driver, host: RealHost::new(), files, is_interrupted, limit_ms, done, fault })
     }
 
-    /// Actions that take longer than this are killed, and never end in the scenario.
+    /// Sets the limit after which actions are killed, so that they never end in the scenario.
     pub(super) fn set_limit(&mut self, ms: u64) {
         self.limit_ms = ms;
     }
 
-    /// What a call brings.
+    /// Returns the answers to a call.
     pub(super) fn call(&mut self, call: &Call<'_>) -> Vec<Reply> {
         match call.phase {
             Phase::Start => {}
-            // Its end comes by itself; an early question learns nothing.
+            // The end is reported by itself; an earlier check learns nothing.
             Phase::Check => return vec![Reply::now(Phase::Check, Answer::Running(None))],
             Phase::End => return vec![Reply::now(Phase::End, Answer::Ended(None))],
             Phase::Kill => return vec![Reply::now(Phase::Kill, Answer::Stopped)],
@@ -104,7 +104,7 @@ impl Real {
         let before = self.lay_out(call.files)?;
         let (plan, node) = alone(call)?;
         let mut properties = (*call.run.conf).clone();
-        // Nobody is notified of a job that there is for the scenario only.
+        // Nobody must be notified of a job that exists only for the scenario.
         properties
             .retain(|name, _| !(name.starts_with("oozie.wf.") && name.contains(".notification.")));
         let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts: Vec::new() };
@@ -128,7 +128,7 @@ impl Real {
                     Ok(()) | Err(Error::State(_)) => {}
                     Err(error) => return Err(text(error)),
                 }
-                // What the engine would try again, or wait for a person with, is up to the scenario.
+                // Whether to retry, or to wait for an operator, is decided by the scenario.
                 if is_left && !is_late {
                     self.driver.wait(&id, STOPPING).map_err(text)?;
                     break row;
@@ -144,7 +144,7 @@ impl Real {
         Ok(Carried { row: row.filter(|_| !is_late), took_ms })
     }
 
-    /// Lays the files of the scenario out below the root. The answer is what lies there.
+    /// Writes the files of the scenario below the root, and returns what is there.
     fn lay_out(&self, files: &MemoryFiles) -> Result<BTreeMap<FileUri, Option<Vec<u8>>>, String> {
         let entries = files.entries();
         let wanted: BTreeSet<String> = entries.keys().map(inside).collect();
@@ -165,7 +165,7 @@ impl Real {
         Ok(entries)
     }
 
-    /// Takes what the action has changed below the root into the scenario.
+    /// Copies what the action changed below the root back into the scenario.
     fn take_back(
         &self,
         call: &Call<'_>,
@@ -182,7 +182,7 @@ impl Real {
             }
         }
         for path in found {
-            // Of which file system it is: of the one of what lies nearest above it.
+            // A new file belongs to the file system of its nearest known parent.
             let above = std::iter::successors(Some(&*path), |path| Some(path.rsplit_once('/')?.0));
             let near = above.filter_map(|path| by_path.get(path).copied()).next();
             let uri = near.unwrap_or(&application).with_path(path);
@@ -205,7 +205,7 @@ impl Real {
         Ok(())
     }
 
-    /// The paths of everything below the root that is a file or a folder; links are neither.
+    /// Returns the paths of all files and folders below the root, without links.
     fn below(&self) -> Result<BTreeSet<String>, String> {
         let root = FileUri::parse("/");
         let mut found = BTreeSet::new();
@@ -232,13 +232,14 @@ fn failed(uri: &FileUri, error: &std::io::Error) -> String {
     format!("{uri}: {error}")
 }
 
-/// The path of a file below the root, which does not say of which file system it is.
+/// Returns the path of a file below the root, which does not show its file system.
 fn inside(uri: &FileUri) -> String {
     let parts = ankus_lang::uri::normal_parts(&uri.path);
     parts.into_iter().fold(String::new(), |path, part| format!("{path}/{part}"))
 }
 
-/// The plan that does what is called for and nothing else: its texts are evaluated, and it is tried once.
+/// Returns a plan that does what the call requests and nothing else: its texts are already evaluated, and it is tried
+/// once.
 fn alone(call: &Call<'_>) -> Result<(Plan, NodeIndex), String> {
     let mut plan = call.plan.clone();
     plan.defaults.clear();
@@ -258,7 +259,7 @@ fn alone(call: &Call<'_>) -> Result<(Plan, NodeIndex), String> {
     Ok((plan, call.node))
 }
 
-/// How an engine takes an error after which it does not go on by itself, or not at once.
+/// Returns the class of an error after which the engine does not continue by itself, or not at once.
 fn class(status: Status) -> Option<Class> {
     match status {
         Status::StartRetry | Status::EndRetry => Some(Class::Transient),
@@ -269,7 +270,7 @@ fn class(status: Status) -> Option<Class> {
 
 fn replies(carried: Carried) -> Vec<Reply> {
     let Some(row) = carried.row else {
-        // It was killed when the scenario was over.
+        // It was killed because the scenario's time was up.
         let external = External { id: "killed".into(), tracker: "local".into(), console: DASH };
         return vec![Reply::now(Phase::Start, Answer::Started(external))];
     };
@@ -289,7 +290,7 @@ fn replies(carried: Carried) -> Vec<Reply> {
     let status = row.external.status.clone().unwrap_or_else(|| "SUCCEEDED".into());
     let finished = Finished { external: None, status, output: row.output, error };
     match row.external.id().filter(|id| *id != DASH) {
-        // What runs within a call has no id outside.
+        // An action that runs within the call has no external id.
         None => {
             let finished = Finished { external: Some(External::none()), ..finished };
             let reply = Reply::now(Phase::Start, Answer::Finished(finished));

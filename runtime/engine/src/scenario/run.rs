@@ -1,4 +1,4 @@
-//! Plays a scenario.
+//! Runs scenarios.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use ankus_lang::machine::{
 use ankus_lang::plan::{Global, NodeIndex, Plan, Work};
 use ankus_lang::time::ProcessingZone;
 
-/// So much simulated time may pass unless a scenario says otherwise.
+/// How much simulated time a scenario may take by default.
 const LIMIT_MS: u64 = 30 * 86_400_000;
-/// When a scenario begins that does not say: 2020-01-01T00:00Z.
+/// When a scenario begins by default: 2020-01-01T00:00Z.
 const BEGIN_MS: i64 = 1_577_836_800_000;
 
-/// Makes plans of sub-workflows.
+/// Compiles sub-workflows to plans.
 pub type Compile<'a> = dyn FnMut(
         &FileUri,
         &dyn Files,
@@ -34,22 +34,22 @@ pub type Compile<'a> = dyn FnMut(
     ) -> Result<Plan, (String, String)>
     + 'a;
 
-/// What came of a scenario.
+/// The results of a scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
     /// What the run showed.
     pub seen: Seen,
-    /// Every way that was taken, by the path of its definition: node and target.
+    /// Every transition that was taken, by the path of its definition: node and target.
     pub taken: BTreeSet<(String, String, String)>,
-    /// Actions that no stub answered; they were taken to succeed.
+    /// Actions without a stub; they were assumed to succeed.
     pub unstubbed: BTreeSet<String>,
-    /// Actions that no stub answered and that ran for real.
+    /// Actions without a stub that ran for real.
     pub real: BTreeSet<String>,
     /// Why the submission was refused, if it was.
     pub refused: Option<Refused>,
-    /// Simulated milliseconds from begin to end.
+    /// Simulated milliseconds from beginning to end.
     pub took_ms: u64,
-    /// The workflows that were played for coordinators.
+    /// The workflows that were run for coordinators.
     pub plans: Vec<Arc<Plan>>,
 }
 
@@ -57,10 +57,10 @@ pub struct Played {
 pub(super) struct Stubs<'a> {
     scenario: &'a Scenario,
     compile: &'a mut Compile<'a>,
-    /// What carries out actions that no stub answers.
+    /// Carries out actions without a stub.
     real: Option<&'a mut Real>,
     attempts: BTreeMap<(String, String), usize>,
-    /// Actions that no stub answered.
+    /// Actions without a stub.
     pub(super) unstubbed: BTreeSet<String>,
     configurations: BTreeMap<(String, NodeIndex), BTreeMap<String, String>>,
 }
@@ -81,7 +81,7 @@ impl<'a> Stubs<'a> {
         }
     }
 
-    /// The plan of a workflow that a coordinator starts.
+    /// Returns the plan of a workflow that a coordinator starts.
     pub(super) fn plan(
         &mut self,
         path: &FileUri,
@@ -97,7 +97,7 @@ impl Stubs<'_> {
         self.scenario.stub(call.name(), call.kind()).is_some()
     }
 
-    /// What ran for real, or why it could not.
+    /// Returns the actions that ran for real, or why they could not.
     pub(super) fn ran(&self) -> Result<BTreeSet<String>, String> {
         match self.real.as_deref() {
             None => Ok(BTreeSet::new()),
@@ -193,7 +193,7 @@ impl Executors for Stubs<'_> {
             Phase::Check if fails && attempt.phase == Fails::Check => {
                 vec![Reply::now(Phase::Check, fault(&attempt))]
             }
-            // Its end comes by itself; an early question learns nothing.
+            // The end is reported by itself; an earlier check learns nothing.
             Phase::Check => vec![Reply::now(Phase::Check, Answer::Running(None))],
             Phase::End if fails && attempt.phase == Fails::End => {
                 vec![Reply::now(Phase::End, fault(&attempt))]
@@ -218,13 +218,13 @@ impl Executors for Stubs<'_> {
     }
 
     fn replaces(&self, call: &Call<'_>) -> bool {
-        // Mails go out only where actions run for real.
+        // Mails are only sent if actions run for real.
         self.is_stubbed(call) || (self.real.is_some() && call.kind() == "email")
     }
 }
 
-/// Plays a scenario. `application` is the path at which the application lies; `files` are its own files by URI.
-/// With `real`, what no stub answers runs for real. An error is a sentence on what the scenario itself has wrong.
+/// Runs a scenario. `application` is the path of the application; `files` are its own files by URI. With `real`,
+/// actions without a stub run for real. An error is a sentence about what is wrong with the scenario itself.
 pub fn play<'a>(
     scenario: &'a Scenario,
     plan: Arc<Plan>,
@@ -292,7 +292,7 @@ pub fn play<'a>(
     let mut thens = scenario.then.iter().peekable();
     let (mut since, mut looked) = (begin, 0);
     loop {
-        // What an operator waits for, and then does.
+        // Give the operator's next command once its time has come.
         if let Some(then) = thens.peek() {
             let at = then.at.as_deref().map(|at| moment("at", at)).transpose()?;
             let due = match (&then.when, &then.after) {
@@ -368,7 +368,7 @@ fn span(what: &str, text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{what} = {text:?}` is not a duration like 90s, 5m or 1h30m"))
 }
 
-/// Milliseconds since 1970.
+/// Parses a time to milliseconds since 1970.
 fn moment(what: &str, text: &str) -> Result<i64, String> {
     let parsed = ProcessingZone::default().parse(text);
     parsed
@@ -376,7 +376,7 @@ fn moment(what: &str, text: &str) -> Result<i64, String> {
         .map_err(|_| format!("`{what} = {text:?}` is not a time like 2020-01-01T00:00Z"))
 }
 
-/// A function that a scenario answers for and that the site does not have.
+/// Returns a function in the scenario that the site does not have.
 pub(super) fn unknown_function<'s>(
     scenario: &'s Scenario,
     functions: &[SiteFunction],
@@ -385,7 +385,7 @@ pub(super) fn unknown_function<'s>(
     scenario.functions.keys().find(|name| !is_known(name)).map(String::as_str)
 }
 
-/// Whether the stubs say how long they take in spans.
+/// Checks that the durations of the stubs are valid.
 pub(super) fn check_stubs(scenario: &Scenario) -> Result<(), String> {
     for stub in scenario.actions.values().chain(scenario.types.values()) {
         let several = stub.attempts.iter().filter_map(|attempt| attempt.takes.as_deref());
@@ -396,7 +396,7 @@ pub(super) fn check_stubs(scenario: &Scenario) -> Result<(), String> {
     Ok(())
 }
 
-/// What of a scenario a workflow has no use for.
+/// Returns a part of the scenario that does not apply to workflows.
 fn only_timed(scenario: &Scenario) -> Option<&'static str> {
     let expect = &scenario.expect;
     [
@@ -411,7 +411,7 @@ fn only_timed(scenario: &Scenario) -> Option<&'static str> {
     .find_map(|(name, is_there)| is_there.then_some(name))
 }
 
-/// Every way that was taken in the workflows of a simulation.
+/// Returns every transition that was taken in the workflows of a simulation.
 pub(super) fn taken(simulation: &Simulation<Stubs<'_>>) -> BTreeSet<(String, String, String)> {
     let mut taken = BTreeSet::new();
     for job in &simulation.jobs {
@@ -455,7 +455,7 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
     let mut nodes = Vec::new();
     for (node, row) in of.run.in_order() {
         let work = &of.plan.node(node).work;
-        // Where a row changes, it tells when its program began and ended.
+        // The changes of a row show when its program started and ended.
         let began = simulation.moments.iter().find(|moment| {
             moment.job == job && matches!(moment.change, Change::Row { node: of, .. } if of == node)
         });

@@ -1,9 +1,9 @@
-//! A scenario of a coordinator or a bundle, played.
+//! Runs scenarios of coordinators and bundles.
 //!
-//! In: the scenario, definitions as a server would store them, files. Out: the result of each action. Time, data and
-//! the server's passes are those of [`ankus_lang::machine::coordinator::simulation`]; workflows are answered as the scenario
-//! specifies, or played alongside it in the same time and on the same files, with the stubs of the scenario for their
-//! actions.
+//! It takes the scenario, definitions as a server would store them, and files, and returns the result of each action.
+//! Time, data and the server's passes are those of [`ankus_lang::machine::coordinator::simulation`]; workflows end as
+//! the scenario specifies, or are run alongside in the same time and on the same files, with the stubs of the scenario
+//! for their actions.
 
 mod compare;
 
@@ -35,32 +35,32 @@ use ankus_lang::machine::{self, Change, JobStatus, Submission};
 use ankus_lang::plan;
 use ankus_lang::time::{Instant, ProcessingZone};
 
-/// So many seconds of simulated time pass unless a scenario says otherwise.
+/// How many seconds of simulated time a scenario may take by default.
 const LIMIT_SECONDS: i64 = 30 * 86_400;
-/// Of a scenario so many actions may come about.
+/// Maximum number of actions in a scenario.
 const MOST_ACTIONS: usize = 1_000_000;
 
 /// A coordinator of a scenario.
 pub struct Track {
-    /// Its name: that in the bundle, or its own.
+    /// Its name: the one in the bundle, or its own.
     pub name: String,
-    /// As a server would keep it.
+    /// Its definition as a server would store it.
     pub definition: Definition,
     /// Whether its workflow is among the files.
     pub has_workflow: bool,
 }
 
-/// What is played: a coordinator, or those of a bundle.
+/// What is run: a coordinator, or those of a bundle.
 pub struct Application {
     /// The coordinators.
     pub tracks: Vec<Track>,
-    /// The bundle they are the enabled members of.
+    /// The bundle whose enabled coordinators they are.
     pub bundle: Option<Bundle>,
     /// Functions of the site.
     pub functions: Vec<SiteFunction>,
 }
 
-/// What a scenario says that functions of the site answer.
+/// The results of functions of the site from a scenario.
 struct Said<'a> {
     functions: &'a [SiteFunction],
     said: &'a BTreeMap<String, String>,
@@ -76,35 +76,35 @@ impl Answers for Said<'_> {
     }
 }
 
-/// What came of a coordinator.
+/// The results of a coordinator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenCoordinator {
     /// Its name.
     pub name: String,
-    /// Its status; none where it never began.
+    /// Its status; none if it never started.
     pub status: Option<String>,
     /// How many of its actions are in which state.
     pub counts: BTreeMap<String, usize>,
 }
 
-/// What came of an action.
+/// The results of an action.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenAction {
-    /// Number; in a bundle behind the name of the coordinator and `@`.
+    /// The number; in a bundle preceded by the name of the coordinator and `@`.
     pub name: String,
     /// The same with the nominal time in place of the number.
     pub by_time: String,
     /// The nominal time.
     pub nominal: Instant,
-    /// Its status; `DELETED` if it is no more.
+    /// Its status; `DELETED` if it no longer exists.
     pub status: String,
-    /// Code and message of what failed it.
+    /// Code and message of the error that failed it.
     pub error: Option<(String, String)>,
-    /// When its workflow began for the first time, and the place of that among all beginnings.
+    /// When its workflow started for the first time, and the position of that among all starts.
     pub began: Option<(Instant, usize)>,
-    /// When it came to its last state.
+    /// When it reached its last state.
     pub ended: Option<Instant>,
-    /// How often a workflow of it began.
+    /// How often a workflow of it was started.
     pub starts: u32,
     /// What it waits for.
     pub missing: Option<String>,
@@ -112,18 +112,18 @@ pub struct SeenAction {
     pub inputs: BTreeMap<String, Vec<String>>,
     /// URIs by the name of the data-out.
     pub outputs: BTreeMap<String, Vec<String>>,
-    /// What its workflow was given.
+    /// The configuration of its workflow.
     pub configuration: BTreeMap<String, String>,
-    /// What came of its expectations.
+    /// Its SLA events.
     pub sla: Vec<String>,
-    /// The nodes of its workflow that ran, in the order they began.
+    /// The nodes of its workflow that ran, in the order in which they started.
     pub path: Option<Vec<String>>,
 }
 
-/// What came of coordinators.
+/// The results of coordinators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeenTimed {
-    /// Each of them.
+    /// The coordinators.
     pub coordinators: Vec<SeenCoordinator>,
     /// Their actions, by time.
     pub actions: Vec<SeenAction>,
@@ -131,7 +131,7 @@ pub struct SeenTimed {
     pub refusals: Vec<String>,
 }
 
-/// Files in memory, and datasets of which the scenario says when they are there.
+/// Files in memory, and datasets for which the scenario states when they are available.
 struct World {
     files: Arc<MemoryFiles>,
     arrivals: Vec<Arrival>,
@@ -165,7 +165,7 @@ impl Data for World {
         let uri = FileUri::parse(uri);
         let is_there = self.files.status(&uri).is_ok_and(|status| status.is_some());
         if !is_there {
-            // In memory a file can only fail to be written where a file is taken for a folder.
+            // In memory, writing a file can only fail if a file is used as a folder.
             let _ = self.files.write(&uri, b"");
         }
     }
@@ -176,7 +176,7 @@ impl Data for World {
     }
 }
 
-/// What an action has been through.
+/// The history of an action.
 #[derive(Default)]
 struct Life {
     began: Option<(Instant, usize)>,
@@ -186,10 +186,10 @@ struct Life {
     job: Option<usize>,
 }
 
-/// A moment of the story that `when` may name.
+/// A change of status that `when` may name.
 struct Moment {
     at: Instant,
-    /// `job`, the name of a coordinator, or an action by number or time.
+    /// `job`, the name of a coordinator, or the number or time of an action.
     names: Vec<String>,
     status: &'static str,
 }
@@ -203,14 +203,14 @@ struct Player<'a> {
     workflows: simulation::Simulation<Stubs<'a>>,
     world: &'a World,
     plans: BTreeMap<String, Arc<plan::Plan>>,
-    /// The action of a workflow that is played.
+    /// The action of each workflow that is run.
     of_job: BTreeMap<usize, Key>,
     lives: BTreeMap<Key, Life>,
     moments: Vec<Moment>,
     refusals: Vec<String>,
     notifications: Vec<String>,
     beginnings: usize,
-    /// How much of the workflows' story was told to coordinators.
+    /// How many changes of workflows have been passed to the coordinators.
     told: usize,
 }
 
@@ -225,7 +225,7 @@ fn moment(what: &str, text: &str) -> Result<Instant, String> {
     ProcessingZone::UTC.parse(text).map_err(wrong)
 }
 
-/// Names by which an action is called.
+/// Returns the names of an action.
 fn names(
     application: &Application,
     coordinator: usize,
@@ -242,13 +242,13 @@ fn names(
     }
 }
 
-/// The answer of the scenario for the workflow of an action, if it has one.
+/// Returns the scenario's stub for the workflow of an action, if it has one.
 fn stub<'s>(scenario: &'s Scenario, names: &[String; 2]) -> Option<&'s WorkflowStub> {
     let own = names.iter().find_map(|name| scenario.workflows.get(name));
     own.or(scenario.workflow.as_ref())
 }
 
-/// How and when a workflow ends that is answered so.
+/// Returns how and when a workflow with this answer ends.
 fn outcome(answer: &WorkflowAttempt) -> Outcome {
     let seconds = answer.takes.as_deref().and_then(|text| span("takes", text).ok()).unwrap_or(0);
     let status = match answer.result {
@@ -261,7 +261,8 @@ fn outcome(answer: &WorkflowAttempt) -> Outcome {
     Outcome { status, seconds }
 }
 
-/// When the data of the datasets arrive that a scenario names; of one name, every template that an event uses.
+/// Returns when the data of the datasets in a scenario become available, with every template that has the name and is
+/// used by an event.
 fn arrivals(
     scenario: &Scenario,
     application: &Application,
@@ -287,8 +288,8 @@ fn arrivals(
     Ok(arrivals)
 }
 
-/// Plays a scenario. `files` are those of the application and of its workflows, by URI. An error is a sentence on what
-/// the scenario itself has wrong.
+/// Runs a scenario. `files` are those of the application and of its workflows, by URI. An error is a sentence about
+/// what is wrong with the scenario itself.
 pub fn play<'a>(
     scenario: &'a Scenario,
     application: &'a Application,
@@ -422,7 +423,7 @@ impl Player<'_> {
             if self.lives.len() > MOST_ACTIONS {
                 return Err(format!("more than {MOST_ACTIONS} actions come about; give a `limit`"));
             }
-            // One command after the other, each of them waited for.
+            // Commands are given one after another, each when the previous one is done.
             if let Some(then) = thens.peek()
                 && !self.coordinators.has_commands()
                 && let Some(due) = self.due(then, since, &mut looked)?
@@ -464,13 +465,13 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// When something happens next.
+    /// Returns when something happens next.
     fn next(&self) -> Option<Instant> {
         let workflows = self.workflows.next().map(Instant::from_millis);
         [self.coordinators.next(), workflows].into_iter().flatten().min()
     }
 
-    /// When an operator does something, if that is known.
+    /// Returns when the operator's next command is due, if known.
     fn due(
         &self,
         then: &Then,
@@ -564,7 +565,7 @@ impl Player<'_> {
         Ok(Command::Coordinator(at, event))
     }
 
-    /// Carries news between coordinators and workflows until neither has any.
+    /// Passes changes between coordinators and workflows until neither has any left.
     fn listen(&mut self) {
         loop {
             let told = std::mem::take(&mut self.coordinators.told);
@@ -665,7 +666,7 @@ impl Player<'_> {
         }
     }
 
-    /// Has the workflow of an action take a command, if it is played here.
+    /// Sends a command to the workflow of an action, if it is run here.
     fn pass(&mut self, key: Key, command: machine::Command) {
         let job = self.lives.get(&key).and_then(|life| life.job);
         if let Some(job) = job.filter(|job| self.of_job.get(job) == Some(&key)) {
@@ -736,7 +737,7 @@ impl Player<'_> {
             None => {
                 let (files, uri) = (self.workflows.files.clone(), FileUri::parse(path));
                 let compiled = self.workflows.executors.plan(&uri, &*files, &properties);
-                // What refuses a definition has no code of its own here.
+                // A refused definition has no code of its own here.
                 let plan = compiled.map_err(|(_, message)| ("E1005".to_owned(), message))?;
                 let plan = Arc::new(plan);
                 self.plans.insert(path.to_owned(), plan.clone());
@@ -830,7 +831,7 @@ impl Player<'_> {
     }
 }
 
-/// What came of the expectations of an action: each is looked at when something could be decided.
+/// Returns the SLA events of an action: each expectation is checked when it could be decided.
 fn expectations(run: &machine::coordinator::Run, life: &Life, now: Instant) -> Vec<String> {
     let zone = ProcessingZone::UTC;
     if run.data.sla.is_empty() {

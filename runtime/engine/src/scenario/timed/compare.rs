@@ -7,7 +7,7 @@ use crate::scenario::compare::Differences;
 use crate::scenario::{Expect, ExpectAction};
 use ankus_lang::time::{Instant, ProcessingZone};
 
-/// Every expectation of coordinators that did not hold, in the order of the scenario's page.
+/// Reports every expectation of coordinators that did not hold, in the order of the scenario.
 pub(in crate::scenario) fn compare(expect: &Expect, seen: &SeenTimed, out: &mut Differences) {
     let find = |name: &str| {
         let mut actions = seen.actions.iter();
@@ -20,7 +20,7 @@ pub(in crate::scenario) fn compare(expect: &Expect, seen: &SeenTimed, out: &mut 
         let is_same = began.len() == expected.len()
             && began.iter().zip(expected).all(|(action, name)| is_called(action, name));
         if !is_same {
-            // Shown as they are called where they are expected.
+            // Actions are shown by number or by time, as in the expectation.
             let by_time = expected.iter().any(|name| name.ends_with('Z'));
             let shown: Vec<&str> = began
                 .iter()
