@@ -1,5 +1,4 @@
-//! An application that is named on the command line: its definition, its properties, its plan, and its location for a
-//! run.
+//! An application named on the command line: its definition, its properties, its plan, and its location for a run.
 
 use super::tree::{Kind, absolute};
 use super::{Failure, Found, Given, Loaded, Looks, Project, limits, user};
@@ -19,29 +18,28 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The names definitions have in a folder.
+/// The file names of definitions in an application folder.
 const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
-/// The properties that name them.
+/// The properties that point to them.
 pub const PATHS: [&str; 3] =
     ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
-/// The property that names a workflow.
+/// The property that points to a workflow.
 pub const APPLICATION_PATH: &str = PATHS[0];
-/// A definition that a run comes upon is at most so large.
+/// Maximum size of a definition that a run loads, in bytes.
 const LARGEST: u64 = source::SIZE_LIMIT;
 
-/// An application, read and checked.
+/// An application, loaded and checked.
 pub struct Application {
-    /// What was read.
+    /// The loaded definition.
     pub loaded: Loaded,
-    /// What came of its check.
+    /// The result of its check.
     pub outcome: Outcome,
 }
 
 impl Project {
-    /// The definition that a path stands for: itself, or that of a folder.
+    /// Returns the definition at a path: the file itself, or the definition in a folder.
     ///
-    /// # Errors
-    /// Where there is none, or the path cannot be read.
+    /// # Errors If there is none, or the path cannot be read.
     pub fn find(&self, path: &Path, given: &Given) -> miette::Result<Found> {
         let tree = self.tree(path)?;
         let top = self.top(path)?;
@@ -50,7 +48,7 @@ impl Project {
             let found = self.definitions(&[path.to_owned()])?.found;
             return found.into_iter().next().ok_or_else(|| Failure::new("nothing is named").into());
         }
-        // What the properties name comes first: a folder may hold several definitions.
+        // The properties take precedence: a folder may contain several definitions.
         let guess = self.submission(given, &path.join(DEFINITIONS[0]), FileKind::Workflow)?;
         let named = PATHS.iter().zip(DEFINITIONS).filter_map(|(name, definition)| {
             let value = guess.get(name)?.trim_end_matches('/');
@@ -70,10 +68,9 @@ impl Project {
         }
     }
 
-    /// The folder that a path stands for: of an archive that holds one folder and nothing else, that.
+    /// Returns the folder for a path: if an archive contains exactly one folder and nothing else, that folder.
     ///
-    /// # Errors
-    /// Where its tree cannot be read.
+    /// # Errors If its tree cannot be read.
     pub fn top(&self, path: &Path) -> miette::Result<PathBuf> {
         let tree = self.tree(path)?;
         let is_root =
@@ -88,10 +85,9 @@ impl Project {
         Ok(path.to_owned())
     }
 
-    /// Reads an application and checks it.
+    /// Loads and checks an application.
     ///
-    /// # Errors
-    /// Where it is not there, or cannot be read.
+    /// # Errors If it does not exist, or cannot be read.
     pub fn application(&self, path: &Path, given: &Given) -> miette::Result<Application> {
         let found = self.find(path, given)?;
         let loaded = self.load(&found, given, None)?;
@@ -101,12 +97,12 @@ impl Project {
 }
 
 impl Application {
-    /// What holds for it.
+    /// Returns the settings that apply to it.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.loaded.settings.settings
     }
 
-    /// Findings of level `error`, as a report.
+    /// Returns the findings of level `error`, as a report.
     pub fn errors(&self) -> Report {
         let mut report = Report::default();
         let mut outcome = Outcome {
@@ -125,7 +121,7 @@ impl Application {
         report
     }
 
-    /// The plan; an error is one sentence why the server would not take the definition.
+    /// Returns the plan; the error is a sentence why the server would not accept the definition.
     pub fn plan(&self) -> Result<Plan, String> {
         let kind = self.loaded.found.kind;
         if kind != FileKind::Workflow {
@@ -142,13 +138,13 @@ impl Application {
         Ok(plan::plan(checked, &options))
     }
 
-    /// The code with which a submission with these properties would be refused, and the names in its message.
+    /// Returns the code with which a submission with these properties would be refused, and the names in its message.
     pub fn refusal(&self) -> Option<(&'static str, Vec<&str>)> {
         let verdict = self.outcome.file.reference.as_ref()?.submit.as_ref()?;
         Some((verdict.code?, verdict.subject.iter().map(AsRef::as_ref).collect()))
     }
 
-    /// What it is submitted with, the path of the application and the user included.
+    /// Returns the properties of its submission, including the path of the application and the user.
     pub fn properties(&self) -> BTreeMap<String, String> {
         let given = self.loaded.submission.values.iter();
         let given = given.filter(|(_, bound)| !matches!(bound.origin, Origin::Default(_)));
@@ -173,8 +169,8 @@ impl Application {
         properties
     }
 
-    /// Where the application's folder stands in the file systems of a run. Folders above are shown too as long as they
-    /// have the names that the path has, so that a neighbour is found where the path says it is.
+    /// Returns where the application's folder is mounted in the file systems of a run. Parent folders are mounted too
+    /// as long as their names match those of the path, so that sibling applications are found at their paths.
     pub fn mounts(&self, properties: &BTreeMap<String, String>) -> Vec<(String, PathBuf)> {
         let mut at = FileUri::parse(&folder_uri(properties));
         let file = absolute(&self.loaded.found.path).unwrap_or_default();
@@ -193,7 +189,7 @@ impl Application {
     }
 }
 
-/// The URI of the application's folder, as its properties say.
+/// Returns the URI of the application's folder, as given by its properties.
 pub fn folder_uri(properties: &BTreeMap<String, String>) -> String {
     let path = properties.get(APPLICATION_PATH).map_or("", String::as_str);
     let lookup = |name: &str| properties.get(name).map(|value| value.as_str().into());
@@ -229,9 +225,9 @@ fn options(
     }
 }
 
-/// Makes plans of the sub-workflows that a run comes upon.
+/// Compiles the sub-workflows that a run starts.
 pub struct Frontend {
-    /// What holds for the run.
+    /// The settings of the run.
     pub settings: Arc<Settings>,
 }
 
@@ -267,7 +263,7 @@ impl Compiler for Frontend {
         for (name, value) in properties {
             submission.set(name, value);
         }
-        // What a parent hands down stands for what the definition does not say.
+        // Settings inherited from a parent replace what the definition leaves open.
         let mut settings = (*self.settings).clone();
         if let Some(inherited) = inherited {
             let server = &mut settings.server;
@@ -301,7 +297,7 @@ impl Compiler for Frontend {
         };
         let submit =
             outcome.file.reference.as_ref().and_then(|reference| reference.submit.as_ref());
-        // A parameter may get its value from defaults, which the submission of the job looks at.
+        // The submission of the job checks parameters, whose values may come from defaults.
         if let Some(code) = submit.and_then(|submit| submit.code).filter(|code| *code != "E0738") {
             let subject = submit.map(|submit| submit.subject.join(", ")).unwrap_or_default();
             return Err(own(

@@ -1,8 +1,8 @@
-//! An archive that was named, as the folder of what it holds.
+//! Reads an archive named on the command line as a folder of its entries.
 //!
-//! In: a zip that is open. Out: its names and their contents, read when they are asked for, and never written anywhere.
-//! An archive is untrusted: one whose names lead out, repeat or contradict each other, with links in it, or that would
-//! become larger than an application can be, is refused as a whole. `ankus run` unpacks archives under the same rules.
+//! Names and contents of an opened zip are read on demand, and never written to the disk. An archive is untrusted: one
+//! whose names lead out of it, repeat or contradict each other, that contains links, or that would become larger than
+//! an application can be, is refused as a whole. `ankus run` unpacks archives under the same rules.
 
 use ankus::syntax::archive::{DIRECTORY_LIMIT, TAIL, directory, names};
 use std::collections::BTreeMap;
@@ -14,24 +14,24 @@ use std::sync::{Mutex, PoisonError};
 
 use super::tree::{Kind, Listed};
 
-/// More entries than any application has.
+/// Maximum number of entries.
 const ENTRIES: usize = 100_000;
-/// More bytes than any application has.
+/// Maximum unpacked size, in bytes.
 const BYTES: u64 = 4 << 30;
-/// So many times its own size an archive may become, as far as that is more than [`SMALL`].
+/// Maximum ratio of the unpacked size to the size of the archive; it applies above [`SMALL`].
 const RATIO: u64 = 200;
-/// So many bytes are taken whatever the ratio.
+/// Unpacked size up to which any ratio is accepted, in bytes.
 const SMALL: u64 = 256 << 20;
-/// The longest name, and the deepest folder.
+/// Maximum length of a name, and maximum depth of folders.
 const NAME: usize = 4_096;
 const DEPTH: usize = 256;
 
-/// An archive, and what it holds by its paths.
+/// An archive, with its entries by path.
 pub(crate) struct Archive {
     zip: Mutex<zip::ZipArchive<BufReader<File>>>,
-    /// Folders have no number.
+    /// The entries; `None` for folders.
     entries: BTreeMap<PathBuf, Option<Member>>,
-    /// What the system keeps of the archive itself.
+    /// Metadata of the archive file.
     pub(crate) metadata: Metadata,
 }
 
@@ -54,11 +54,10 @@ fn refused(why: impl std::fmt::Display) -> Error {
 impl Archive {
     /// Reads the directory of an archive.
     ///
-    /// # Errors
-    /// Where it is no archive, or not one that an application can be.
+    /// # Errors If it is not an archive, or not one that can be an application.
     pub(crate) fn of(mut file: File) -> Result<Archive> {
         let metadata = file.metadata()?;
-        // The library keeps the last of several entries of a name; so the directory is read by us, too.
+        // The library keeps only the last of several entries with the same name, so the directory is also read here.
         let listed = listed(&mut file, metadata.len())?;
         if listed.len() > ENTRIES {
             return Err(refused(format_args!("it has more than {ENTRIES} entries")));
@@ -111,7 +110,7 @@ impl Archive {
         Ok(Archive { zip: Mutex::new(zip), entries, metadata })
     }
 
-    /// What stands at a path in it, with its length.
+    /// Returns the kind and length of the entry at a path.
     pub(crate) fn look(&self, path: &Path) -> Option<(Kind, u64)> {
         Some(match self.entries.get(path)? {
             Some(member) => (Kind::File, member.length),
@@ -119,7 +118,7 @@ impl Archive {
         })
     }
 
-    /// The content of a file in it, if it has at most `limit` bytes; of a longer one so many, and one more.
+    /// Returns the content of a file in it, up to `limit` bytes and one more if it is longer.
     pub(crate) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         let member = match self.entries.get(path) {
             None => return Err(ErrorKind::NotFound.into()),
@@ -129,7 +128,7 @@ impl Archive {
         let mut zip = self.zip.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = zip.by_index(member.at).map_err(refused)?;
         let mut bytes = Vec::new();
-        // It may be longer than the directory says.
+        // It may be longer than the directory states.
         let most = limit.min(member.length).saturating_add(1);
         entry.take(most).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > member.length {
@@ -139,7 +138,7 @@ impl Archive {
         Ok(bytes)
     }
 
-    /// What stands directly in a folder of it.
+    /// Lists the direct children of a folder in it.
     pub(crate) fn list(&self, folder: &Path) -> Result<Vec<Listed>> {
         match self.entries.get(folder) {
             None => return Err(ErrorKind::NotFound.into()),
@@ -159,7 +158,7 @@ impl Archive {
     }
 }
 
-/// The names in the directory of an archive, as often as they are there.
+/// Returns all names in the directory of an archive, with duplicates.
 fn listed(file: &mut File, length: u64) -> Result<Vec<String>> {
     let no_archive = || refused("it is not a zip archive, or is larger than 4 GiB");
     let mut read = |back: u64, count: u64| -> Result<Vec<u8>> {
@@ -182,7 +181,7 @@ fn repeated(listed: &[String]) -> Option<&str> {
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// The path that a name stands for; one that leads out, or that no file system would have, is refused.
+/// Converts an entry's name to a path; one that leads out of the archive, or that no file system accepts, is refused.
 fn path_of(name: &str) -> Result<PathBuf> {
     let leads_out =
         name.starts_with('/') || name.contains(['\0', '\\']) || name.split('/').any(|p| p == "..");

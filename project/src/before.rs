@@ -1,9 +1,9 @@
-//! What a command has read before it checks: lists of folders, texts, and definitions that were parsed.
+//! Caches what a command has read before it checks: folder listings, texts, and parsed definitions.
 //!
-//! A command that checks a tree looks for definitions in it, then for what starts them, and then loads each of them with
-//! what lies around it. Nearly all that the later steps ask the disk for was read by the first. It is kept from
-//! [`begin`](Before::begin) on, as far as there is room, until files may change. Whoever records what is read looks at the
-//! disk each time, and so does an editor, for which nothing is kept.
+//! A command that checks a tree searches it for definitions, then for their callers, and then loads each definition
+//! with the files around it. Nearly everything that the later steps read was read by the first. It is kept from
+//! [`begin`](Before::begin) on, within limits, until files may change. Reads that are recorded go to the disk each
+//! time, and so do those of an editor, for which nothing is kept.
 
 use super::tree::{Listed, Tree};
 use ankus::analysis::Analysis;
@@ -13,46 +13,46 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of texts that are kept.
+/// Maximum total size of kept texts, in bytes.
 const MOST_KEPT: usize = 16 << 20;
-/// Entries of folders that are kept.
+/// Maximum number of kept folder entries.
 const MOST_LISTED: usize = 100_000;
 
-/// See the top of this file.
+/// See the module documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Before(Mutex<Option<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
-    /// How many bytes, and how many entries of folders, there is still room for.
+    /// Remaining bytes, and remaining folder entries.
     room: usize,
     entries: usize,
-    /// By the folder; of one tree, as everything here, for another one may refuse what this one has.
+    /// Listings by folder; each is valid only for its tree, since another one may refuse what this one permits.
     lists: HashMap<OsString, (Arc<Tree>, Arc<[Listed]>)>,
-    /// By the path that people see.
+    /// Texts by display path.
     texts: HashMap<String, (Arc<Tree>, Arc<Source>)>,
     definitions: HashMap<String, Arc<Analysis>>,
 }
 
 impl Before {
-    /// Keeps what is read from now on.
+    /// Starts to keep what is read.
     pub(crate) fn begin(&self) {
         let (lists, texts, definitions) = (HashMap::new(), HashMap::new(), HashMap::new());
         let kept = Kept { room: MOST_KEPT, entries: MOST_LISTED, lists, texts, definitions };
         *self.0.lock().expect("readers do not panic") = Some(kept);
     }
 
-    /// Forgets all of it: files may change from now on.
+    /// Discards everything: files may change from now on.
     pub(crate) fn forget(&self) {
         *self.0.lock().expect("readers do not panic") = None;
     }
 
-    /// Whether anything is kept.
+    /// Whether reads are kept.
     pub(crate) fn keeps(&self) -> bool {
         self.0.lock().expect("readers do not panic").is_some()
     }
 
-    /// Keeps what a folder holds.
+    /// Keeps the listing of a folder.
     pub(crate) fn keep_list(&self, folder: &Path, tree: &Arc<Tree>, list: &Arc<[Listed]>) {
         let mut kept = self.0.lock().expect("readers do not panic");
         let Some(kept) = kept.as_mut().filter(|kept| list.len() <= kept.entries) else { return };
@@ -60,14 +60,14 @@ impl Before {
         kept.lists.insert(folder.into(), (Arc::clone(tree), Arc::clone(list)));
     }
 
-    /// What a folder holds.
+    /// Returns the listing of a folder.
     pub(crate) fn list(&self, folder: &Path, tree: &Tree) -> Option<Arc<[Listed]>> {
         let kept = self.0.lock().expect("readers do not panic");
         let (of, list) = kept.as_ref()?.lists.get(folder.as_os_str())?;
         std::ptr::eq(&**of, tree).then(|| Arc::clone(list))
     }
 
-    /// Keeps the text of a file that every reader of its bytes takes for the same.
+    /// Keeps the text of a file whose encoding is certain.
     pub(crate) fn keep_text(&self, tree: &Arc<Tree>, source: &Arc<Source>) {
         let mut kept = self.0.lock().expect("readers do not panic");
         let fits = |kept: &&mut Kept| source.text.len() <= kept.room;
@@ -76,14 +76,14 @@ impl Before {
         kept.texts.insert(source.path.clone(), (Arc::clone(tree), Arc::clone(source)));
     }
 
-    /// The text of a file, by the path that people see.
+    /// Returns the text of a file, by its display path.
     pub(crate) fn text(&self, shown: &str, tree: &Tree) -> Option<Arc<Source>> {
         let kept = self.0.lock().expect("readers do not panic");
         let (of, source) = kept.as_ref()?.texts.get(shown)?;
         std::ptr::eq(&**of, tree).then(|| Arc::clone(source))
     }
 
-    /// Keeps a definition whose text is kept.
+    /// Keeps a parsed definition whose text is kept.
     pub(crate) fn keep_definition(&self, analysis: Arc<Analysis>) {
         let mut kept = self.0.lock().expect("readers do not panic");
         let path = &analysis.source().path;
@@ -92,14 +92,14 @@ impl Before {
         }
     }
 
-    /// A definition, by the path that people see; whoever asks again parses it again.
+    /// Removes and returns a parsed definition, by its display path; a second request parses it again.
     pub(crate) fn take_definition(&self, shown: &str) -> Option<Arc<Analysis>> {
         let mut kept = self.0.lock().expect("readers do not panic");
         kept.as_mut()?.definitions.remove(shown)
     }
 }
 
-/// The text of bytes of which every reader makes the same: UTF-8 without zero bytes.
+/// Decodes bytes whose encoding is certain: UTF-8 without zero bytes.
 pub(crate) fn plain(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     match memchr::memchr(0, &bytes) {
         None => String::from_utf8(bytes).map_err(|error| error.into_bytes()),

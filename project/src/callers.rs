@@ -1,4 +1,4 @@
-//! Who starts what in the trees of a command.
+//! Finds what starts each definition in the trees of a command.
 
 use super::before::plain;
 use super::search::{Found, LARGEST, Search, TreeFile};
@@ -18,17 +18,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many files of a tree are looked at.
+/// Maximum number of files of a tree that are examined.
 const MOST_FILES: usize = 50_000;
-/// How many files a repository has at most that is looked through for what starts a part of it.
+/// Maximum number of files of a repository that is searched for callers of a part of it.
 const MOST_AROUND: usize = 10_000;
 
-/// What the files of a tree start, each by itself, so that one of them can change.
+/// What each file of a tree starts, kept per file, so that single files can be updated.
 #[derive(Debug, Default)]
 pub struct Starts(BTreeMap<String, Gathering>);
 
 impl Starts {
-    /// Takes the text of a file, or that it is gone; whether this changes who starts what.
+    /// Sets or removes the text of a file. Returns whether this changes the callers.
     pub fn set(&mut self, path: &str, text: Option<&str>) -> bool {
         let mut gathered = Gathering::default();
         if let Some(text) = text {
@@ -47,7 +47,7 @@ impl Starts {
         true
     }
 
-    /// Who starts what.
+    /// Returns the index of callers.
     pub fn index(&self) -> Index {
         let mut all = Gathering::default();
         self.0.values().for_each(|of_file| all.add(of_file));
@@ -55,7 +55,7 @@ impl Starts {
     }
 }
 
-/// Takes one file, whose text is asked for if it matters, and whether as that of XML.
+/// Adds one file, whose text is requested only if it matters; the argument of `text` says whether it is XML.
 fn gather(gathering: &mut Gathering, path: &str, text: impl FnOnce(bool) -> Option<String>) {
     let is_xml = path.ends_with(".xml");
     let is_shell = path.ends_with(".sh") || path.ends_with(".bash");
@@ -71,7 +71,7 @@ fn gather(gathering: &mut Gathering, path: &str, text: impl FnOnce(bool) -> Opti
 }
 
 impl Project {
-    /// The text of a file as it is on the disk; `None` where there is none, or none that is worth a look.
+    /// Returns the text of a file on the disk; `None` if it does not exist, or is not relevant.
     pub fn source_of(&self, path: &Path) -> Option<Arc<Source>> {
         let bytes = self.tree(path).ok()?.read(path, LARGEST).ok()?;
         let is_properties = path.extension().is_some_and(|ending| ending == "properties");
@@ -82,11 +82,10 @@ impl Project {
         Some(Arc::new(Source::new(shown(path), text)))
     }
 
-    /// Looks through the files below a folder, `most` of them at most: what they start, and the texts of those that may be
-    /// Oozie's, and of scenarios. What cannot be read starts nothing.
+    /// Examines at most `most` files below a folder: returns what they start, and the texts of scenarios and of files
+    /// that may belong to Oozie. Unreadable files start nothing.
     ///
-    /// # Errors
-    /// Where the folder is not there.
+    /// # Errors If the folder does not exist.
     pub fn survey(&self, folder: &Path, most: usize) -> miette::Result<(Starts, Vec<Arc<Source>>)> {
         let tree = self.tree(folder)?;
         let overlay = self.overlay();
@@ -112,7 +111,7 @@ impl Project {
                 Some(text)
             });
             let source = match path.ends_with(".scenario.toml") {
-                // Scenarios start nothing, and name the nodes that are expected to run.
+                // Scenarios start nothing, but name the nodes that are expected to run.
                 true => match looks.unsaved(&file.path) {
                     Some(unsaved) => Some(Arc::clone(&unsaved.source)),
                     None => self.source_of(&file.path),
@@ -128,7 +127,7 @@ impl Project {
                 starts.0.insert(path, gathered);
             }
         }
-        // Properties may be anybody's; those beside a definition are likely its own.
+        // Properties may belong to other programs; those next to a definition are likely its own.
         let folders: HashSet<String> = {
             let is_definition = |path: &str| path.ends_with(".xml");
             let definitions = sources.iter().filter(|source| is_definition(&source.path));
@@ -142,16 +141,16 @@ impl Project {
         Ok((starts, sources))
     }
 
-    /// Looks for whatever starts the definitions at these paths: through their repositories, or where one is too large
-    /// for that, through the folders that are named and the folders of files. What is loaded from then on knows its
-    /// callers. What cannot be read starts nothing.
+    /// Searches for callers of the definitions at these paths: in their repositories, or if one is too large for that,
+    /// in the given folders and the folders of given files. Definitions loaded afterwards know their callers.
+    /// Unreadable files start nothing.
     fn look_for_callers(&self, paths: &[PathBuf]) {
         let mut gathering = Gathering::default();
         let (mut seen, mut walked) = (HashSet::new(), HashSet::new());
         let trees: Vec<(&PathBuf, Arc<Tree>)> =
             paths.iter().filter_map(|path| Some((path, self.tree(path).ok()?))).collect();
         let around = |tree: &Tree| tree.is_repository().then(|| tree.seen_root());
-        // Where some of it lies above the working directory, all of it is known by whole paths.
+        // If a root is above the working directory, absolute paths are used for all files.
         let here = trees.iter().find_map(|(_, tree)| around(tree)?.1);
         let name = |path: &Path| match here {
             Some(here) => here.join(shown(path)).to_string_lossy().into_owned(),
@@ -162,7 +161,7 @@ impl Project {
             if known.contains(tree.root()) {
                 continue;
             }
-            // A file that a walk of its folder has come upon.
+            // Files that the walk of their folder has already found.
             let is_walked = |folder: &Path| walked.contains(folder.as_os_str());
             if seen.contains(*path) && path.parent().is_some_and(is_walked) {
                 continue;
@@ -195,7 +194,8 @@ impl Project {
         }));
     }
 
-    /// All files of the repository around a folder, where it is more than that and not too large.
+    /// Returns all files of the repository around a folder, if the folder is not its root and the repository is not too
+    /// large.
     fn repository_around(&self, folder: &Path, tree: &Arc<Tree>) -> Option<Vec<TreeFile>> {
         let is_inner = tree.relative(folder).is_ok_and(|inner| !inner.as_os_str().is_empty());
         if !is_inner || !tree.is_repository() {
@@ -206,7 +206,7 @@ impl Project {
         (files.len() < MOST_AROUND).then_some(files)
     }
 
-    /// Takes one file of a tree by its name, and keeps what it takes to check it.
+    /// Adds one file of a tree under its name, and keeps its parsed definition for the check.
     fn gather_file(&self, gathering: &mut Gathering, name: &str, at: &Path, tree: &Arc<Tree>) {
         let path = shown(at);
         if !path.ends_with(".xml") {
@@ -230,7 +230,7 @@ impl Project {
         }
     }
 
-    /// The text of a file, which is kept, or its bytes where not every reader makes the same of them.
+    /// Returns the text of a file, which is kept, or its bytes if their encoding is not certain.
     fn text_or_bytes(
         &self,
         at: &Path,
@@ -253,11 +253,10 @@ impl Project {
         }))
     }
 
-    /// Finds the definitions under `paths`, and looks for whatever starts them. What is read for that need not be read
-    /// again by the checks that follow, until [`Project::forget_read`].
+    /// Finds the definitions under `paths` and their callers. The checks that follow reuse what is read for that, until
+    /// [`Project::forget_read`].
     ///
-    /// # Errors
-    /// As [`Project::definitions`].
+    /// # Errors As for [`Project::definitions`].
     pub fn definitions_with_callers(&self, paths: &[PathBuf]) -> miette::Result<Search> {
         self.before.begin();
         let search = self.definitions(paths)?;
@@ -265,28 +264,28 @@ impl Project {
         Ok(search)
     }
 
-    /// The definition that an unsaved text is, with what starts it.
+    /// Returns the definition in an unsaved text, with its callers.
     pub(crate) fn with_callers(&self, path: PathBuf, kind: FileKind) -> miette::Result<Found> {
         self.look_for_callers(std::slice::from_ref(&path));
         self.found(path, kind)
     }
 
-    /// Forgets the texts that were read meanwhile: for whoever changes files before they are checked.
+    /// Forgets the texts that were read; called before files are changed.
     pub fn forget_read(&self) {
         self.before.forget();
     }
 
-    /// Has definitions know these callers from now on.
+    /// Sets the callers of all definitions that are loaded from now on.
     pub fn set_callers(&self, index: Arc<Index>) {
         *self.callers.lock().expect("readers do not panic") = Some(index);
     }
 
-    /// Who starts a definition, where that was looked for.
+    /// Returns the index of callers, if they were searched for.
     pub fn callers(&self) -> Option<Arc<Index>> {
         self.callers.lock().expect("readers do not panic").clone()
     }
 
-    /// Adds who starts a definition and what it starts, with their texts.
+    /// Adds the callers of a definition and what it starts, with their texts.
     pub(crate) fn add_callers(&self, loaded: &mut Loaded, looks: Looks<'_>) {
         let Some(index) = self.callers() else { return };
         let own = loaded.found.shown.clone();
@@ -301,7 +300,7 @@ impl Project {
         loaded.submission.scripts = Some(named.cloned().collect());
         loaded.submission.launched = index.launched_near(&own);
         loaded.submission.near = index.near(&own);
-        // The one file of properties that starts it, through whatever else, is what it is submitted with.
+        // If exactly one properties file starts it, directly or not, it is submitted with that file.
         let is_file = |path: &&str| path.ends_with(".properties");
         let mut firsts: Vec<&str> = loaded
             .submission
@@ -320,7 +319,7 @@ impl Project {
         {
             let entries = properties::parse(&source.text).entries;
             let first = (*first).to_owned();
-            // What somebody gives by hand wins over any file.
+            // Values given as arguments take precedence over all files.
             let mut given = loaded.submission.values.clone();
             given.retain(|_, bound| bound.origin == Origin::Argument);
             loaded.submission.merge(&Origin::File(first.clone()), &entries);
@@ -351,7 +350,7 @@ impl Project {
     }
 }
 
-/// The text of a file that starts a definition, or is started by one.
+/// Returns the text of a file that starts a definition, or is started by one.
 fn side(looks: Looks<'_>, shown: &str) -> Option<Arc<Source>> {
     let path = Path::new(shown);
     if let Some(known) = looks.text_before(path, shown) {
@@ -365,7 +364,7 @@ fn side(looks: Looks<'_>, shown: &str) -> Option<Arc<Source>> {
     Some(Arc::new(Source::new(shown, text)))
 }
 
-/// The words of a text that have a dot in them, as names of files do.
+/// Returns the words of a text that contain a dot, as file names do.
 fn dotted(text: &str) -> impl Iterator<Item = &str> {
     let parts = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
     let mut from = 0;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What went wrong, why, and what to do about it. A command prints it and exits with 2.
+/// An error message with its cause and advice. A command prints it and exits with 2.
 #[derive(Debug)]
 pub struct Failure {
     message: String,
@@ -11,36 +11,36 @@ pub struct Failure {
     refusal: Option<Box<Refusal>>,
 }
 
-/// With what a server would refuse it.
+/// The refusal of a server that corresponds to a failure.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The code.
+    /// The server's error code.
     pub code: String,
-    /// The names that the code is about.
+    /// The names that the code refers to.
     pub names: Vec<String>,
-    /// Which part of what was submitted it is, where it is only a part.
+    /// The part of the submission that is refused, if it is not the whole.
     pub part: Option<String>,
 }
 
 impl Failure {
-    /// One line, lower case, no full stop.
+    /// Creates a failure from a message: one line, lower case, no full stop.
     pub fn new(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), help: None, cause: None, refusal: None }
     }
 
-    /// Says what to do.
+    /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
     }
 
-    /// Says with which code, about which names, a server would refuse it.
+    /// Adds the code with which a server would refuse it, and the names it refers to.
     pub fn refused_with(mut self, code: &str, names: Vec<String>) -> Failure {
         self.refusal = Some(Box::new(Refusal { code: code.to_owned(), names, part: None }));
         self
     }
 
-    /// Says which part of a submission it is about.
+    /// Adds the part of a submission that it refers to.
     pub fn of_part(mut self, part: String) -> Failure {
         if let Some(refusal) = &mut self.refusal {
             refusal.part = Some(part);
@@ -48,12 +48,12 @@ impl Failure {
         self
     }
 
-    /// With what a server would refuse it, where it would.
+    /// Returns the refusal of a server that corresponds to it, if any.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.as_deref()
     }
 
-    /// Says what was behind it.
+    /// Adds the cause.
     pub fn because(
         mut self,
         cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -81,7 +81,7 @@ impl miette::Diagnostic for Failure {
     }
 }
 
-/// The failure to read a path, in one sentence.
+/// Returns the failure to read a path.
 pub fn unreadable(path: &Path, error: std::io::Error) -> miette::Report {
     let path = path.strip_prefix("./").unwrap_or(path);
     let what = match error.kind() {

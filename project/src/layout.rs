@@ -1,4 +1,4 @@
-//! How definitions are formatted: from settings, otherwise from `.editorconfig`.
+//! Reads the format of definitions: from settings, otherwise from `.editorconfig`.
 
 use super::look::{Looks, Notes};
 use super::search::Found;
@@ -7,14 +7,14 @@ use super::tree::absolute;
 use ankus::settings::{EditorConfig, Formatting};
 use std::path::Path;
 
-/// The name of the file.
+/// The file name.
 const FILE: &str = ".editorconfig";
-/// The largest that is read.
+/// Maximum size in bytes.
 const LARGEST: u64 = 64 << 10;
 
 impl Project {
-    /// The layout of a definition, by its settings and the `.editorconfig`s from its folder up to the root of its tree.
-    /// What was read is written down in `notes`.
+    /// Returns the format for a definition, from its settings and the `.editorconfig` files between its folder and the
+    /// root of its tree. Reads are recorded in `notes`.
     pub fn formatting(
         &self,
         found: &Found,

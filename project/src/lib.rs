@@ -1,4 +1,4 @@
-//! Applications on a disk: where they are, what belongs to them, and the only way to read them.
+//! Applications on the disk: where they are, what belongs to them, and the only way to read them.
 //!
 //! The checker is pure and sees texts; a command, an editor or a server has paths. This crate connects them. A [`Tree`]
 //! is the part of the disk that a command was given, and opens regular files below its root and nothing else.

@@ -9,19 +9,19 @@ use ankus::check::{self, Input, Outcome};
 
 use super::Loaded;
 
-/// What one file may take.
+/// The limits for one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Seconds after which a check is given up; 0: never.
+    /// Seconds after which a check is abandoned; 0 for no limit.
     pub timeout: u64,
-    /// MiB.
+    /// Memory in MiB.
     pub memory: u64,
 }
 
-/// What holds where nobody says otherwise.
+/// The default limits.
 pub const USUAL: Limits = Limits { timeout: 60, memory: budget::MEMORY >> 20 };
 
-/// What somebody has said of the limits; the rest is as usual.
+/// Limits that were set explicitly; the others have their defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Said {
     /// `--timeout`, or `timeout` of `[limits]`.
@@ -30,18 +30,18 @@ pub struct Said {
     pub memory: Option<u64>,
 }
 
-/// What a command line has said for all files of this process.
+/// The limits from the command line, for all files of this process.
 static GIVEN: OnceLock<Said> = OnceLock::new();
-/// What the user's own settings say.
+/// The limits from the user's own settings.
 static OWN: OnceLock<Said> = OnceLock::new();
 
-/// Has these limits hold for every file from now on.
+/// Sets the limits for all files from now on.
 pub fn hold(given: Said) {
-    // A process has one command line; a second one, in tests, changes nothing.
+    // A process has one command line; a second call, in tests, has no effect.
     let _ = GIVEN.set(given);
 }
 
-/// Has these limits hold where the command line says nothing.
+/// Sets the limits that apply unless the command line sets others.
 pub(crate) fn hold_own(own: Said) {
     let _ = OWN.set(own);
 }
@@ -64,24 +64,24 @@ pub fn check(loaded: &Loaded) -> Outcome {
     }
 }
 
-/// Checks one text, however it was come by, within the limits.
+/// Checks one text, from whatever source, within the limits.
 pub fn check_text(input: &Input<'_>) -> Outcome {
     budget::limited(budget(), || check::check(input))
 }
 
-/// Does some work within the limits of a file; with whether it was given up.
+/// Performs work within the limits of a file. Also returns whether it was abandoned.
 pub(crate) fn within<T>(work: impl FnOnce() -> T) -> (T, bool) {
     budget::limited(budget(), || (work(), budget::was_spent()))
 }
 
-/// Whether somebody has no more use for an answer.
+/// Whether the answer is no longer needed.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 thread_local! {
     static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
 }
 
-/// Puts back what could stop the work before, however this work ends.
+/// Restores the previous stop function, however the work ends.
 struct Back(Option<Stop>);
 
 impl Drop for Back {
@@ -90,8 +90,8 @@ impl Drop for Back {
     }
 }
 
-/// Does some work of which every check ends early, as one that has used up its time, once `stop` says so. What comes of
-/// it then means nothing: ask `stop` afterwards.
+/// Performs work whose checks end early, as if their time had run out, once `stop` returns true. The result is then
+/// meaningless: ask `stop` afterwards.
 pub fn stoppable<T>(stop: Stop, work: impl FnOnce() -> T) -> T {
     let _back = Back(STOP.with(|holding| holding.replace(Some(stop))));
     work()

@@ -1,6 +1,6 @@
-//! A definition with everything that a check of it may read.
+//! Loads a definition with everything that its check may read.
 //!
-//! In: a definition that was found. Out: [`Loaded`], its text with the settings and properties that apply, and a
+//! The result for a found definition is [`Loaded`]: its text with the settings and properties that apply, and a
 //! snapshot of the files around it. Everything is read through [`Looks`], so that it can be recorded.
 
 use super::look::{self, State};
@@ -28,54 +28,55 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// How many entries of a folder, and how many folders of an application, are looked at.
+/// Maximum number of entries of a folder, and of folders of an application, that are listed.
 const LISTED_ENTRIES: usize = 2_000;
 const LISTED_FOLDERS: usize = 64;
-/// How many texts of a folder are read because they may belong to its definition; past that only those it names.
+/// Maximum number of texts of a folder that are read because they may belong to its definition; beyond that only those
+/// that it names.
 const SIDE_TEXTS: usize = 64;
-/// How many jars of an application are looked into.
+/// Maximum number of jars of an application that are opened.
 const JARS: usize = 256;
-/// The largest jar of an application in an archive that is looked into: it has to be unpacked for that.
+/// Maximum size of a jar in an archive that is opened, which requires unpacking it.
 const PACKED_JAR: u64 = 64 << 20;
-/// How many parts of a path in a file system are looked for around a definition, from its end.
+/// Maximum number of trailing segments of a file-system path that are searched for around a definition.
 const PATH_PARTS: usize = 32;
-/// How many applications of a bundle are looked for.
+/// Maximum number of applications of a bundle that are searched for.
 const APPLICATIONS: usize = 2_000;
-/// How many listings of folders are kept at once.
+/// Maximum number of cached folder listings.
 const KNOWN_FOLDERS: usize = 1_024;
 
-/// Everything a check of one file needs, owned.
+/// The owned input of a check of one file.
 #[derive(Debug)]
 pub struct Loaded {
     /// The file.
     pub found: Found,
-    /// Its text; empty where it is none.
+    /// Its text; empty if it is not text.
     pub source: Arc<Source>,
-    /// How the bytes stood for the text.
+    /// The encoding of the file.
     pub encoding: Encoding,
-    /// Why it is no text.
+    /// Why it is not text.
     pub not_text: Option<NotText>,
-    /// Bytes of the file, where it is over the limit and was not read.
+    /// Size of a file that exceeds the limit and was not read, in bytes.
     pub too_large: Option<u64>,
-    /// What holds for it.
+    /// The settings that apply to it.
     pub settings: LoadedSettings,
-    /// What it would be submitted with.
+    /// The properties of its submission.
     pub submission: Submission,
-    /// What else may be looked at.
+    /// The snapshot of the files around it.
     pub files: Files,
-    /// Whether what belongs to it took longer than a file may, so that nothing can be said of it.
+    /// Whether loading the files around it exceeded the limits, so that no statement about it is possible.
     pub gave_up: bool,
-    /// What was found out of its text when callers were looked for, if it was read then.
+    /// The analysis from the search for callers, if the file was parsed then.
     pub analysis: Option<Arc<Analysis>>,
 }
 
-/// Who runs this process, as the server would take it from a submission.
+/// Returns the user of this process, as the server would take it from a submission.
 pub fn user() -> &'static str {
     static USER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     USER.get_or_init(|| {
         let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
         let named = named.filter(|name| !name.is_empty()).or_else(|| {
-            // Services and containers often have neither variable.
+            // Services and containers often set neither variable.
             let users = std::fs::read_to_string("/etc/passwd").ok()?;
             user_named(rustix::process::geteuid().as_raw(), &users)
         });
@@ -83,14 +84,14 @@ pub fn user() -> &'static str {
     })
 }
 
-/// The name of a user in the text of `/etc/passwd`.
+/// Returns the name of a user in the text of `/etc/passwd`.
 fn user_named(user: u32, users: &str) -> Option<String> {
     let mut rows = users.lines().map(|row| row.split(':').collect::<Vec<_>>());
     let row = rows.find(|row| row.get(2).is_some_and(|id| *id == user.to_string()))?;
     Some(row[0].to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The day this process was started on: what is said of a file does not change within a day.
+/// Returns the day on which this process was started: findings must not change while it runs.
 pub fn today() -> Instant {
     static TODAY: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     *TODAY.get_or_init(|| {
@@ -100,7 +101,7 @@ pub fn today() -> Instant {
 }
 
 impl Loaded {
-    /// As the check takes it.
+    /// Returns the input of the check.
     pub fn input(&self) -> Input<'_> {
         Input {
             source: &self.source,
@@ -120,10 +121,9 @@ impl Loaded {
 }
 
 impl Project {
-    /// Reads a definition and what belongs to it; the looks are recorded where there are notes.
+    /// Loads a definition and what belongs to it; reads are recorded if there are notes.
     ///
-    /// # Errors
-    /// Where the definition, its settings or its properties cannot be read.
+    /// # Errors If the definition, its settings or its properties cannot be read.
     pub fn load(
         &self,
         found: &Found,
@@ -160,7 +160,7 @@ impl Project {
             }
             if given.files.is_empty() && !given.no_properties {
                 self.add_callers(&mut loaded, looks);
-                // Who starts it says where they are.
+                // Only callers tell where the includes are.
                 if found.kind == FileKind::Coordinator && !loaded.submission.callers.is_empty() {
                     add_includes(&mut loaded, looks);
                 }
@@ -171,10 +171,9 @@ impl Project {
         Ok(loaded)
     }
 
-    /// Reads a definition and its settings, and nothing beside it.
+    /// Reads a definition and its settings, but no other files.
     ///
-    /// # Errors
-    /// Where one of them cannot be read.
+    /// # Errors If one of them cannot be read.
     pub fn read(&self, found: &Found) -> miette::Result<Loaded> {
         let overlay = self.overlay();
         self.read_through(found, Looks::into_tree(&found.tree, None).over(&overlay))
@@ -198,7 +197,7 @@ impl Project {
             loaded.encoding = unsaved.encoding;
             return Ok(loaded);
         }
-        // What is recorded has to be looked at again.
+        // Recorded reads have to go to the disk.
         if !looks.are_recorded()
             && let Some(known) = self.before.take_definition(&found.shown)
         {
@@ -222,18 +221,16 @@ impl Project {
         Ok(loaded)
     }
 
-    /// A definition from the standard input, with the files beside the name it goes by.
+    /// Loads a definition from the standard input, with the files next to its assumed path.
     ///
-    /// # Errors
-    /// Where the input, the settings or the properties cannot be read.
+    /// # Errors If the input, the settings or the properties cannot be read.
     pub fn load_stdin(&self, name: Option<&Path>, given: &Given) -> miette::Result<Loaded> {
         self.load_bytes(name, given, stdin()?)
     }
 
-    /// The same with whatever starts the definition, as for the file of that name: the text stands for it.
+    /// Does the same and adds callers, as if the text were in the file of that name.
     ///
-    /// # Errors
-    /// As [`Project::load_stdin`].
+    /// # Errors As for [`Project::load_stdin`].
     pub fn load_stdin_with_callers(
         &self,
         name: Option<&Path>,
@@ -292,8 +289,8 @@ impl Project {
         Ok(loaded)
     }
 
-    /// What lies in the folder of a definition: names in it and in its folders; texts of the XML and the properties
-    /// beside it, of definitions one folder down, and of whatever the definition names.
+    /// Takes a snapshot of the folder of a definition: names in it and its subfolders; texts of the XML and properties
+    /// files next to it, of definitions one level down, and of all files that the definition names.
     fn snapshot(&self, loaded: &Loaded, looks: Looks<'_>) -> Files {
         let Loaded { found, source: definition, submission, .. } = loaded;
         let mut files = Files::new();
@@ -303,25 +300,25 @@ impl Project {
             matches!(name, "workflow.xml" | "coordinator.xml" | "bundle.xml" | "config-default.xml")
         };
         let own = self.folders.listing(folder, looks);
-        // Where hundreds of definitions share a folder, each would read all others.
+        // If hundreds of definitions share a folder, each would read all others.
         let crowded = own.entries.iter().filter(|entry| is_side(&entry.name)).count() > SIDE_TEXTS;
         let mentioned = Mentions::of(&definition.text);
         let mentions = |name: &str| mentioned.has(name);
         let itself = name_of(&found.shown);
         let subfolders = list(folder, &own, folder_of(&found.shown), &mut files, looks, &|name| {
-            // Its own text is there already.
+            // Its own text is already loaded.
             name != itself
                 && ((if crowded { is_definition(name) } else { is_side(name) }) || mentions(name))
         });
         for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
             let listing = self.folders.listing(&path, looks);
-            // `hive/${script}` is one of the scripts that are there.
+            // `hive/${script}` refers to one of the existing scripts.
             let any = definition.text.contains(&format!(">{}/${{", name_of(&shown)));
             let is_script = |name: &str| SCRIPTS.iter().any(|end| name.ends_with(end));
             let wanted =
                 |name: &str| is_definition(name) || mentions(name) || any && is_script(name);
             list(&path, &listing, &shown, &mut files, looks, &wanted);
-            // Where classes are run, what the jars hold is worth a look.
+            // If classes are run, the content of the jars matters.
             if path.ends_with("lib") && definition.text.contains("main-class") {
                 add_jars(&path, &listing, &shown, &definition.text, &mut files, looks);
             }
@@ -351,17 +348,17 @@ impl Project {
     }
 }
 
-/// What the names of scripts of Hive and Pig end in.
+/// File extensions of Hive and Pig scripts.
 const SCRIPTS: [&str; 6] = [".ddl", ".hive", ".hql", ".pig", ".q", ".sql"];
 
-/// So many names are looked for in a text as they are; past that, which pairs of bytes it has is found out once.
+/// Number of names that are searched for directly in a text; for more names, an index of byte pairs is built first.
 const FEW_NAMES: u32 = 8;
 
-/// Whether names of files stand anywhere in a text: in a folder of many files that is asked for each of them.
+/// Answers whether file names occur in a text: in a large folder the question is asked for each file.
 struct Mentions<'t> {
     text: &'t [u8],
     asked: Cell<u32>,
-    /// A bit for each pair of bytes that follow one another.
+    /// One bit per pair of adjacent bytes.
     pairs: OnceCell<Vec<u64>>,
 }
 
@@ -391,7 +388,7 @@ impl<'t> Mentions<'t> {
     }
 }
 
-/// Folders two deep and deeper in which a definition names files of its application.
+/// Returns folders at least two levels deep in which a definition names files of its application.
 fn named_folders(text: &str) -> Vec<String> {
     let mut folders = std::collections::BTreeSet::new();
     for end in ["</script>", "</file>", "</archive>", "</job-xml>", "</jar>"] {
@@ -417,8 +414,8 @@ fn named_folders(text: &str) -> Vec<String> {
     folders.into_iter().collect()
 }
 
-/// Adds the workflow of a coordinator or the coordinators of a bundle, with the defaults beside them, where they lie
-/// around it; they go by the path under which the definition asks for them as well.
+/// Adds the workflow of a coordinator or the coordinators of a bundle, with the default configurations next to them, if
+/// they are found around it; they are also registered under the paths by which the definition refers to them.
 fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
     // Members of a bundle may share an application.
     let mut read: HashMap<PathBuf, Option<Entry>> = HashMap::new();
@@ -466,8 +463,9 @@ fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
 }
 
 impl Loaded {
-    /// The file of an application that this one names by a path of a file system: what lies around this one with the end of
-    /// that path, or beside it where the path is that of its own folder. `own` is the path of this one, where it is known.
+    /// Returns the file of an application that this one refers to by a file-system path: a file around this one whose
+    /// path ends like that path, or one next to it if the path is that of its own folder. `own` is the path of this
+    /// one, if known.
     pub fn application_around(
         &self,
         looks: Looks<'_>,
@@ -484,8 +482,8 @@ impl Loaded {
     }
 }
 
-/// The file of an application whose path is one of a file system: the end of that path, from the folder of the definition
-/// or one of the two above it on. `own` is the path of the definition's folder, where it is known.
+/// Returns the file of an application by its file-system path: the end of that path, relative to the folder of the
+/// definition or one of the two above it. `own` is the path of the definition's folder, if known.
 fn application_around(
     looks: Looks<'_>,
     definition: &Path,
@@ -511,7 +509,7 @@ fn application_around(
     }
     for length in (1..=parts.len().min(PATH_PARTS)).rev() {
         let end: PathBuf = parts[parts.len() - length..].iter().collect();
-        // A bare name says too little of other folders.
+        // A single name is too ambiguous for other folders.
         let folders = if length == 1 { 1 } else { 3 };
         for folder in looks.tree().folders_above(&absolute).take(folders) {
             let candidate = folder.join(&end);
@@ -524,14 +522,14 @@ fn application_around(
     beside.filter(|_| folder.file_name().is_some_and(|name| *name == *asked.name()))
 }
 
-/// Adds included files of datasets that lie further up: those whose path ends as the URI does, with a folder at least.
+/// Adds included dataset files from parent folders: those whose path ends like the URI, in at least one folder.
 fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
     const LEVELS: usize = 8;
     let Ok(absolute) = absolute(&loaded.found.path) else { return };
     if !loaded.source.text.contains("include") {
         return;
     }
-    // Files may include further files.
+    // Included files may include further files.
     for _ in 0..16 {
         if budget::spent() {
             break;
@@ -570,7 +568,7 @@ fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
     }
 }
 
-/// All of the standard input, or a byte more than a definition may have.
+/// Returns the standard input, up to one byte more than the maximum size of a definition.
 fn stdin() -> miette::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(source::SIZE_LIMIT + 1).read_to_end(&mut bytes);
@@ -592,13 +590,13 @@ fn set_text(loaded: &mut Loaded, bytes: Vec<u8>) {
     }
 }
 
-/// What a folder holds, by name.
+/// The entries of a folder, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     entries: Vec<Listed>,
-    /// Whether that is everything in it; `None` where it could not be read at all.
+    /// Whether the listing is complete; `None` if the folder could not be read.
     complete: Option<bool>,
-    /// What the system keeps of the folder, where a change of the listing is sure to show in it.
+    /// Metadata of the folder, if any later change of the listing is certain to alter it.
     pub(crate) state: Option<State>,
 }
 
@@ -614,7 +612,7 @@ impl std::hash::Hash for Listing {
     }
 }
 
-/// Folders that were listed, each once while its definitions are at work; and how often all were forgotten.
+/// Cached folder listings, and how often they were discarded.
 #[derive(Debug, Default)]
 pub(crate) struct Folders(Mutex<HashMap<OsString, Arc<Listing>>>, AtomicU64);
 
@@ -628,11 +626,11 @@ impl Folders {
                 None => Listing::read(looks.tree(), folder),
             });
             let mut folders = self.0.lock().expect("readers do not panic");
-            // Definitions come by folder, so what is older is hardly asked for again.
+            // Definitions are loaded folder by folder, so older listings are rarely needed again.
             if folders.len() >= KNOWN_FOLDERS {
                 folders.clear();
             }
-            // The disk may have changed since this was read.
+            // The disk may have changed since the folder was read.
             if self.1.load(Ordering::Acquire) == begun {
                 folders.insert(folder.into(), Arc::clone(&listing));
             }
@@ -650,14 +648,14 @@ impl Folders {
         Arc::new(listing)
     }
 
-    /// Forgets what folders held, because the disk may have changed.
+    /// Discards the listings, because the disk may have changed.
     pub(crate) fn forget(&self) {
         self.1.fetch_add(1, Ordering::AcqRel);
         self.0.lock().expect("readers do not panic").clear();
     }
 }
 
-/// The folder of a file, as a path that can be listed.
+/// Returns the folder of a file, as a path that can be listed.
 fn folder_of_path(file: &Path) -> &Path {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -666,14 +664,14 @@ fn folder_of_path(file: &Path) -> &Path {
 }
 
 impl Listing {
-    /// Whether something other than a folder has this name.
+    /// Whether an entry that is not a folder has this name.
     fn has(&self, name: &str) -> bool {
         let found = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
         found.is_ok_and(|at| self.entries[at].kind != Kind::Folder)
     }
 
     pub(crate) fn read(tree: &Tree, folder: &Path) -> Listing {
-        // Before the names, so that a change between the two shows.
+        // Read before the names, so that a change in between is noticed.
         let state = tree.about(folder).ok().and_then(|about| State::settled(&about));
         match tree.list(folder) {
             Ok(entries) => Listing::of(&entries, state),
@@ -685,10 +683,10 @@ impl Listing {
         let mut listing = Listing { entries: Vec::new(), complete: Some(true), state };
         for entry in entries {
             if entry.is_link {
-                // The folder does not show what they lead to.
+                // Changes of link targets do not alter the folder's metadata.
                 listing.state = None;
             }
-            // A link that leads nowhere in the tree is not there.
+            // A link without a target in the tree is skipped.
             let Some(kind) = entry.kind else { continue };
             let name = entry.name.to_string_lossy().into_owned();
             listing.entries.push(Listed { name, kind });
@@ -702,7 +700,7 @@ impl Listing {
     }
 }
 
-/// Puts a folder into the snapshot and reads the texts that are `wanted`; answers with its folders.
+/// Adds a folder to the snapshot and reads the texts that are `wanted`; returns its subfolders.
 fn list(
     folder: &Path,
     listing: &Listing,
@@ -732,7 +730,7 @@ fn list(
         }
         let text = is_wanted.then(|| looks.side(&folder.join(name))).flatten().and_then(|bytes| {
             let text = source::decode(&bytes).map(|(text, _)| text);
-            // A script may be in any old encoding.
+            // A script may have any legacy encoding.
             text.ok().or_else(|| (!bytes.contains(&0)).then(|| text_of(&bytes)))
         });
         match text {
@@ -746,7 +744,7 @@ fn list(
     subfolders
 }
 
-/// Adds what the jars of a folder hold, as far as the definition can mean it.
+/// Adds the classes in the jars of a folder to which the definition may refer.
 fn add_jars(
     folder: &Path,
     listing: &Listing,
@@ -786,10 +784,9 @@ fn jar_names(path: &Path, looks: Looks<'_>) -> Option<Vec<String>> {
     archive::names(&read(back, length)?)
 }
 
-/// Bytes for a new text of a file that is there, in the encoding it has; `None` where that is not known for sure.
+/// Encodes a new text in the encoding of the existing file; `None` if that is not certain.
 ///
-/// # Errors
-/// Where the file cannot be read.
+/// # Errors If the file cannot be read.
 pub fn encoded(tree: &Tree, path: &Path, text: &str) -> miette::Result<Option<Vec<u8>>> {
     let old = tree.read(path, source::SIZE_LIMIT).map_err(|error| unreadable(path, error))?;
     if path.extension().is_some_and(|extension| extension == "properties") {
@@ -811,7 +808,7 @@ mod tests {
         let mentions = Mentions::of(text);
         for _ in 0..3 * FEW_NAMES {
             assert!(["run.sh", "a.jar", "r", ""].iter().all(|name| mentions.has(name)));
-            // Each pair of its bytes is there.
+            // Each pair of its bytes occurs in the text.
             assert!(!["run.py", "z", "a.sh"].iter().any(|name| mentions.has(name)));
         }
     }

@@ -1,9 +1,9 @@
 //! Recorded disk reads: what a check read next to a definition, so that a later run knows whether anything has changed.
 //!
-//! A definition is loaded through a [`Looks`]. One that [`records`](Notes) stores each read with its result: contents,
-//! what exists at a path (including nothing), names in a folder. [`Memory::same`] repeats the reads. A read is skipped
-//! only if the system's own change time (which users cannot set) and the other metadata of a file are unchanged, and
-//! that time was safely past when it was recorded; otherwise contents are compared.
+//! A definition is loaded through a [`Looks`]. One with [`Notes`] records each read with its result: contents, whether
+//! a path exists, names in a folder. [`Memory::same`] repeats the reads. A read is skipped only if the system's own
+//! change time (which users cannot set) and the other metadata of a file are unchanged, and that time was safely past
+//! when it was recorded; otherwise contents are compared.
 
 use super::before::Before;
 use super::load::Listing;
@@ -18,29 +18,29 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Texts beside a definition larger than this are not read for a check.
+/// Maximum size of a text next to a definition that is read for a check, in bytes.
 pub(crate) const SIDE_LIMIT: u64 = LARGEST;
-/// A change within this time of a look may have the same time as what was seen.
+/// A change within this time of a read may leave the same time stamp.
 const TICK_NS: i128 = 2_000_000_000;
-/// How many looks are remembered at once.
+/// Maximum number of reads that are remembered.
 const REMEMBERED: usize = 8_192;
 
-/// What was looked for at a path.
+/// The kind of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum What {
-    /// What a file holds, if it has at most so many bytes.
+    /// The content of a file, if it has at most that many bytes.
     Content(u64),
-    /// What it holds, unless it is larger than [`SIDE_LIMIT`].
+    /// The content of a file, unless it is larger than [`SIDE_LIMIT`].
     Side,
-    /// A file, a folder, or nothing.
+    /// Whether there is a file, a folder, or nothing.
     Kind,
     /// Names in a folder.
     Names,
-    /// What the system keeps of it.
+    /// The metadata.
     State,
 }
 
-/// A look at the disk, and what it showed.
+/// A recorded read of the disk, with its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Look {
     path: String,
@@ -49,7 +49,7 @@ pub struct Look {
     state: Option<State>,
 }
 
-/// What the system keeps of a file or folder.
+/// Metadata of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct State {
     device: u64,
@@ -73,18 +73,18 @@ impl State {
         })
     }
 
-    /// Elsewhere no time is kept that nobody can set.
+    /// On other systems, users can set all time stamps.
     #[cfg(not(unix))]
     fn of(_: &Metadata) -> Option<State> {
         None
     }
 
-    /// What lies in an archive has no state of its own, and is read again.
+    /// Entries of an archive have no state of their own, and are read again.
     fn about(about: &About) -> Option<State> {
         (!about.is_archived()).then(|| State::of(about.metadata())).flatten()
     }
 
-    /// The same, if a change from now on is sure to show in it.
+    /// Returns the metadata, if any change from now on is certain to alter it.
     pub(crate) fn settled(about: &About) -> Option<State> {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
         let now_ns = i128::try_from(since.as_nanos()).ok()?;
@@ -92,19 +92,19 @@ impl State {
     }
 }
 
-/// The looks of one check, as they are taken.
+/// The reads of one check, as they are recorded.
 #[derive(Debug, Default)]
 pub struct Notes(Mutex<Noted>);
 
 #[derive(Debug, Default)]
 struct Noted {
     looks: Vec<Look>,
-    /// Whether something was seen that cannot be written down.
+    /// Whether a result could not be recorded.
     is_lost: bool,
 }
 
 impl Notes {
-    /// The looks, unless one of them cannot be recorded.
+    /// Returns the recorded reads, unless one of them could not be recorded.
     pub fn taken(self) -> Option<Vec<Look>> {
         let noted = self.0.into_inner().expect("readers do not panic");
         (!noted.is_lost).then_some(noted.looks)
@@ -119,14 +119,14 @@ impl Notes {
     }
 }
 
-/// A number for a value; the same within one build of this program.
+/// Returns a hash of a value, which is stable within one build of this program.
 pub fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Looks into one tree, recorded or not.
+/// Read access to one tree, recorded or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Looks<'a> {
     tree: &'a Tree,
@@ -136,56 +136,55 @@ pub struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    /// Looks that are recorded where there are notes.
+    /// Creates read access, which is recorded if there are notes.
     pub fn into_tree(tree: &'a Tree, notes: Option<&'a Notes>) -> Looks<'a> {
         Looks { tree, notes, overlay: None, before: None }
     }
 
-    /// The same looks, which take what was read before in the place of another look. What is recorded is looked at again.
+    /// Adds a cache of earlier reads, which is used unless reads are recorded.
     pub(crate) fn after(self, before: &'a Before) -> Looks<'a> {
         Looks { before: Some(before).filter(|_| self.notes.is_none()), ..self }
     }
 
-    /// The text of a file by the path that people see, where it was read before.
+    /// Returns the text of a file by its display path, if it was read before.
     pub(crate) fn text_before(&self, path: &Path, shown: &str) -> Option<Arc<Source>> {
         let before = self.before.filter(|_| self.unsaved(path).is_none())?;
         before.text(shown, self.tree)
     }
 
-    /// What a folder holds on the disk, where it was listed before.
+    /// Returns the entries of a folder on the disk, if it was listed before.
     pub(crate) fn listed_before(&self, folder: &Path) -> Option<Arc<[Listed]>> {
         self.before?.list(folder, self.tree)
     }
 
-    /// The same looks, which see texts that are not saved yet in the place of files. What they see is not recorded.
+    /// Adds unsaved texts that replace files. Their reads are not recorded.
     pub fn over(self, overlay: &'a Overlay) -> Looks<'a> {
         Looks { overlay: Some(overlay), ..self }
     }
 
-    /// The text that stands for a file, where there is one that is not saved yet.
+    /// Returns the unsaved text of a file, if any.
     pub fn unsaved(&self, path: &Path) -> Option<&'a Unsaved> {
         self.overlay?.get(path)
     }
 
-    /// Names in a folder of files that only an overlay has.
+    /// Returns the names of files in a folder that exist only in the overlay.
     pub(crate) fn unsaved_in(&self, folder: &Path) -> Vec<String> {
         self.overlay.map(|overlay| overlay.names_in(folder)).unwrap_or_default()
     }
 
-    /// Whether what is seen is written down.
+    /// Whether reads are recorded.
     pub(crate) fn are_recorded(&self) -> bool {
         self.notes.is_some()
     }
 
-    /// What is looked into.
+    /// Returns the tree.
     pub fn tree(&self) -> &'a Tree {
         self.tree
     }
 
     /// Reads a file of at most `limit` bytes.
     ///
-    /// # Errors
-    /// Those of [`Tree::open`]; and where it is larger.
+    /// # Errors Those of [`Tree::open`], and if it is larger.
     pub fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
         if let Some(unsaved) = self.unsaved(path).filter(|unsaved| unsaved.size() <= limit) {
             return Ok(unsaved.source.text.as_bytes().to_vec());
@@ -198,7 +197,7 @@ impl<'a> Looks<'a> {
         read.map(|(bytes, _)| bytes)
     }
 
-    /// Reads a file that lies beside a definition, unless it is too large, cannot be read, or is no file.
+    /// Reads a file next to a definition, unless it is too large, unreadable, or not a file.
     pub(crate) fn side(&self, path: &Path) -> Option<Vec<u8>> {
         if let Some(unsaved) = self.unsaved(path) {
             let is_small = unsaved.size() <= SIDE_LIMIT;
@@ -212,17 +211,17 @@ impl<'a> Looks<'a> {
         read?.0
     }
 
-    /// Whether a file is there.
+    /// Whether a file exists.
     pub fn is_file(&self, path: &Path) -> bool {
         self.kind(path) == Some(Kind::File)
     }
 
-    /// Whether something other than a folder is there, be it something that will not be read.
+    /// Whether anything but a folder exists, even if it cannot be read.
     pub(crate) fn is_there(&self, path: &Path) -> bool {
         self.kind(path).is_some_and(|kind| kind != Kind::Folder)
     }
 
-    /// Whether a folder is there.
+    /// Whether a folder exists.
     pub fn is_folder(&self, path: &Path) -> bool {
         self.kind(path) == Some(Kind::Folder)
     }
@@ -238,14 +237,14 @@ impl<'a> Looks<'a> {
         kind
     }
 
-    /// Notes that a folder was listed.
+    /// Records that a folder was listed.
     pub(crate) fn listed(&self, path: &Path, listing: &Listing) {
         if let Some(notes) = self.notes {
             notes.note(path, What::Names, (hashed(listing), listing.state));
         }
     }
 
-    /// Notes that parts of a file were read.
+    /// Records that parts of a file were read.
     pub(crate) fn touched(&self, path: &Path) {
         if let Some(notes) = self.notes {
             notes.note(path, What::State, (state_at(self.tree, path), None));
@@ -258,13 +257,13 @@ fn state_at(tree: &Tree, path: &Path) -> u64 {
 }
 
 fn whole(tree: &Tree, path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, Option<State>)> {
-    // What is kept of it comes before the content, so that a change between the two shows.
+    // The metadata is read before the content, so that a change in between is noticed.
     let (file, about) = tree.open(path, limit)?;
     let bytes = read_at_most(file, about.length(), limit)?;
     Ok((bytes, State::settled(&about)))
 }
 
-/// What a side file holds; without content where it is too large or no file.
+/// Returns the content of a side file; no content if it is too large or not a file.
 fn small(tree: &Tree, path: &Path) -> Option<(Option<Vec<u8>>, Option<State>)> {
     match tree.open(path, SIDE_LIMIT) {
         Ok((_, about)) if about.length() > SIDE_LIMIT => Some((None, State::settled(&about))),
@@ -283,16 +282,16 @@ fn seen(read: Option<(Option<&[u8]>, Option<State>)>) -> Seen {
     (hashed(&read.map(|(bytes, _)| bytes)), read.and_then(|(_, state)| state))
 }
 
-/// Looks that were taken again in this run: definitions of one folder look at the same files.
+/// Reads that were repeated in this run: definitions of one folder read the same files.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<HashMap<(String, What), Seen>>);
 
-/// What a look showed, and the state that a change of it is sure to show in.
+/// The result of a read, and the metadata that any change is certain to alter.
 type Seen = (u64, Option<State>);
 
 impl Memory {
-    /// Whether a look would show the same. A look that was not settled when it was noted may be so now; `true` in the
-    /// second place if it is.
+    /// Repeats a read. Returns whether the result is the same, and whether a read that was not settled when it was
+    /// recorded is settled now.
     pub fn same(&self, tree: &Tree, look: &mut Look) -> (bool, bool) {
         let path = Path::new(&look.path);
         match look.what {
@@ -348,7 +347,7 @@ mod tests {
     use super::*;
     use std::fs::File;
 
-    /// What a person would see of a folder with two names in it, and the record of that.
+    /// Reads a folder with two files, and returns the record.
     fn look(tree: &Tree, folder: &Path) -> Vec<Look> {
         let notes = Notes::default();
         let looks = Looks::into_tree(tree, Some(&notes));
@@ -372,7 +371,7 @@ mod tests {
         };
         let before = look(&tree, folder.path());
         assert_eq!(same(&before), [true; 5]);
-        // As long, at the same moment, and as old as before.
+        // With the same length and the same time stamps as before.
         let metadata = std::fs::metadata(&file).expect("it is there");
         std::fs::write(&file, "two").expect("a file");
         let times = std::fs::FileTimes::new().set_modified(metadata.modified().expect("a time"));

@@ -1,6 +1,6 @@
-//! Texts that stand for files of the disk: what an editor shows and has not saved yet.
+//! Unsaved texts of an editor, which take the place of files on the disk.
 //!
-//! In: texts by path. Out: an [`Overlay`], which [`crate::Looks`] ask before they read the disk.
+//! An [`Overlay`] has texts by path; [`crate::Looks`] query it before they read the disk.
 
 use super::tree::absolute;
 use ankus::source::{Encoding, Source};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A text that stands for a file.
+/// An unsaved text of a file.
 #[derive(Clone, Debug)]
 pub struct Unsaved {
-    /// The text, by the path that people see.
+    /// The text, under its display path.
     pub source: Arc<Source>,
-    /// How the file will stand for it.
+    /// The encoding in which the file will be saved.
     pub encoding: Encoding,
 }
 
@@ -23,22 +23,22 @@ impl Unsaved {
     }
 }
 
-/// Texts by the absolute paths of the files that they stand for.
+/// Unsaved texts by the absolute paths of their files.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay(BTreeMap<PathBuf, Unsaved>);
 
 impl Overlay {
-    /// Has a text stand for the file at an absolute path.
+    /// Sets the unsaved text of the file at an absolute path.
     pub fn insert(&mut self, path: PathBuf, unsaved: Unsaved) {
         self.0.insert(path, unsaved);
     }
 
-    /// The file counts again.
+    /// Removes an unsaved text, so that the file on the disk counts again.
     pub fn remove(&mut self, path: &Path) {
         self.0.remove(path);
     }
 
-    /// What stands for a file.
+    /// Returns the unsaved text of a file.
     pub fn get(&self, path: &Path) -> Option<&Unsaved> {
         if self.0.is_empty() {
             return None;
@@ -46,12 +46,12 @@ impl Overlay {
         self.0.get(absolute(path).ok()?.as_path())
     }
 
-    /// All of them, by path.
+    /// Iterates over all texts, by path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Unsaved)> {
         self.0.iter().map(|(path, unsaved)| (path.as_path(), unsaved))
     }
 
-    /// Names of the files directly in a folder that have a text here.
+    /// Returns the names of the files directly in a folder that have an unsaved text.
     pub(crate) fn names_in(&self, folder: &Path) -> Vec<String> {
         if self.0.is_empty() {
             return Vec::new();

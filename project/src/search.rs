@@ -1,4 +1,4 @@
-//! Finding definitions in trees.
+//! Finds definitions in trees.
 //!
 //! A file is recognized by its root element and not by its name. `.gitignore`, `.ignore` and the globs of settings
 //! apply; what they exclude is counted. Folders are walked in parallel and links are not followed.
@@ -19,56 +19,55 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// How many bytes of a file are read to see what it is.
+/// Number of bytes that are read to recognize a file.
 const HEAD: u64 = 8 * 1024;
-/// The largest text that is kept for the checks.
+/// Maximum size of a text that is kept for the checks.
 pub(crate) const LARGEST: u64 = 1 << 20;
-/// The largest file of ignored patterns that is honored, and how many patterns hold in one folder: each takes up to
-/// 100 kB of memory once it is compiled.
+/// Maximum size of an ignore file, and maximum number of patterns that apply in one folder: each takes up to 100 kB of
+/// memory once it is compiled.
 const IGNORE_BYTES: u64 = 256 * 1024;
 const IGNORE_PATTERNS: usize = 2_000;
-/// Files of ignored patterns, the one that counts more first.
+/// Ignore files, by precedence.
 const IGNORE_FILES: [&str; 2] = [".ignore", ".gitignore"];
-/// How deep folders may lie in each other.
+/// Maximum depth of folders.
 const DEPTH: usize = 256;
 
 /// A file to be checked.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Where it is; `-` is the standard input.
+    /// Its path; `-` is the standard input.
     pub path: PathBuf,
-    /// The path that people see.
+    /// The path for display.
     pub shown: String,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// What it lies in.
+    /// The tree that contains it.
     pub tree: Arc<Tree>,
-    /// Whether nobody named it, and it was met on a walk.
+    /// Whether it was found by a walk and not given explicitly.
     pub is_walked: bool,
 }
 
-/// What a search found, what it left out, and what it could not read.
+/// The result of a search: what was found, skipped, or unreadable.
 #[derive(Debug, Default)]
 pub struct Search {
-    /// By shown path.
+    /// The definitions, by display path.
     pub found: Vec<Found>,
-    /// Files and folders that ignore files name and that might hold definitions.
+    /// Number of files and folders skipped by ignore files that might be or contain definitions.
     pub ignored: usize,
-    /// Files and folders that settings, or the usual names of backups and build folders, leave out, likewise.
+    /// Number of those skipped by settings, or because they have the usual names of backups and build folders.
     pub excluded: usize,
-    /// Links to folders and XML files, which are not followed.
+    /// Number of links to folders and XML files, which are not followed.
     pub linked: usize,
-    /// One sentence each.
+    /// One message each.
     pub failures: Vec<String>,
 }
 
 impl Project {
-    /// Every definition under `paths`: a file that is named is always taken, as a workflow where its root says nothing; a
-    /// folder is searched.
+    /// Finds all definitions under `paths`: a given file is always included, as a workflow if its root does not tell;
+    /// folders are searched.
     ///
-    /// # Errors
-    /// Where the one path that is named is not there or cannot be read. Of several the others are searched all the same, and the
-    /// failure is among those of the search.
+    /// # Errors If a single path is given that does not exist or cannot be read. If there are several, the others are
+    /// still searched, and the failure is among those of the search.
     pub fn definitions(&self, paths: &[PathBuf]) -> miette::Result<Search> {
         let mut search = Search::default();
         for path in paths {
@@ -83,7 +82,7 @@ impl Project {
         Ok(search)
     }
 
-    /// The same of one path.
+    /// Searches one path.
     fn search(&self, path: &Path, search: &mut Search) -> miette::Result<()> {
         let tree = self.tree(path)?;
         match tree.kind(path) {
@@ -93,10 +92,9 @@ impl Project {
         Ok(())
     }
 
-    /// A definition at a path that is known to be one of this kind.
+    /// Returns a definition at a path whose kind is known.
     ///
-    /// # Errors
-    /// Where its folder is not there.
+    /// # Errors If its folder does not exist.
     pub fn found(&self, path: PathBuf, kind: FileKind) -> miette::Result<Found> {
         Ok(Found { shown: shown(&path), kind, tree: self.tree(&path)?, path, is_walked: false })
     }
@@ -105,18 +103,17 @@ impl Project {
 /// A regular file of a tree.
 #[derive(Clone, Debug)]
 pub struct TreeFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The same from the folder on that was searched.
+    /// Its path relative to the searched folder.
     pub inside: PathBuf,
 }
 
 impl Project {
-    /// The regular files below a folder by their paths, `most` at most; without hidden ones unless they are wanted.
-    /// Files of ignored patterns are honored, links are not followed, and what cannot be read is not there.
+    /// Returns at most `most` regular files below a folder, sorted by path; without hidden ones unless requested.
+    /// Ignore files are honored, links are not followed, and unreadable files are skipped.
     ///
-    /// # Errors
-    /// Where the folder is not there.
+    /// # Errors If the folder does not exist.
     pub fn files(
         &self,
         folder: &Path,
@@ -127,7 +124,7 @@ impl Project {
         Ok(self.files_beyond(folder, &tree, with_hidden, most, &mut HashSet::new()))
     }
 
-    /// The same without what lies in folders that were walked before, to which those of this walk are added.
+    /// Does the same without folders that were walked before, and adds those of this walk to them.
     pub(crate) fn files_beyond(
         &self,
         folder: &Path,
@@ -184,7 +181,7 @@ impl Project {
                 }
             }
             if files.len() >= most {
-                // What a walk did not come to may be asked for by itself.
+                // The skipped rest may be searched again by itself.
                 files.truncate(most);
                 passed.clear();
                 break;
@@ -198,14 +195,14 @@ impl Project {
 }
 
 impl Project {
-    /// A file that was named.
+    /// Returns a file that was given explicitly.
     fn named_file(&self, path: &Path, tree: Arc<Tree>) -> miette::Result<Found> {
         let told = self.told(&tree, path).map_err(|error| unreadable(path, error))?;
         let kind = told.unwrap_or(FileKind::Workflow);
         Ok(Found { path: path.to_owned(), shown: shown(path), kind, tree, is_walked: false })
     }
 
-    /// What a file is, by what it begins with. A text is read whole and kept, where texts are kept.
+    /// Recognizes the kind of a file by its first bytes. If texts are kept, it is read and kept as a whole.
     fn told(&self, tree: &Arc<Tree>, path: &Path) -> std::io::Result<Option<FileKind>> {
         let keeps = path.to_str().is_some() && self.before.keeps();
         let is_xml = path.extension().is_some_and(|extension| extension == "xml");
@@ -214,7 +211,7 @@ impl Project {
         if !keeps || about.length() > most {
             return Ok(kind_of(tree, path, &head(file)?));
         }
-        // With room for one byte more, the first call tells that this is all.
+        // Room for one more byte lets the first call detect the end of the file.
         let mut bytes = vec![0; about.length() as usize + 1];
         let read = file.read(&mut bytes)?;
         bytes.truncate(read);
@@ -233,7 +230,7 @@ impl Project {
     }
 }
 
-/// The ignored patterns that hold in a folder, those of the nearest folder first.
+/// The ignore patterns that apply in a folder, those of the nearest folder first.
 #[derive(Clone, Debug, Default)]
 struct Ignored(Option<Arc<Patterns>>);
 
@@ -245,7 +242,7 @@ struct Patterns {
 }
 
 impl Ignored {
-    /// The patterns of the folders above one, up to the root of the tree.
+    /// Returns the patterns of the folders above one, up to the root of the tree.
     fn above(folder: &Path, tree: &Tree, is_isolated: bool, failures: &mut Vec<String>) -> Ignored {
         let mut ignored = Ignored::default();
         let Ok(whole) = super::tree::absolute(folder) else { return ignored };
@@ -259,7 +256,7 @@ impl Ignored {
         ignored
     }
 
-    /// The patterns of a folder beside those that hold there anyway.
+    /// Adds the patterns of a folder to those inherited.
     fn and(
         &self,
         folder: &Path,
@@ -268,7 +265,7 @@ impl Ignored {
         failures: &mut Vec<String>,
     ) -> Ignored {
         let mut all = self.clone();
-        // The last of a chain counts first.
+        // The last added patterns take precedence.
         for name in IGNORE_FILES.iter().rev().filter(|name| names.contains(name)) {
             let file = folder.join(name);
             let honored = patterns(&file, tree).and_then(|text| {
@@ -277,7 +274,7 @@ impl Ignored {
             });
             match honored {
                 Ok(more) => all = more,
-                // To look at more is the safe side.
+                // Searching more is the safe choice.
                 Err(why) => failures.push(format!("cannot honor `{}`: {why}", shown(&file))),
             }
         }
@@ -292,7 +289,7 @@ impl Ignored {
         }
         let mut builder = GitignoreBuilder::new(Path::new("/").join(folder));
         for line in lines {
-            // A pattern that makes no sense ignores nothing, as in git.
+            // Invalid patterns are ignored, as in git.
             let _ = builder.add_line(None, line);
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
@@ -300,7 +297,7 @@ impl Ignored {
         Ok(Ignored(Some(Arc::new(Patterns { matcher, count, above }))))
     }
 
-    /// Whether a path (from the root of the tree on) is left out.
+    /// Whether a path (relative to the root of the tree) is excluded.
     fn covers(&self, path: &Path, is_folder: bool) -> bool {
         let path = Path::new("/").join(path);
         let mut next = self.0.as_ref();
@@ -320,7 +317,7 @@ fn patterns(file: &Path, tree: &Tree) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What settings leave out of a search and bring back into it, by the folders that they hold in.
+/// The globs by which settings exclude and include files, with the folders in which they apply.
 #[derive(Clone, Debug, Default)]
 struct Globs {
     excluded: Ignored,
@@ -328,13 +325,13 @@ struct Globs {
 }
 
 impl Globs {
-    /// What is left out everywhere.
+    /// The default exclusions.
     fn usual() -> Globs {
         let excluded = Ignored::default().with(Path::new(""), &EXCLUDED.join("\n"));
         Globs { excluded: excluded.expect("these are few, and good"), included: Ignored::default() }
     }
 
-    /// With those of settings, which are relative to `folder` within the tree.
+    /// Adds the globs of settings, which are relative to `folder` within the tree.
     fn with(&self, folder: &Path, check: &Checking) -> Result<Globs, String> {
         Ok(Globs {
             excluded: self.excluded.with(folder, &check.exclude.join("\n"))?,
@@ -343,7 +340,7 @@ impl Globs {
     }
 }
 
-/// What a walk has come upon.
+/// The result of a walk so far.
 #[derive(Default)]
 struct Collected {
     found: Vec<Found>,
@@ -353,7 +350,7 @@ struct Collected {
 struct Walk<'a> {
     project: &'a Project,
     tree: &'a Arc<Tree>,
-    /// Whether the folder that was named is one of tests.
+    /// Whether the searched folder is a folder of tests.
     of_tests: bool,
     collected: Mutex<Collected>,
     ignored: AtomicUsize,
@@ -361,12 +358,12 @@ struct Walk<'a> {
     linked: AtomicUsize,
 }
 
-/// What holds in a folder.
+/// The rules that apply in a folder.
 #[derive(Clone, Debug)]
 struct Around {
     ignored: Ignored,
     globs: Globs,
-    /// Whether the folder itself is left out, so that only what is included counts.
+    /// Whether the folder itself is excluded, so that only included files count.
     is_out: bool,
     depth: usize,
 }
@@ -402,13 +399,13 @@ impl<'a> Walk<'a> {
         self.collected.lock().expect("no walker panics").failures.push(failure);
     }
 
-    /// Those that hold, with those of settings.
+    /// Returns the globs that apply, including those of settings.
     fn globs(&self, above: &Globs, loaded: &LoadedSettings, failures: &mut Vec<String>) -> Globs {
         let check = &loaded.settings.check;
         if check.exclude.is_empty() && check.include.is_empty() {
             return above.clone();
         }
-        // Of settings that are not the tree's, the globs count from its root on.
+        // The globs of settings from outside the tree are relative to its root.
         let folder = loaded.file.as_deref().and_then(Path::parent);
         let inside = folder.and_then(|folder| self.tree.relative(folder).ok()).unwrap_or_default();
         above.with(&inside, check).unwrap_or_else(|why| {
@@ -432,7 +429,7 @@ impl<'a> Walk<'a> {
             let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
             let mut failures = Vec::new();
             around.ignored = around.ignored.and(&folder, self.tree, &names, &mut failures);
-            // What is wrong with settings is said of the first file that they hold for.
+            // Errors of settings are reported for the first file to which they apply.
             if around.depth > 0
                 && names.contains(&FILE)
                 && let Ok(settings) = self.project.settings(&folder.join(FILE))
@@ -458,7 +455,7 @@ impl<'a> Walk<'a> {
             };
             let is_folder = kind == Kind::Folder;
             let is_out = match self.is_left_out(&inside.join(name), is_folder, &path, &around) {
-                // Nothing brings back what is below.
+                // Nothing below can be included again.
                 true if around.globs.included.0.is_none() => continue,
                 is_out => is_out,
             };
@@ -488,10 +485,10 @@ impl<'a> Walk<'a> {
         self.collected.lock().expect("no walker panics").found.extend(found);
     }
 
-    /// Counts a link that may stand for definitions. Most links lead to what is walked anyway, the others out of the tree;
-    /// but an application may hold one of its definitions by a link, and is then not looked at as a whole.
+    /// Counts a link that may lead to definitions. Most links lead to files that are walked anyway, the others out of
+    /// the tree; but if one of an application's definitions is a link, that application is not checked completely.
     fn count_link(&self, inside: &Path, path: &Path, around: &Around) {
-        // What lies outside the tree is `Other`, whatever it is.
+        // A link that leads out of the tree is `Other`, whatever its target is.
         let is_folder = matches!(self.tree.kind(path), Some(Kind::Folder | Kind::Other));
         let is_xml = path.extension().is_some_and(|end| end == "xml");
         if (is_folder || is_xml) && !self.is_left_out(inside, is_folder, path, around) {
@@ -499,7 +496,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether an entry of a folder (its path from the root of the tree on) is left out; what is, is counted.
+    /// Whether an entry of a folder (by its path relative to the root of the tree) is excluded; counts it if so.
     fn is_left_out(&self, inside: &Path, is_folder: bool, path: &Path, around: &Around) -> bool {
         if around.globs.included.covers(inside, is_folder) {
             return false;
@@ -519,7 +516,7 @@ impl<'a> Walk<'a> {
 }
 
 fn head(mut file: Opened) -> std::io::Result<Vec<u8>> {
-    // Most files are read whole by the first call already; to learn that would take another.
+    // Most files fit into the first read; detecting the end would take another.
     let mut head = vec![0; HEAD as usize];
     let read = file.read(&mut head)?;
     head.truncate(read);
@@ -534,9 +531,9 @@ pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind>
     if path.extension().is_some_and(|extension| extension == "properties") {
         return Some(FileKind::Properties);
     }
-    // Most files of a tree are no XML at all; they are told by their first bytes.
+    // Most files of a tree are not XML, which their first bytes show.
     let first = head.iter().find(|byte| !byte.is_ascii_whitespace())?;
-    // Words in front of the root make a definition unreadable, and it is one all the same.
+    // Text before the root element makes a definition invalid, but it is still a definition.
     let is_xml = path.extension().is_some_and(|extension| extension == "xml");
     let is_spoilt = || is_xml && memchr::memmem::find(head, b"-app>").is_some();
     if !matches!(first, b'<' | 0xEF | 0xFE | 0xFF | 0) && !is_spoilt() {
@@ -546,7 +543,7 @@ pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind>
     let zero = memchr::memchr(0, head).is_some();
     let text: Cow<'_, str> = match std::str::from_utf8(head) {
         Ok(text) if !zero => text.into(),
-        // The end of the head may cut a character.
+        // The end of the head may split a character.
         Err(error) if !zero && error.error_len().is_none() => {
             String::from_utf8_lossy(&head[..error.valid_up_to()])
         }
@@ -561,7 +558,7 @@ pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind>
         },
     };
     recognize(&text).or_else(|| {
-        // A long licence in front of the root.
+        // There may be a long license before the root element.
         let prolog = text.trim_start().starts_with("<!--") || text.trim_start().starts_with("<?");
         let size = tree.about(path).ok().filter(|_| prolog)?.length();
         if size <= HEAD || size > source::SIZE_LIMIT {

@@ -1,4 +1,4 @@
-//! What a command knows of the disk: its trees, and which settings apply where.
+//! The trees that a command reads, and the settings that apply in them.
 //!
 //! Settings come from three places. A tree's own file (`ankus.toml`) may decide on rules, levels, paths, declared
 //! functions and action types. Settings that can start, reach or write something are taken from the tree only by
@@ -25,39 +25,39 @@ use std::sync::{Arc, Mutex};
 
 /// The name of the file in a tree.
 pub(crate) const FILE: &str = "ankus.toml";
-/// The largest settings, and the largest XML Schema that they name.
+/// Maximum size of settings, and of an XML Schema that they refer to.
 const LARGEST: u64 = 1 << 20;
 
-/// How a command was called, as far as the disk is concerned.
+/// The options of a command that concern the disk.
 #[derive(Clone, Debug, Default)]
 pub struct Invocation {
-    /// `--config`: settings instead of those of the tree.
+    /// `--config`: settings that replace those of the tree.
     pub config: Option<PathBuf>,
-    /// `--user-config`: settings instead of the user's own.
+    /// `--user-config`: settings that replace the user's own.
     pub user_config: Option<PathBuf>,
-    /// `--site`: the site's configuration instead of the one that settings name.
+    /// `--site`: the site's configuration, instead of the one that settings refer to.
     pub site: Option<PathBuf>,
-    /// `--isolated`: nothing that the tree says of how it is looked at counts.
+    /// `--isolated`: ignore everything in the tree that affects how it is read.
     pub isolated: bool,
-    /// `--tree`: what may be read, instead of the repository or the folder that is named.
+    /// `--tree`: the folder that may be read, instead of the repository or the given folder.
     pub tree: Option<PathBuf>,
-    /// Whether the command does what its user could do, and does not only look.
+    /// Whether the command acts with the user's rights, instead of only reading.
     pub does: bool,
-    /// Whether settings of a tree that cannot be used count as none, instead of ending the command.
+    /// Whether unusable settings of a tree are ignored, instead of ending the command.
     pub goes_on: bool,
 }
 
-/// Settings with the folder that their paths are relative to.
+/// Settings, with the file to which their paths are relative.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedSettings {
-    /// What holds.
+    /// The settings.
     pub settings: Arc<Settings>,
     /// The file of the tree, or `--config`.
     pub file: Option<PathBuf>,
 }
 
 impl LoadedSettings {
-    /// A shown path as the overrides see it.
+    /// Returns a display path as the overrides match it.
     pub fn relative<'a>(&self, path: &'a str) -> &'a str {
         let folder = self.file.as_ref().map(|file| shown(file)).unwrap_or_default();
         let folder = folder_of(&folder);
@@ -66,13 +66,14 @@ impl LoadedSettings {
     }
 }
 
-/// The trees that are looked at, found by the folders that they begin at: a command may name files of thousands.
+/// The known trees, indexed by their folders: a command may be given thousands of files.
 #[derive(Debug, Default)]
 struct Trees {
     list: Vec<Arc<Tree>>,
-    /// By the bytes of their paths, which say the same of absolute ones and are read faster than their parts.
+    /// Indices by the bytes of their paths, which are equivalent for absolute paths and are processed faster than
+    /// components.
     by_folder: HashMap<OsString, Vec<usize>>,
-    /// The trees of folders whose files were asked for, as the folders were written. What is added later comes behind.
+    /// The trees of folders whose files were requested, by the paths as written. Trees that are added later come last.
     known: HashMap<OsString, Arc<Tree>>,
     repositories: Repositories,
 }
@@ -85,14 +86,14 @@ impl Trees {
         self.list.push(tree);
     }
 
-    /// Notes where the files of a folder belong. The root of a tree is not in a folder of it.
+    /// Remembers the tree of a folder's files. The root of a tree does not count as a file of its parent.
     fn remember(&mut self, folder: Option<&Path>, tree: &Arc<Tree>) {
         if let Some(folder) = folder.filter(|folder| tree.holds(folder)) {
             self.known.insert(folder.into(), Arc::clone(tree));
         }
     }
 
-    /// The tree that was added first of those that hold an absolute path.
+    /// Returns the tree, of those that contain an absolute path, that was added first.
     fn first_around(&self, path: &Path) -> Option<Arc<Tree>> {
         let known = path.ancestors().filter_map(|folder| self.by_folder.get(folder.as_os_str()));
         let holding = known.flatten().filter(|at| self.list[**at].holds(path));
@@ -100,47 +101,46 @@ impl Trees {
     }
 }
 
-/// The folder of an XML file: what is written before its name.
+/// Returns the folder of an XML file, as written.
 fn folder_of_xml(path: &Path) -> Option<&Path> {
     let name = path.file_name().and_then(|name| name.to_str());
     path.parent().filter(|_| name.is_some_and(|name| name.ends_with(".xml")))
 }
 
-/// The trees a command looks at, the settings in them, each file of them read once, and what lies in their folders.
+/// The trees that a command reads, with their settings, each of which is read once, and cached folder listings.
 #[derive(Debug)]
 pub struct Project {
     invocation: Invocation,
-    /// The user's own settings, as they are written.
+    /// The user's own settings, as written.
     user: LoadedSettings,
-    /// The same with the site's configuration, where a tree has none of its own.
+    /// The user's settings completed by the site's configuration, for trees without their own.
     alone: LoadedSettings,
-    /// The configuration that `--site` names.
+    /// The configuration that `--site` refers to.
     site: Option<Site>,
-    /// The baseline that those name, beside their file.
+    /// The baseline that the user's settings refer to, resolved.
     user_baseline: Option<PathBuf>,
     fixed: Option<LoadedSettings>,
     trees: Mutex<Trees>,
     by_folder: Mutex<HashMap<OsString, LoadedSettings>>,
-    /// Tables of settings that were left out, by the file that has them.
+    /// Tables of settings that were ignored, by file.
     left_out: Mutex<BTreeMap<String, BTreeSet<&'static str>>>,
-    /// Why settings of trees do not count, by their file.
+    /// Why settings of trees are unusable, by file.
     unusable: Mutex<BTreeMap<PathBuf, String>>,
     pub(crate) folders: Folders,
-    /// Who starts what, once that was looked for.
+    /// The index of callers, if they were searched for.
     pub(crate) callers: Mutex<Option<Arc<ankus::callers::Index>>>,
-    /// What was read while definitions and their callers were looked for.
+    /// What was read during the search for definitions and callers.
     pub(crate) before: Before,
-    /// Texts that stand for files.
+    /// Unsaved texts.
     overlay: Mutex<Arc<Overlay>>,
-    /// How often all was forgotten: what was read before that is not kept after it.
+    /// Number of times that the settings were forgotten: what was read before is not kept afterwards.
     age: AtomicU64,
 }
 
 impl Project {
     /// Reads the user's settings, and `--config`.
     ///
-    /// # Errors
-    /// Where one of them cannot be read, is not understood, or belongs to somebody else.
+    /// # Errors If one of them cannot be read, is invalid, or belongs to another user.
     pub fn open(invocation: Invocation) -> miette::Result<Project> {
         let mut project = Project {
             user: LoadedSettings::default(),
@@ -180,24 +180,24 @@ impl Project {
         Ok(project)
     }
 
-    /// Has texts stand for files from now on: what an editor has not saved yet.
+    /// Sets the unsaved texts of an editor, which replace files.
     pub fn set_overlay(&self, overlay: Arc<Overlay>) {
         *self.overlay.lock().expect("readers do not panic") = overlay;
     }
 
-    /// The texts that stand for files.
+    /// Returns the unsaved texts.
     pub fn overlay(&self) -> Arc<Overlay> {
         Arc::clone(&self.overlay.lock().expect("readers do not panic"))
     }
 
-    /// Forgets what lies in folders: it is listed again when it is asked for.
+    /// Discards the folder listings.
     pub fn forget_folders(&self) {
         self.folders.forget();
     }
 
-    /// Forgets the settings of trees as well: they are read again when they are asked for.
+    /// Discards folder listings and the settings of trees.
     pub fn forget_settings(&self) {
-        // Whoever is reading looks at this with the lock in hand, and keeps nothing.
+        // Concurrent readers check this while they hold the lock, and then keep nothing.
         self.age.fetch_add(1, Ordering::AcqRel);
         self.by_folder.lock().expect("readers do not panic").clear();
         self.left_out.lock().expect("readers do not panic").clear();
@@ -205,28 +205,28 @@ impl Project {
         self.folders.forget();
     }
 
-    /// Another number whenever settings were forgotten.
+    /// Returns a number that changes whenever settings are forgotten.
     pub fn age(&self) -> u64 {
         self.age.load(Ordering::Acquire)
     }
 
-    /// The files of settings that do not count because they cannot be used, with a sentence why; only where the invocation
-    /// goes on without them.
+    /// Returns the settings files that are ignored because they are unusable, each with the reason; only if the
+    /// invocation goes on without them.
     pub fn unusable(&self) -> BTreeMap<PathBuf, String> {
         self.unusable.lock().expect("readers do not panic").clone()
     }
 
-    /// The settings where a tree has none of its own.
+    /// Returns the settings for trees without their own.
     pub fn own_settings(&self) -> LoadedSettings {
         self.alone.clone()
     }
 
-    /// Whether nothing counts that the tree says of how it is looked at.
+    /// Whether everything in a tree that affects how it is read is ignored.
     pub fn is_isolated(&self) -> bool {
         self.invocation.isolated
     }
 
-    /// A tree that is looked at already and holds a path.
+    /// Returns a known tree that contains a path.
     pub(crate) fn known_tree(&self, path: &Path) -> Option<Arc<Tree>> {
         let folder = folder_of_xml(path);
         let mut trees = self.trees.lock().expect("readers do not panic");
@@ -238,10 +238,9 @@ impl Project {
         Some(found)
     }
 
-    /// The tree a path belongs to: one that is looked at already, or that which [`Tree::of`] finds.
+    /// Returns the tree that a path belongs to: a known one, or the one that [`Tree::of`] finds.
     ///
-    /// # Errors
-    /// Where its folder is not there.
+    /// # Errors If its folder does not exist.
     pub fn tree(&self, path: &Path) -> miette::Result<Arc<Tree>> {
         if let Some(known) = self.known_tree(path) {
             known.enter(path).map_err(|error| unreadable(path, error))?;
@@ -270,11 +269,10 @@ impl Project {
         Ok(tree)
     }
 
-    /// The settings for a file: `--config`, or the nearest `ankus.toml` upward to the root of its tree, over those of the
-    /// user.
+    /// Returns the settings for a file: `--config`, or the nearest `ankus.toml` between it and the root of its tree, on
+    /// top of the user's.
     ///
-    /// # Errors
-    /// Where a file of settings cannot be read, is not understood, or belongs to somebody else.
+    /// # Errors If a settings file cannot be read, is invalid, or belongs to another user.
     pub fn settings(&self, path: &Path) -> miette::Result<LoadedSettings> {
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.clone());
@@ -300,13 +298,13 @@ impl Project {
         let around = tree.folders_above(&whole).last().unwrap_or(&whole);
         let further = around.ancestors().skip(1).take_while(|up| lies_in(up, end));
         for up in tree.folders_above(&whole).chain(further) {
-            // What holds in a folder holds in all those below that were passed on the way here.
+            // The settings of a folder also apply to all folders below it that were passed on the way here.
             loaded =
                 self.by_folder.lock().expect("readers do not panic").get(up.as_os_str()).cloned();
             if loaded.is_none() {
                 let file = up.join(FILE);
                 passed.push(up.into());
-                // A link that leads out of the tree is something, too, and refused when it is read.
+                // A link that leads out of the tree exists too, and is refused when it is read.
                 let is_there = file.symlink_metadata().is_ok()
                     || self.overlay().get(&file).is_some()
                     || (tree.is_archived(&file) && tree.kind(&file).is_some());
@@ -338,20 +336,19 @@ impl Project {
         Ok(loaded)
     }
 
-    /// The baseline that the settings for `path` name, with what it holds.
+    /// Returns the baseline that the settings for `path` refer to, with its content.
     ///
-    /// # Errors
-    /// Where it lies outside of the tree or cannot be read.
+    /// # Errors If it is outside the tree or cannot be read.
     pub fn baseline(&self, path: &Path, limit: u64) -> miette::Result<Option<(PathBuf, Vec<u8>)>> {
         let loaded = self.settings(path)?;
         let (Some(name), Some(file)) = (&loaded.settings.check.baseline, &loaded.file) else {
-            // Nobody nearer names one.
+            // No nearer settings refer to one.
             let Some(baseline) = &self.user_baseline else { return Ok(None) };
             let bytes = self.named(baseline, limit)?;
             return Ok(Some((baseline.clone(), bytes)));
         };
         let baseline = file.parent().unwrap_or(Path::new("")).join(name);
-        // It lies beside the settings that name it, and those may lie elsewhere than what is looked at.
+        // It is relative to the settings, which may be outside the tree.
         let tree = match self.fixed.is_some() {
             true => self.tree(file)?,
             false => self.tree(path)?,
@@ -364,7 +361,7 @@ impl Project {
         Ok(Some((baseline, bytes)))
     }
 
-    /// What was left out of the settings of trees, a sentence for each file.
+    /// Returns which settings of trees were ignored, one sentence per file.
     pub fn left_out(&self) -> Vec<String> {
         let left_out = self.left_out.lock().expect("readers do not panic");
         let own = user_file()
@@ -381,7 +378,7 @@ impl Project {
         left_out.iter().map(sentence).collect()
     }
 
-    /// Puts the site's configuration below settings.
+    /// Completes settings with the site's configuration.
     fn complete(&self, settings: &mut Settings) {
         if let Some(site) = &self.site {
             settings.server.site = site.clone();
@@ -391,7 +388,7 @@ impl Project {
         }
     }
 
-    /// The user's settings, and the baseline that they name.
+    /// Returns the user's settings, and the baseline that they refer to.
     fn user_settings(&self) -> miette::Result<(LoadedSettings, Option<PathBuf>)> {
         let named = self.invocation.user_config.clone();
         let file = match named.clone().or_else(user_file) {
@@ -410,17 +407,17 @@ impl Project {
         let mut settings = parse(&file, &text, &tree)?;
         settings.place_commands(folder);
         if let Some(name) = &settings.server.site_file {
-            // It is the user's own, and may lie anywhere.
+            // It belongs to the user and may be anywhere.
             let path = folder.join(name);
             let tree = Tree::whole(&path).map_err(|error| unreadable(&path, error))?;
             settings.server.site = read_site(&path, &tree, self.invocation.does)?;
         }
-        // Its paths are not those of a tree; the one that it names itself is its own.
+        // Its paths are not relative to a tree; the baseline is relative to this file.
         let baseline = settings.check.baseline.take().map(|name| folder.join(name));
         Ok((LoadedSettings { settings: Arc::new(settings), file: None }, baseline))
     }
 
-    /// What a file of settings holds.
+    /// Returns the text of a settings file.
     fn settings_text(&self, file: &Path, tree: &Tree) -> miette::Result<String> {
         let opened = tree.open(file, LARGEST).map_err(|error| unreadable(file, error));
         let (opened, about) = opened?;
@@ -433,10 +430,10 @@ impl Project {
             .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(file))))?)
     }
 
-    /// The settings in a file of a tree, over those of the user.
+    /// Returns the settings in a file of a tree, on top of the user's.
     fn settings_in(&self, file: &Path, tree: &Tree) -> miette::Result<LoadedSettings> {
         let text = match self.overlay().get(file) {
-            // Whoever edits it is the user.
+            // The editor's text belongs to the user.
             Some(unsaved) => String::clone(&unsaved.source.text),
             None => self.settings_text(file, tree)?,
         };
@@ -472,7 +469,8 @@ impl Project {
     }
 }
 
-/// A tree that says where programs run could have them run outside of a sandbox, or as whoever can log in somewhere.
+/// Refuses settings of a tree that choose where programs run: they could avoid the sandbox, or use the user's logins on
+/// other hosts.
 fn elsewhere(file: &Path) -> Failure {
     let own = user_file()
         .map_or_else(|| "your own settings".to_owned(), |own| format!("`{}`", own.display()));
@@ -485,7 +483,8 @@ fn elsewhere(file: &Path) -> Failure {
     ))
 }
 
-/// Where the user's own settings are: `ANKUS_USER_CONFIG`, or `ankus/config.toml` in the platform's folder of them.
+/// Returns the path of the user's settings: `ANKUS_USER_CONFIG`, or `ankus/config.toml` in the platform's configuration
+/// folder.
 pub fn user_file() -> Option<PathBuf> {
     if let Some(file) = set("ANKUS_USER_CONFIG") {
         return Some(file);
@@ -500,12 +499,12 @@ pub fn user_file() -> Option<PathBuf> {
     folder.map(|folder| folder.join("ankus").join("config.toml"))
 }
 
-/// A folder of the user's that the environment names; a relative one would lie in whatever is looked at.
+/// Returns a folder from the environment; a relative one is ignored, since it would be within the tree that is read.
 fn set(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Where answers are kept for the next run: `ankus` in the user's folder of caches.
+/// Returns the folder of cached answers: `ankus` in the user's cache folder.
 pub fn cache_folder() -> Option<PathBuf> {
     let folder = if cfg!(windows) {
         set("LOCALAPPDATA")
@@ -517,7 +516,7 @@ pub fn cache_folder() -> Option<PathBuf> {
     folder.map(|folder| folder.join("ankus"))
 }
 
-/// Refuses a file that belongs to somebody else, or that others may write where that matters.
+/// Refuses a file that belongs to another user, or, where that matters, that others may write.
 #[cfg(unix)]
 pub(crate) fn owned(
     file: &Path,
@@ -526,7 +525,7 @@ pub(crate) fn owned(
 ) -> miette::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let own = rustix::process::geteuid().as_raw();
-    // Who works as another by sudo is still the one who asked.
+    // Under sudo, the invoking user counts as well.
     let asker = std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok()).filter(|_| own == 0);
     let owner = metadata.uid();
     if owner != own && owner != 0 && Some(owner) != asker {
@@ -550,7 +549,8 @@ pub(crate) fn owned(_: &Path, _: &std::fs::Metadata, _: bool) -> miette::Result<
     Ok(())
 }
 
-/// The site's configuration in a file that the tree holds; for who acts, with what actions have by default.
+/// Reads the site's configuration from a file of the tree; if the command acts, with the default configuration of
+/// actions.
 fn read_site(file: &Path, tree: &Tree, acts: bool) -> miette::Result<Site> {
     let bytes = tree.read(file, LARGEST).map_err(|error| unreadable(file, error))?;
     let name = shown(file);
@@ -570,7 +570,8 @@ fn read_site(file: &Path, tree: &Tree, acts: bool) -> miette::Result<Site> {
     Ok(site)
 }
 
-/// What actions have by default: `default.xml`, `TYPE.xml` and `TYPE/*.xml` in the folders beside a site's configuration.
+/// Reads the default configuration of actions: `default.xml`, `TYPE.xml` and `TYPE/*.xml` in the folders next to a
+/// site's configuration.
 fn action_defaults(file: &Path, site: &Site, tree: &Tree) -> miette::Result<Vec<ActionDefaults>> {
     let mut found = Vec::new();
     let (folders, is_said) = site.action_folders();
@@ -584,7 +585,7 @@ fn action_defaults(file: &Path, site: &Site, tree: &Tree) -> miette::Result<Vec<
             }
             continue;
         }
-        // A file comes before the folder of the same name.
+        // A file precedes the folder of the same name.
         let mut by_kind: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for (kind, path) in files_by_name(tree, &folder)? {
             by_kind.entry(kind).or_default().push(path);
@@ -610,7 +611,7 @@ fn action_defaults(file: &Path, site: &Site, tree: &Tree) -> miette::Result<Vec<
     Ok(found)
 }
 
-/// The XML files of a folder by their names without the ending.
+/// Returns the XML files of a folder by their names without the extension.
 fn files_by_name(tree: &Tree, folder: &Path) -> miette::Result<BTreeMap<String, PathBuf>> {
     let listed = tree.list(folder).map_err(|error| unreadable(folder, error))?;
     let files = listed.into_iter().filter(|entry| entry.kind == Some(Kind::File));
@@ -621,7 +622,7 @@ fn files_by_name(tree: &Tree, folder: &Path) -> miette::Result<BTreeMap<String, 
     Ok(named.collect())
 }
 
-/// Settings in a text, with the schemas that they name.
+/// Parses settings, and the schemas that they refer to.
 fn parse(file: &Path, text: &str, tree: &Tree) -> miette::Result<Settings> {
     let names: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
     let mut settings = Settings::parse(text, &names).map_err(|problems| {
@@ -637,7 +638,7 @@ fn parse(file: &Path, text: &str, tree: &Tree) -> miette::Result<Settings> {
         if let Some(xsd) = &action.xsd {
             let path = file.parent().unwrap_or(Path::new("")).join(xsd);
             let text = read(&path)?;
-            // What is not there may be known anyway; the reader of the schema says so if not.
+            // A missing file may be known anyway; otherwise the parser of the schema reports it.
             for location in ankus::schema::xsd::includes(&text) {
                 let beside = path.parent().unwrap_or(Path::new("")).join(&location);
                 if let Ok(text) = read(&beside) {
@@ -669,7 +670,7 @@ fn failure(source: &Source, problems: &[Problem]) -> miette::Report {
     }
     let failure = Failure::new(message);
     if source.path.ends_with(".properties") {
-        // What `-config` names on Oozie's own command line.
+        // This is the meaning of `-config` on Oozie's own command line.
         let help = "`--config` names settings of ankus; job properties are given with `-P FILE`";
         return failure.help(help).into();
     }

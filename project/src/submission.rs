@@ -9,24 +9,23 @@ use ankus::source;
 use ankus::syntax::properties::{self, Origin, Submission};
 use std::path::{Path, PathBuf};
 
-/// The largest file of properties, and the largest configuration.
+/// Maximum size of a properties file or configuration, in bytes.
 const LARGEST: u64 = 2 << 20;
 
-/// The properties that a person gave.
+/// The properties given by the user.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
-    /// Files, the later wins: `.properties`, or `.xml` in Hadoop's form.
+    /// Files, of which later ones take precedence: `.properties`, or `.xml` in Hadoop's format.
     pub files: Vec<PathBuf>,
-    /// Single ones, which win over files.
+    /// Single properties, which take precedence over files.
     pub define: Vec<(String, String)>,
-    /// Whether what lies beside the application is not wanted.
+    /// Whether to ignore properties files next to the application.
     pub no_properties: bool,
 }
 
-/// Takes `NAME=VALUE` apart.
+/// Splits `NAME=VALUE`.
 ///
-/// # Errors
-/// Where there is no name or no `=`.
+/// # Errors If there is no name or no `=`.
 pub fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -35,10 +34,9 @@ pub fn name_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 impl Project {
-    /// The properties of an application, which are given or lie beside it.
+    /// Returns the properties of an application, which are given or in files next to it.
     ///
-    /// # Errors
-    /// Where a file of properties cannot be read.
+    /// # Errors If a properties file cannot be read.
     pub fn submission(
         &self,
         given: &Given,
@@ -48,10 +46,9 @@ impl Project {
         self.submission_among(given, application, kind, &Files::new())
     }
 
-    /// The same, where some of the files have another text than on the disk.
+    /// Does the same with texts that replace some of the files.
     ///
-    /// # Errors
-    /// As [`Project::submission`].
+    /// # Errors As for [`Project::submission`].
     pub fn submission_among(
         &self,
         given: &Given,
@@ -65,7 +62,7 @@ impl Project {
         self.found_submission(given, application, kind, files, looks, &|path| looks.is_there(path))
     }
 
-    /// The same, where it is known which files there are.
+    /// Does the same for a known list of files.
     pub(crate) fn found_submission(
         &self,
         given: &Given,
@@ -103,7 +100,7 @@ impl Project {
         if let Some(default) = default {
             match beside(&default) {
                 Ok(entries) => submission.merge(&Origin::Default(shown(&default)), &entries),
-                // What is wrong with them is a finding of their own.
+                // Errors in it are reported as findings of their own.
                 Err(_) => submission.broken = Some(shown(&default)),
             }
         }
@@ -113,7 +110,7 @@ impl Project {
                 FileKind::Bundle => &["bundle.properties", "job.properties"],
                 _ => &["job.properties"],
             };
-            // A copy such as `workflow.xml.security` goes with properties that have the same ending.
+            // A copy such as `workflow.xml.security` belongs to properties with the same suffix.
             let name = application.file_name().unwrap_or_default().to_string_lossy();
             let ending = name.rsplit_once(".xml").map_or("", |(_, ending)| ending);
             let first = names
@@ -138,10 +135,9 @@ impl Project {
         Ok(submission)
     }
 
-    /// Reads a file of properties that a person named, in the form its name tells.
+    /// Reads a properties file given by the user, in the format that its name indicates.
     ///
-    /// # Errors
-    /// Where it cannot be read, or is not of that form.
+    /// # Errors If it cannot be read, or does not have that format.
     pub fn properties(&self, path: &Path) -> miette::Result<Vec<properties::Entry>> {
         if let Some(unsaved) = self.overlay().get(path) {
             return entries_of(path, &unsaved.source.text);
@@ -150,11 +146,10 @@ impl Project {
         entries(path, &bytes)
     }
 
-    /// Reads a file that a person named. Within a tree that is looked at it is one of the tree's; elsewhere it is the
-    /// user's own, and may be a link or a pipe.
+    /// Reads a file given by the user. Within a known tree it is read as part of the tree; elsewhere it belongs to the
+    /// user, and may be a link or a pipe.
     ///
-    /// # Errors
-    /// Where it cannot be read, or has more than `limit` bytes.
+    /// # Errors If it cannot be read, or has more than `limit` bytes.
     pub fn named(&self, path: &Path, limit: u64) -> miette::Result<Vec<u8>> {
         let read = || {
             let in_repository = || Tree::of(path).ok().filter(Tree::is_of_working_directory);
@@ -201,7 +196,7 @@ fn entries_of(path: &Path, text: &str) -> miette::Result<Vec<properties::Entry>>
     Ok(read.map_err(|error| no_configuration(path, error.message))?.entries)
 }
 
-/// Properties are Latin-1 by the book and UTF-8 by use.
+/// Decodes properties, which are Latin-1 by specification and UTF-8 in practice.
 pub fn text_of(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),

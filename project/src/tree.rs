@@ -1,8 +1,8 @@
 //! The part of the disk that a command was given, and the only way to read it.
 //!
-//! Whoever sends a pull request chooses every name, link and special file in the tree. So a path is resolved below the
-//! root of the tree, links included; a link that leads out of it, or into `.git`, is refused; and only regular files
-//! are opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
+//! The author of a pull request chooses every name, link and special file in the tree. Therefore a path is resolved
+//! below the root of the tree, links included; a link that leads out of it, or into `.git`, is refused; and only
+//! regular files are opened, without blocking on pipes. `SECURITY.md` has the reasons.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -21,14 +21,14 @@ mod unix;
 pub(crate) use repositories::Repositories;
 use repositories::is_repository;
 
-/// What stands at a path.
+/// The kind of a file-system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A regular file.
     File,
     /// A folder.
     Folder,
-    /// A pipe, a socket, a device; a link that leads out of the tree.
+    /// A pipe, a socket, a device; or a link that leads out of the tree.
     Other,
 }
 
@@ -37,18 +37,18 @@ pub enum Kind {
 pub struct Listed {
     /// Its name.
     pub name: OsString,
-    /// What it is; `None` for a link that leads nowhere.
+    /// Its kind; `None` for a link without a target.
     pub kind: Option<Kind>,
     /// Whether it is a symbolic link; `kind` is that of its target.
     pub is_link: bool,
 }
 
-/// What is known of a file or a folder.
+/// Metadata of a file or a folder.
 #[derive(Clone, Debug)]
 pub struct About {
     kind: Kind,
     length: u64,
-    /// What the system keeps of it, or of the archive that it lies in.
+    /// The metadata of the system for it, or for the archive that contains it.
     metadata: Metadata,
     is_archived: bool,
 }
@@ -69,28 +69,28 @@ impl About {
         self.kind == Kind::Folder
     }
 
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// What the system keeps of it; of what lies in an archive, what it keeps of that.
+    /// The metadata of the system; for an entry of an archive, that of the archive.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Whether it lies in an archive.
+    /// Whether it is an entry of an archive.
     pub fn is_archived(&self) -> bool {
         self.is_archived
     }
 }
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug)]
 pub enum Opened {
-    /// A file of the disk.
+    /// A file on the disk.
     Disk(File),
-    /// A file of an archive, unpacked.
+    /// An unpacked file of an archive.
     Archived(Cursor<Vec<u8>>),
 }
 
@@ -112,24 +112,24 @@ impl Seek for Opened {
     }
 }
 
-/// A folder, and everything below it except `.git`. Archives that were [entered](Tree::enter) are folders of it.
+/// A folder, and everything below it except `.git`. Archives that were [entered](Tree::enter) count as its folders.
 #[derive(Debug)]
 pub struct Tree {
-    /// The root without links in its path.
+    /// The root, with links resolved.
     root: PathBuf,
-    /// The root by the words of whoever named it, absolute.
+    /// The root as it was given, absolute.
     spelled: PathBuf,
-    /// A folder in it by the words of whoever named it, and without links, where a link leads there from outside.
+    /// A folder of the tree that was reached by a link from outside: as it was given, and with links resolved.
     entered: Option<(PathBuf, PathBuf)>,
-    /// Whether everything may be read: for commands that do what their user could do.
+    /// Whether everything may be read: for commands that act with the user's rights.
     is_open: bool,
-    /// The archives that were named, by their paths from the root on.
+    /// The archives that were entered, by their paths relative to the root.
     archives: RwLock<Vec<(PathBuf, Arc<Archive>)>>,
     #[cfg(unix)]
     folder: std::os::fd::OwnedFd,
 }
 
-/// The sentence for what the door refuses.
+/// Returns the error of a refused access.
 fn refused(why: &str) -> Error {
     Error::other(why.to_owned())
 }
@@ -138,17 +138,17 @@ const LEADS_OUT: &str = "it lies outside the tree that is looked at";
 const LINK_LEADS_OUT: &str = "it is a symbolic link that leads out of the tree that is looked at";
 const IN_GIT: &str = "it lies in `.git`, which is not looked at";
 const NOT_REGULAR: &str = "it is not a regular file";
-/// As many links as Linux follows in one path.
+/// Maximum number of links in one path, as in Linux.
 #[cfg(unix)]
 const LINKS: usize = 40;
 
-/// The working directory, which no command leaves.
+/// Returns the working directory, which no command changes.
 fn here() -> Option<&'static Path> {
     static HERE: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
     HERE.get_or_init(|| std::env::current_dir().ok()).as_deref()
 }
 
-/// A path that people see as it is from a folder on, with `..` where it lies elsewhere.
+/// Returns a display path relative to a folder, with `..` if it is elsewhere.
 pub fn seen_from(folder: &Path, seen: &str) -> String {
     let (Ok(folder), Ok(path)) = (absolute(folder), absolute(Path::new(seen))) else {
         return seen.to_owned();
@@ -160,10 +160,9 @@ pub fn seen_from(folder: &Path, seen: &str) -> String {
     shown(&from)
 }
 
-/// An absolute path without `.` and `..`; a `..` takes the name before it away, whatever stands there.
+/// Returns the absolute path without `.` and `..`; a `..` removes the name before it, even if that is a link.
 ///
-/// # Errors
-/// Where the path is relative and there is no working directory.
+/// # Errors If the path is relative and there is no working directory.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     let mut whole = match here().filter(|_| !path.has_root()) {
         Some(here) => here.to_owned(),
@@ -193,7 +192,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether a path is written as [`absolute`] writes it, which is nearly always so.
+/// Whether a path is already in the form that [`absolute`] returns, as nearly all are.
 fn is_plain(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let bytes = bytes.strip_prefix(b"/").unwrap_or(bytes);
@@ -206,8 +205,8 @@ fn is_plain(path: &Path) -> bool {
     cfg!(unix) && names.all(|name| !matches!(name, b"" | b"." | b".."))
 }
 
-/// What an absolute path says behind that of a folder. Neither has a `.`, a `..` or an empty name in it, so their bytes
-/// tell, which are read faster than their parts.
+/// Returns the part of an absolute path below a folder. Neither contains `.`, `..` or empty names, so bytes can be
+/// compared, which is faster than components.
 fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
     match (path.to_str(), folder.to_str()) {
         (Some(whole), Some(above)) if cfg!(unix) && above.len() > 1 => {
@@ -223,7 +222,7 @@ fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// Whether one of the names of a path can be that of `.git`: one look at its bytes instead of one at each name.
+/// Whether a path may contain `.git`: a single test of its bytes instead of one per name.
 fn may_be_git(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     memchr::memchr_iter(b'.', bytes).any(|at| matches!(bytes.get(at + 1), Some(b'g' | b'G')))
@@ -235,16 +234,15 @@ pub(crate) fn lies_in(path: &Path, folder: &Path) -> bool {
 }
 
 impl Tree {
-    /// The tree that a named path belongs to: the repository of the working directory where the path lies in it; else
-    /// the repository around the path; else the folder that is named, or that of the file that is named.
+    /// Returns the tree for a given path: the repository of the working directory if the path is in it; else the
+    /// repository around the path; else the given folder, or the folder of the given file.
     ///
-    /// # Errors
-    /// Where the folder is not there or cannot be opened.
+    /// # Errors If the folder does not exist or cannot be opened.
     pub fn of(named: &Path) -> Result<Tree> {
         Tree::among(named, &Repositories::default())
     }
 
-    /// The same, where some repositories are known.
+    /// Does the same with a cache of repositories.
     pub(crate) fn among(named: &Path, known: &Repositories) -> Result<Tree> {
         let spelled = absolute(named)?;
         if let Some(root) = here().and_then(|here| known.root(here))
@@ -252,7 +250,7 @@ impl Tree {
         {
             return Tree::below(root);
         }
-        // A file is opened below its folder, so that what is a link does not choose the tree.
+        // A file is opened through its folder, so that a link does not choose the tree.
         let is_folder = std::fs::metadata(&spelled).is_ok_and(|found| found.is_dir());
         let folder = match spelled.parent() {
             Some(parent) if !is_folder => parent,
@@ -267,19 +265,17 @@ impl Tree {
             .map(|tree| Tree { entered: Some((folder.to_owned(), real.clone())), ..tree })
     }
 
-    /// The tree below a folder that was named to be it.
+    /// Returns the tree below a given folder.
     ///
-    /// # Errors
-    /// Where the folder is not there or cannot be opened.
+    /// # Errors If the folder does not exist or cannot be opened.
     pub fn below(folder: &Path) -> Result<Tree> {
         let spelled = absolute(folder)?;
         Tree::at(std::fs::canonicalize(&spelled)?, spelled)
     }
 
-    /// The whole disk, for commands that do what their user could do.
+    /// Returns the whole disk, for commands that act with the user's rights.
     ///
-    /// # Errors
-    /// Where the root of the disk cannot be opened.
+    /// # Errors If the root of the disk cannot be opened.
     pub fn whole(named: &Path) -> Result<Tree> {
         let spelled = absolute(named)?;
         let root = spelled.ancestors().last().unwrap_or(&spelled).to_owned();
@@ -304,23 +300,23 @@ impl Tree {
         })
     }
 
-    /// The root, without links in its path.
+    /// Returns the root, with links resolved.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Whether the working directory lies in it.
+    /// Whether it contains the working directory.
     pub(crate) fn is_of_working_directory(&self) -> bool {
         here().is_some_and(|here| here.starts_with(&self.root))
     }
 
-    /// Whether it is all of a repository.
+    /// Whether its root is the root of a repository.
     pub(crate) fn is_repository(&self) -> bool {
         is_repository(&self.root)
     }
 
-    /// The root as people see it, from the working directory on where that lies above it; and the working directory where
-    /// it lies below.
+    /// Returns the root for display, relative to the working directory if that is below it or the same; otherwise also
+    /// the working directory.
     pub(crate) fn seen_root(&self) -> (PathBuf, Option<&'static Path>) {
         match here() {
             Some(here) if *here == self.root => (PathBuf::from("."), None),
@@ -333,18 +329,18 @@ impl Tree {
         }
     }
 
-    /// The folders that paths into it begin with.
+    /// Returns the folders with which paths into it begin.
     pub(crate) fn beginnings(&self) -> impl Iterator<Item = &Path> {
         let entered = self.entered.as_ref().map(|(spelled, _)| spelled);
         [&self.spelled, &self.root].into_iter().chain(entered).map(PathBuf::as_path)
     }
 
-    /// Whether a path lies below the root, as it is written.
+    /// Whether a path is below the root, as written.
     pub fn holds(&self, path: &Path) -> bool {
         self.relative(path).is_ok()
     }
 
-    /// A path below the root, from the root on.
+    /// Returns a path relative to the root.
     pub(crate) fn relative(&self, path: &Path) -> Result<PathBuf> {
         let mut whole = absolute(path)?;
         if let Some((spelled, real)) = &self.entered
@@ -360,25 +356,24 @@ impl Tree {
         }
     }
 
-    /// The folder up to which settings are looked for: the root of a repository; without one the working directory where
-    /// the tree lies in it, for whoever stands there has seen what is there.
+    /// Returns the folder up to which settings are searched for: the root of a repository; without one, the working
+    /// directory if the tree is in it, since its user knows what is there.
     pub(crate) fn settings_end(&self) -> &Path {
         let here =
             here().filter(|here| !is_repository(&self.root) && self.spelled.starts_with(here));
         here.unwrap_or(&self.spelled)
     }
 
-    /// Folders from that of a path up to the root, as they are written.
+    /// Returns the folders from that of a path up to the root, as written.
     pub fn folders_above<'a>(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> + use<'a> {
         let (root, spelled) = (self.root.clone(), self.spelled.clone());
         let above = path.ancestors().skip(1);
         above.take_while(move |up| lies_in(up, &spelled) || lies_in(up, &root))
     }
 
-    /// Takes the archive that a path leads to, or into, as a folder from now on. Only archives that somebody named are looked into.
+    /// Makes the archive at a path, or around it, accessible as a folder. Only archives that the user named are opened.
     ///
-    /// # Errors
-    /// Where it is none, or none that an application can be.
+    /// # Errors If it is not an archive, or not one that can be an application.
     pub fn enter(&self, path: &Path) -> Result<()> {
         if !may_be_archived(path) {
             return Ok(());
@@ -401,21 +396,21 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether a path leads to an archive that was entered, or into it.
+    /// Whether a path is that of an entered archive, or within it.
     pub fn is_archived(&self, path: &Path) -> bool {
         self.archive_of(path).is_ok_and(|found| found.is_some())
     }
 
-    /// The archive that a path leads into, and the path in it.
+    /// Returns the archive that contains a path, and the path in it.
     fn archive_of(&self, path: &Path) -> Result<Option<(Arc<Archive>, PathBuf)>> {
-        // Hardly anybody names one.
+        // Fast path: archives are rare.
         if self.archives.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
             return Ok(None);
         }
         Ok(self.archived(&self.relative(path)?))
     }
 
-    /// The archive that a path from the root on leads into, and the path in it.
+    /// Returns the archive that contains a path relative to the root, and the path in it.
     fn archived(&self, inside: &Path) -> Option<(Arc<Archive>, PathBuf)> {
         let archives = self.archives.read().unwrap_or_else(PoisonError::into_inner);
         archives.iter().find_map(|(at, archive)| {
@@ -423,10 +418,9 @@ impl Tree {
         })
     }
 
-    /// Opens a regular file. Of one in an archive at most `limit` bytes and one more are there to be read.
+    /// Opens a regular file. For an entry of an archive, at most `limit` bytes and one more can be read.
     ///
-    /// # Errors
-    /// Where it is not there, is no regular file, or lies outside.
+    /// # Errors If it does not exist, is not a regular file, or is outside the tree.
     pub fn open(&self, path: &Path, limit: u64) -> Result<(Opened, About)> {
         if let Some((archive, inside)) = self.archive_of(path)? {
             let about = about(&archive, &inside)?;
@@ -444,17 +438,15 @@ impl Tree {
 
     /// Reads a regular file of at most `limit` bytes.
     ///
-    /// # Errors
-    /// As [`Tree::open`]; and where it is larger.
+    /// # Errors As for [`Tree::open`], and if it is larger.
     pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         let (file, about) = self.open(path, limit)?;
         read_at_most(file, about.length, limit)
     }
 
-    /// What is known of a file or folder.
+    /// Returns the metadata of a file or folder.
     ///
-    /// # Errors
-    /// Where it is not there, or lies outside.
+    /// # Errors If it does not exist, or is outside the tree.
     pub fn about(&self, path: &Path) -> Result<About> {
         match self.archive_of(path)? {
             Some((archive, inside)) => about(&archive, &inside),
@@ -462,7 +454,7 @@ impl Tree {
         }
     }
 
-    /// What stands at a path. What may not be looked at is something, for who reads it is told why it is refused.
+    /// Returns the kind of an entry. A refused path counts as existing, so that reading it reports the refusal.
     pub fn kind(&self, path: &Path) -> Option<Kind> {
         match self.about(path) {
             Ok(found) => Some(found.kind),
@@ -473,10 +465,9 @@ impl Tree {
         }
     }
 
-    /// The entries of a folder, in no order.
+    /// Returns the entries of a folder, unordered.
     ///
-    /// # Errors
-    /// Where it is no folder, cannot be read, or lies outside.
+    /// # Errors If it is not a folder, cannot be read, or is outside the tree.
     pub fn list(&self, path: &Path) -> Result<Vec<Listed>> {
         if let Some((archive, inside)) = self.archive_of(path)? {
             return archive.list(&inside);
@@ -491,7 +482,7 @@ impl Tree {
     }
 }
 
-/// Reads a file of which this length is known, up to a limit.
+/// Reads a file whose length is known, up to a limit.
 pub(crate) fn read_at_most(file: impl Read, length: u64, limit: u64) -> Result<Vec<u8>> {
     let too_large =
         || refused(&format!("it is larger than {} MiB, the most that is read of it", limit >> 20));
@@ -499,7 +490,7 @@ pub(crate) fn read_at_most(file: impl Read, length: u64, limit: u64) -> Result<V
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    // It may grow meanwhile.
+    // It may grow while it is read.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
@@ -513,12 +504,12 @@ fn is_archive_name(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip"))
 }
 
-/// Whether a path may lead into an archive, by its name.
+/// Whether a path may lead into an archive, judging by its name.
 fn may_be_archived(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b".zip"))
 }
 
-/// The archive that a path leads to or into, as the disk has it.
+/// Returns the archive on the disk at a path or around it.
 pub(crate) fn archive_around(path: &Path) -> Option<PathBuf> {
     if !may_be_archived(path) {
         return None;
@@ -538,7 +529,7 @@ fn kind_of(kind: std::fs::FileType) -> Kind {
     }
 }
 
-/// A path as people see it: relative to the working directory, with `/`, or absolute where it lies outside.
+/// Returns the path for display: relative to the working directory, with `/`, or absolute if it is outside.
 pub fn shown(path: &Path) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     let relative = if path.is_absolute() {
@@ -547,7 +538,7 @@ pub fn shown(path: &Path) -> String {
         None
     };
     let text = relative.as_deref().unwrap_or(path).to_string_lossy().replace('\\', "/");
-    // `..` in the middle is taken out; one in front that leaves the working directory makes it absolute.
+    // Inner `..` are resolved; a leading one that leaves the working directory makes the path absolute.
     let joined = ankus::files::join("", &text).unwrap_or_else(|| text.clone());
     let leaves = joined == ".." || joined.starts_with("../");
     let here = || here().and_then(Path::to_str);
@@ -562,7 +553,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A repository with a secret beside it and one in `.git`.
+    /// Creates a repository with a secret next to it and one in `.git`.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("room");
         let at = |path: &str| folder.path().join(path);
@@ -643,7 +634,7 @@ mod tests {
         assert_eq!(link("/proc/self/environ").as_deref().map_err(|why| *why), Err(LINK_LEADS_OUT));
         assert_eq!(link("../.git/config").as_deref().map_err(|why| *why), Err(IN_GIT));
         assert!(link("link").is_err());
-        // A link among the folders is a link as well.
+        // Links among the folders count as well.
         symlink("../..", app.join("up")).expect("a link");
         symlink("../.git", app.join("git")).expect("a link");
         assert_eq!(
@@ -670,7 +661,7 @@ mod tests {
         assert_eq!(at("repo/../secret").as_deref().map_err(|why| *why), Err(LEADS_OUT));
         assert_eq!(at("repo/.git/config").as_deref().map_err(|why| *why), Err(IN_GIT));
         assert_eq!(at("repo/.GIT/config").as_deref().map_err(|why| *why), Err(IN_GIT));
-        // Without a repository the tree is what was named.
+        // Without a repository the tree is the given folder.
         std::fs::remove_dir_all(folder.path().join("repo/.git")).expect("ours");
         let tree = Tree::of(&folder.path().join("repo/app/workflow.xml")).expect("a tree");
         assert!(tree.root().ends_with("app"));

@@ -5,18 +5,16 @@ use super::{Failure, Tree};
 use std::io::{BufWriter, Error, Result, Write};
 use std::path::Path;
 
-/// Writes a file whole or not at all; what is there is replaced, and keeps its mode and owner.
+/// Writes a file atomically; an existing file is replaced, and its mode and owner are kept.
 ///
-/// # Errors
-/// Where the file is a link, lies behind one that leads out of its tree, or cannot be written.
+/// # Errors If the file is a link, is behind a link that leads out of its tree, or cannot be written.
 pub fn file(path: &Path, bytes: &[u8]) -> miette::Result<()> {
     file_with(path, |out| out.write_all(bytes))
 }
 
-/// The same, part by part.
+/// Does the same with content that is written in parts.
 ///
-/// # Errors
-/// As [`file()`].
+/// # Errors As for [`file()`].
 pub fn file_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<()>,
@@ -26,7 +24,7 @@ pub fn file_with(
     written.map_err(|error| failure(error).into())
 }
 
-/// What the system keeps for streams and devices: `/dev/stdout` is a link, and meant as one.
+/// Whether a path is a stream or device of the system: `/dev/stdout` is a link that is to be followed.
 fn is_device(path: &Path) -> bool {
     path.starts_with("/dev") || path.starts_with("/proc/self/fd")
 }
@@ -37,7 +35,7 @@ fn through(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     out.flush()
 }
 
-/// A name beside a file that cannot be foreseen.
+/// Returns an unpredictable name for a temporary file.
 fn name_beside(name: &std::ffi::OsStr) -> std::ffi::OsString {
     use std::hash::{BuildHasher, RandomState};
     // The keys of the hasher come from the system's source of randomness.
@@ -81,16 +79,16 @@ fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
         out.flush()?;
         let file = out.get_ref();
         if let Some(old) = &old {
-            // Only the superuser may give files away; anybody else keeps what the group may do, if it is theirs.
+            // Only the superuser may change the owner; others can at most keep the group.
             let owner = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
             let _ = fchown(file, Some(owner.0), Some(owner.1))
                 .or_else(|_| fchown(file, None, Some(owner.1)));
-            // Without what would lend the owner's rights to whoever runs it.
+            // Without setuid and setgid bits, which would give the owner's rights to other users.
             fchmod(file, Mode::from_raw_mode(old.st_mode as RawMode & 0o777))?;
         }
         file.sync_all()?;
         renameat(&folder, &beside, &folder, &name)?;
-        // The file is there already; that its name survives a crash is worth trying.
+        // Attempts to make the new name durable; the file itself has been written.
         let _ = fsync(&folder);
         Ok(())
     })();

@@ -1,4 +1,4 @@
-//! Where there are no descriptors of folders, paths are resolved and compared.
+//! Resolves and compares paths, on systems without descriptors of folders.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Which repository a folder belongs to: a tree does not reach beyond its own.
+//! Finds the repository that a folder belongs to: a tree does not extend beyond its own.
 
 use foldhash::HashMap;
 use std::cell::RefCell;
@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
-/// Which folders are repositories, as far as that was looked up: those above many files are the same few. They are kept
-/// by their bytes, which are hashed faster than their parts.
+/// Caches which folders are repositories, since many files share the same few ancestors. Keys are the bytes of paths,
+/// which hash faster than their components.
 #[derive(Debug, Default)]
 pub(crate) struct Repositories {
     folders: RefCell<HashMap<OsString, bool>>,
-    /// How many bytes of the path of a folder are that of the root of its repository.
+    /// The length in bytes of the path of the repository's root, by folder.
     roots: RefCell<HashMap<OsString, Option<usize>>>,
-    /// Folders without links in their paths.
+    /// Folders with all links resolved.
     real: RefCell<HashMap<OsString, PathBuf>>,
 }
 
@@ -27,8 +27,8 @@ impl Repositories {
         found
     }
 
-    /// An absolute folder without links in its path, as [`std::fs::canonicalize`] tells it; that looks at every folder above
-    /// again, which are the same few.
+    /// Resolves links in the path of a folder like [`std::fs::canonicalize`], but caches the ancestors, which are the
+    /// same few for most folders.
     pub(super) fn real(&self, folder: &Path) -> Result<PathBuf> {
         let (Some(above), Some(name), true) = (folder.parent(), folder.file_name(), cfg!(unix))
         else {
@@ -46,7 +46,7 @@ impl Repositories {
         Ok(real)
     }
 
-    /// As [`repository`]. A folder that is none itself belongs where the one around it does.
+    /// As [`repository`], cached. A folder that is not a root itself belongs to the repository of its parent.
     pub(super) fn root<'f>(&self, folder: &'f Path) -> Option<&'f Path> {
         let mut passed = Vec::new();
         let mut found = None;
@@ -68,13 +68,13 @@ impl Repositories {
     }
 }
 
-/// Whether a folder is the root of a repository by what it holds.
+/// Whether a folder is the root of a repository, judging by its content.
 pub(super) fn is_repository(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
-/// The root of the repository that a folder belongs to by its path as it is written. One that is reached through a link
-/// out of another does not count: whoever has the outer one could lead anywhere with it.
+/// Returns the root of the repository that a folder belongs to by its path as written. One that is reached through a
+/// link out of another does not count: the owner of the outer one could make the link lead anywhere.
 fn repository<'f>(folder: &'f Path, known: &Repositories) -> Option<&'f Path> {
     let around: Vec<&Path> = folder.ancestors().filter(|above| known.has(above)).collect();
     let mut found: Option<(&Path, PathBuf)> = None;

@@ -1,4 +1,5 @@
-//! Descriptors of folders and no paths: what is checked is what is opened, whoever moves things meanwhile.
+//! Uses descriptors of folders instead of paths: what is checked is what is opened, even if others move files
+//! meanwhile.
 
 use super::*;
 use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
@@ -6,17 +7,17 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// For a look at what stands there, without opening it.
+/// Flags to examine a file without opening it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
-/// An absolute path with another one behind it, name by name; its bytes are read faster than its parts.
+/// Joins an absolute path and another one; processes bytes, which is faster than components.
 pub(super) fn appended(whole: PathBuf, path: &Path) -> PathBuf {
     let mut bytes = whole.into_os_string().into_vec();
     let up = |bytes: &mut Vec<u8>| bytes.truncate(memchr::memrchr(b'/', bytes).unwrap_or(0));
-    // Most that is not plain leads up before it leads on.
+    // Most paths that need normalization begin with `..`.
     let mut rest = path.as_os_str().as_bytes();
     while let Some(more) = rest.strip_prefix(b"../") {
         up(&mut bytes);
@@ -35,7 +36,7 @@ pub(super) fn appended(whole: PathBuf, path: &Path) -> PathBuf {
             b"" | b"." => {}
             b".." => up(&mut bytes),
             name => {
-                // The root alone ends with one.
+                // Only the root ends with a slash.
                 if bytes != b"/" {
                     bytes.push(b'/');
                 }
@@ -50,7 +51,8 @@ pub(super) fn appended(whole: PathBuf, path: &Path) -> PathBuf {
 }
 
 impl Tree {
-    /// The folder that holds a path, and the name in it; links among the folders are followed within the tree.
+    /// Opens the folder that contains a path, and returns it with the file name; links among the folders are followed
+    /// within the tree.
     pub(crate) fn folder_of(&self, path: &Path) -> Result<(OwnedFd, OsString)> {
         let inside = self.relative(path)?;
         let name = inside.file_name().ok_or_else(|| Error::from(ErrorKind::IsADirectory))?;
@@ -84,7 +86,7 @@ impl Tree {
                 FileType::RegularFile => (Some(Kind::File), false),
                 FileType::Directory => (Some(Kind::Folder), false),
                 FileType::Symlink => (None, true),
-                // Some file systems do not say.
+                // Some file systems do not report the type.
                 FileType::Unknown => (self.kind(&path.join(name)), false),
                 _ => (Some(Kind::Other), false),
             };
@@ -105,7 +107,7 @@ impl Tree {
             let path = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
             let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
             match openat2(&self.folder, path, flags, Mode::empty(), within) {
-                // A link, or a system that does not know the call: step by step.
+                // A link, or a system that does not support the call: resolve step by step.
                 Err(Errno::LOOP | Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
                 opened => return Ok(opened?),
             }
@@ -113,7 +115,7 @@ impl Tree {
         self.step(inside, flags)
     }
 
-    /// Opens a path name by name, and takes the steps of links itself.
+    /// Opens a path name by name, and resolves links itself.
     fn step(&self, inside: &Path, flags: OFlags) -> Result<OwnedFd> {
         let names = |path: &Path| -> Vec<OsString> {
             let names = path.iter().filter(|name| *name != ".").map(OsStr::to_owned);
