@@ -25,25 +25,25 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A hash of nothing that anybody knows, with the costs of those that are made here.
+/// A hash of an unknown password, with the same cost as hashes created here.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$c29tZSBzYWx0IG9mIG91cnM$1bGEbDiHkVNpWzHEGNcvVbdFAnD9L3uRvDPSXtZ+Qd4";
 
-/// Who there is, and what is known of them.
+/// The configured users.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Accounts {
-    /// Who may change the jobs of others, and the server.
+    /// Administrators, who may change the jobs of others, and the server.
     pub admins: Vec<String>,
-    /// Groups whose members may do the same.
+    /// Groups whose members are administrators.
     #[serde(rename = "admin-groups")]
     pub admin_groups: Vec<String>,
-    /// Hashes of passwords by user.
+    /// Password hashes by user.
     users: BTreeMap<String, String>,
     /// Bearer tokens by name.
     tokens: BTreeMap<String, Token>,
     /// Members of groups.
     groups: BTreeMap<String, Vec<String>>,
-    /// Users who may ask on behalf of others.
+    /// Proxy users.
     pub(crate) proxies: Proxies,
 }
 
@@ -56,10 +56,9 @@ struct Token {
 }
 
 impl Accounts {
-    /// Reads the file.
+    /// Parses the file.
     ///
-    /// # Errors
-    /// Where it is not as it should be: nothing in it is passed over.
+    /// # Errors If it is invalid: unknown entries are not ignored.
     pub fn read(text: &str) -> Result<Accounts, String> {
         let accounts: Accounts =
             toml::from_str(text).map_err(|error| error.message().to_owned())?;
@@ -85,12 +84,12 @@ impl Accounts {
         Ok(accounts)
     }
 
-    /// The hash of the user's password.
+    /// Returns the hash of the user's password.
     pub(crate) fn hash_of(&self, user: &str) -> Option<&str> {
         self.users.get(user).map(String::as_str)
     }
 
-    /// Whether it is the password of the user. It takes as long for users that are not there.
+    /// Verifies a user's password. For unknown users it takes as long.
     pub fn is_password(&self, user: &str, password: &str) -> bool {
         let known = self.users.get(user);
         let hash = known.map_or(NOBODY, String::as_str);
@@ -100,10 +99,10 @@ impl Accounts {
         fits && known.is_some()
     }
 
-    /// Whose token it is.
+    /// Returns the user of a bearer token.
     pub fn user_of_token(&self, token: &str, now_ms: i64) -> Option<&str> {
         let sum = hex(digest::digest(&digest::SHA256, token.as_bytes()).as_ref());
-        // Sums tell nothing of a token, whatever the comparison tells of them.
+        // The comparison may leak parts of a hash, which reveals nothing about the token.
         let found = self.tokens.values().find(|known| known.sha256.eq_ignore_ascii_case(&sum))?;
         let until = found.expires.as_ref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
         match until {
@@ -112,17 +111,16 @@ impl Accounts {
         }
     }
 
-    /// The groups of a user, as far as the file has them.
+    /// Returns the groups of a user in the file.
     pub fn groups_of(&self, user: &str) -> Vec<String> {
         let has = |(_, members): &(&String, &Vec<String>)| members.iter().any(|it| it == user);
         self.groups.iter().filter(has).map(|(group, _)| group.clone()).collect()
     }
 }
 
-/// The line of the file for a password.
+/// Returns the hash of a password for the file.
 ///
-/// # Errors
-/// Where the system has no randomness.
+/// # Errors If the system provides no randomness.
 pub fn hash_of_password(password: &str) -> Result<String, String> {
     let mut salt = [0; 16];
     SystemRandom::new().fill(&mut salt).map_err(|_| "the system has no randomness")?;
@@ -133,10 +131,9 @@ pub fn hash_of_password(password: &str) -> Result<String, String> {
     Ok(hash.to_string())
 }
 
-/// A new bearer token, and the sum of it for the file.
+/// Creates a bearer token, and returns it with its hash for the file.
 ///
-/// # Errors
-/// Where the system has no randomness.
+/// # Errors If the system provides no randomness.
 pub fn new_token() -> Result<(String, String), String> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;

@@ -1,4 +1,4 @@
-//! The certificate of a server, which may be renewed while it runs.
+//! The server's certificate, which can be renewed while the server runs.
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -8,36 +8,33 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A certificate with its key, for the handshakes from now on.
+/// A certificate with its key, used for all new handshakes.
 #[derive(Debug)]
 pub struct Certificates {
     current: RwLock<Arc<CertifiedKey>>,
 }
 
 impl Certificates {
-    /// Reads a chain of certificates and a key, both as PEM.
+    /// Parses a certificate chain and a key, both as PEM.
     ///
-    /// # Errors
-    /// Where one of them is not that, or they do not belong together.
+    /// # Errors If one of them is invalid, or they do not match.
     pub fn read(chain: &[u8], key: &[u8]) -> Result<Arc<Certificates>, String> {
         let current = RwLock::new(Arc::new(certified(chain, key)?));
         Ok(Arc::new(Certificates { current }))
     }
 
-    /// Takes others from the next handshake on.
+    /// Replaces them for new handshakes.
     ///
-    /// # Errors
-    /// As [`Certificates::read`]; then it goes on with those it has.
+    /// # Errors As for [`Certificates::read`]; then the current ones stay in use.
     pub fn renew(&self, chain: &[u8], key: &[u8]) -> Result<(), String> {
         let renewed = Arc::new(certified(chain, key)?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = renewed;
         Ok(())
     }
 
-    /// How a server speaks TLS with them: versions 1.2 and 1.3, and HTTP/1.1 on top.
+    /// Returns the TLS configuration of a server: versions 1.2 and 1.3, with HTTP/1.1.
     ///
-    /// # Errors
-    /// Where the library offers no version of TLS.
+    /// # Errors If the library supports neither version.
     pub fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, String> {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -80,7 +77,7 @@ mod tests {
         (made.cert.pem(), made.signing_key.serialize_pem(), roots)
     }
 
-    /// Whether a client that trusts these comes to speak with the server.
+    /// Whether a client that trusts these roots can connect to the server.
     fn is_trusted(config: &Arc<ServerConfig>, roots: &RootCertStore) -> bool {
         let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()

@@ -1,4 +1,5 @@
-//! The signed cookie `hadoop.auth`: who somebody is, and until when that holds, as Hadoop's clients and servers write it.
+//! The signed cookie `hadoop.auth`, which states a user and an expiration, in the format of Hadoop's clients and
+//! servers.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,32 +8,33 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// The name of the cookie.
 pub const NAME: &str = "hadoop.auth";
-/// How long a token holds where nothing else is said: that of Hadoop, ten hours.
+/// Default validity of a token, in milliseconds: Hadoop's ten hours.
 pub const VALID_MS: i64 = 36_000_000;
-/// The longest cookie that is looked at.
+/// Maximum length of a cookie that is parsed.
 const LONGEST: usize = 4096;
 
-/// What a token tells of somebody.
+/// The user and the authentication method that a token states.
 #[derive(Debug, Clone, Copy)]
 pub struct Told<'a> {
     /// The user.
     pub user: &'a str,
-    /// The principal: the same, but with Kerberos, where it has a realm.
+    /// The principal: the same as the user, except with Kerberos, where it has a realm.
     pub principal: &'a str,
-    /// The kind of authentication: `simple`, `basic`, `kerberos`.
+    /// The authentication method: `simple`, `basic`, `kerberos`.
     pub kind: &'a str,
-    /// What proved it, such as the hash of a password: signed with the rest, but not written. A token ends when this changes.
+    /// The proof of identity, such as the hash of a password: signed with the rest, but not included. A change of it
+    /// invalidates the token.
     pub proof: &'a str,
 }
 
 impl<'a> Told<'a> {
-    /// A user without a realm.
+    /// Creates it for a user without a realm.
     pub fn of(user: &'a str, kind: &'a str) -> Told<'a> {
         Told { user, principal: user, kind, proof: "" }
     }
 }
 
-/// What tokens are signed with. Servers that share one know each other's tokens.
+/// The secret that signs tokens. Servers that share it accept each other's tokens.
 pub struct Secret(hmac::Key);
 
 impl std::fmt::Debug for Secret {
@@ -42,20 +44,18 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// One that nobody knows: its tokens end with the process.
+    /// Creates a random secret, whose tokens become invalid with the end of the process.
     ///
-    /// # Errors
-    /// Where the system has no randomness.
+    /// # Errors If the system provides no randomness.
     pub fn random() -> Result<Secret, String> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;
         Ok(Secret(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
-    /// One that is kept somewhere.
+    /// Creates a secret from stored bytes.
     ///
-    /// # Errors
-    /// Where it is so short that it can be guessed.
+    /// # Errors If it is short enough to be guessed.
     pub fn of(bytes: &[u8]) -> Result<Secret, String> {
         match bytes.len() {
             0..32 => Err("the secret for cookies has fewer than 32 bytes".to_owned()),
@@ -67,7 +67,7 @@ impl Secret {
         hmac::sign(&self.0, text).as_ref().to_vec()
     }
 
-    /// The value of a cookie until then.
+    /// Returns the value of a cookie that is valid until the given time.
     pub fn token(&self, told: &Told<'_>, until_ms: i64) -> String {
         let Told { user, principal, kind, proof } = told;
         let told = format!("u={user}&p={principal}&t={kind}&e={until_ms}");
@@ -75,8 +75,8 @@ impl Secret {
         format!("{told}&s={sum}")
     }
 
-    /// Whose token it is, if it was signed with this secret and holds. `proof` answers for a user and a kind of authentication
-    /// what proves it now, and `None` where that is no way in.
+    /// Returns the user of a token, if it was signed with this secret and is valid. `proof` returns the current proof
+    /// for a user and an authentication method, or `None` if that method is not accepted.
     pub fn user_of(
         &self,
         token: &str,
@@ -94,13 +94,13 @@ impl Secret {
         };
         let user = field("u")?;
         let proof = proof(user, field("t")?)?;
-        // In a time that does not depend on where they differ.
+        // Compares in constant time.
         hmac::verify(&self.0, &signed(told, &proof), &sum).ok()?;
         let until: i64 = field("e")?.parse().ok()?;
         (now_ms < until).then(|| user.to_owned())
     }
 
-    /// The header `Set-Cookie` with a token.
+    /// Returns the header `Set-Cookie` with a token.
     pub fn header(&self, told: &Told<'_>, until_ms: i64, is_https: bool) -> String {
         let token = self.token(told, until_ms);
         let until = jiff::Timestamp::from_millisecond(until_ms);
@@ -112,7 +112,7 @@ impl Secret {
     }
 }
 
-/// What is signed of a token. Without a proof it is what Hadoop signs; no token has a line break.
+/// Returns the signed text of a token. Without a proof it is what Hadoop signs; no token contains a line break.
 fn signed(told: &str, proof: &str) -> Vec<u8> {
     match proof {
         "" => told.as_bytes().to_vec(),
@@ -120,7 +120,7 @@ fn signed(told: &str, proof: &str) -> Vec<u8> {
     }
 }
 
-/// The tokens in a header `Cookie`.
+/// Returns the tokens in a header `Cookie`.
 pub(crate) fn tokens(header: &str) -> impl Iterator<Item = &str> {
     header.split(';').filter_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='))
 }
@@ -149,7 +149,7 @@ mod tests {
         let ann = Some("ann".to_owned());
         assert_eq!(user_of(&secret, &token, 999), ann);
         assert_eq!(user_of(&secret, &format!("\"{token}\""), 999), ann);
-        // It has ended, and is sent once more.
+        // It has expired, and is sent again.
         assert_eq!(user_of(&secret, &token, 1_000), None);
         let other = Secret::random().expect("randomness");
         assert_eq!(user_of(&other, &token, 0), None, "another secret");

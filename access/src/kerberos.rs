@@ -1,8 +1,9 @@
-//! Kerberos over HTTP (SPNEGO, RFC 4559): what a client proves by a ticket for this service.
+//! Kerberos over HTTP (SPNEGO, RFC 4559): verifies the ticket by which a client authenticates to this service.
 //!
-//! In: the token of a header `Authorization: Negotiate`, and the keys of the service. Out: whose ticket it is, and what proves
-//! this server to the client; or why it is refused. What RFC 4120 demands of a server (3.2.3) is checked here; formats and
-//! ciphers are those of `picky-krb`. Nothing is asked of a KDC.
+//! The input is the token of a header `Authorization: Negotiate`, and the keys of the service. The result is the
+//! client's principal and the proof that authenticates this server to the client; or the reason of a refusal. The
+//! checks that RFC 4120 requires of a server (3.2.3) are made here; formats and ciphers are those of `picky-krb`. The
+//! KDC is not contacted.
 
 use crate::keytab::{Key, Keytab};
 use picky_asn1::date::GeneralizedTime;
@@ -28,40 +29,40 @@ use ring::digest;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How far the clocks of a client and of this server may be apart.
+/// Maximum difference between the clocks of a client and this server, in milliseconds.
 const SKEW_MS: i64 = 300_000;
-/// The mechanism, and the name that it has for clients of Microsoft.
+/// The OID of the mechanism, and the one that Microsoft's clients use.
 const KERBEROS: &str = "1.2.840.113554.1.2.2";
 const KERBEROS_OF_MICROSOFT: &str = "1.2.840.48018.1.2.2";
-/// Bits of tickets and of requests.
+/// Bits of ticket flags and of request options.
 const INVALID: usize = 7;
 const WANTS_PROOF: usize = 2;
-/// So many requests are remembered before old ones are looked for.
+/// Number of remembered requests above which expired ones are removed.
 const REMEMBERED: usize = 1_000;
 
-/// Knows whose tickets are right.
+/// Verifies tickets.
 #[derive(Debug)]
 pub struct Acceptor {
     keytab: RwLock<Arc<Keytab>>,
-    /// Sums of what was accepted, and until when each could be said again.
+    /// Hashes of accepted requests, each with the time until which it could be replayed.
     seen: Mutex<HashMap<Vec<u8>, i64>>,
 }
 
-/// Somebody whose ticket is right.
+/// An authenticated client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// The short name, as the rule `DEFAULT` of Hadoop makes it: that before `/` and `@`.
+    /// The short name, by Hadoop's rule `DEFAULT`: the part before `/` and `@`.
     pub user: String,
-    /// The whole name.
+    /// The full principal.
     pub principal: String,
-    /// What the client is told.
+    /// The token for the client.
     pub token: Vec<u8>,
 }
 
-/// A request to be let in, out of its wrappings.
+/// A parsed authentication request.
 struct Asks {
     request: ApReq,
-    /// The mechanism that SPNEGO is told to have been chosen.
+    /// The mechanism that is confirmed to SPNEGO as chosen.
     negotiated: Option<MechType>,
 }
 
@@ -78,11 +79,12 @@ impl Asks {
         if token.starts_with(b"NTLMSSP") {
             return Err("the client speaks NTLM: it has no ticket for this service".to_owned());
         }
-        // Some clients leave SPNEGO out.
+        // Some clients do not use SPNEGO.
         if let Ok(plain) = KrbMessage::<ApReq>::decode_application_krb_message(token) {
             return Asks::of(plain.0, None);
         }
-        // But for its tag, the wrapping of GSSAPI is a sequence; the reader of `ApplicationTag0` panics where it is damaged.
+        // Except for its tag, the GSSAPI wrapper is a sequence; the parser of `ApplicationTag0` panics on damaged
+        // input.
         let rest = token.strip_prefix(&[0x60]).ok_or_else(|| unreadable(()))?;
         let sequence = [&[0x30], rest].concat();
         let negotiation: GssApiNegInit =
@@ -106,18 +108,18 @@ impl Asks {
     }
 }
 
-/// A part of a name.
+/// Returns a component of a name.
 fn text(part: &KerberosStringAsn1) -> Result<&str, String> {
     std::str::from_utf8(part.0.as_bytes()).map_err(unreadable)
 }
 
-/// A name as one writes it.
+/// Returns a principal in text form.
 fn shown(name: &PrincipalName, realm: &KerberosStringAsn1) -> Result<String, String> {
     let parts: Result<Vec<&str>, String> = name.name_string.0.0.iter().map(text).collect();
     Ok(format!("{}@{}", parts?.join("/"), text(realm)?))
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 fn moment(time: &GeneralizedTimeAsn1) -> Result<i64, String> {
     let GeneralizedTimeAsn1(time) = time;
     let time: &GeneralizedTime = time;
@@ -130,13 +132,13 @@ fn moment(time: &GeneralizedTimeAsn1) -> Result<i64, String> {
     Ok(at.timestamp().as_millisecond())
 }
 
-/// Whether a flag is set. (That of the library panics where a client sends too few bits.)
+/// Whether a flag is set. (The library's function panics if a client sends too few bits.)
 fn is_set(flags: &BitStringAsn1, bit: usize) -> bool {
-    // The first byte counts the bits that are unused.
+    // The first byte is the number of unused bits.
     flags.0.as_bytes().get(1 + bit / 8).is_some_and(|byte| byte & (0x80 >> (bit % 8)) != 0)
 }
 
-/// The number of a kind of encryption.
+/// Returns the encryption type.
 fn kind(data: &EncryptedData) -> Option<u16> {
     let bytes = data.etype.0.as_unsigned_bytes_be();
     bytes.iter().try_fold(0_u16, |sum, byte| sum.checked_mul(256)?.checked_add(u16::from(*byte)))
@@ -148,20 +150,19 @@ fn decrypted(data: &EncryptedData, key: &[u8], usage: i32) -> Option<Vec<u8>> {
 }
 
 impl Acceptor {
-    /// Accepts tickets for the principals of these keys.
+    /// Creates an acceptor for tickets of the principals of these keys.
     pub fn new(keytab: Keytab) -> Acceptor {
         Acceptor { keytab: RwLock::new(Arc::new(keytab)), seen: Mutex::default() }
     }
 
-    /// Accepts those for these from now on.
+    /// Replaces the keys.
     pub fn renew(&self, keytab: Keytab) {
         *self.keytab.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keytab);
     }
 
-    /// Who sends this token.
+    /// Authenticates the sender of a token.
     ///
-    /// # Errors
-    /// With a sentence where it proves nobody.
+    /// # Errors With a sentence if the token is not valid.
     pub fn accept(&self, token: &[u8], now_ms: i64) -> Result<Accepted, String> {
         let asks = Asks::read(token)?;
         let request = &asks.request.0;
@@ -189,7 +190,7 @@ impl Acceptor {
         Ok(Accepted { user, principal, token: told(proof, asks.negotiated)? })
     }
 
-    /// The ticket, with the key in it.
+    /// Returns the decrypted ticket, and the session key in it.
     fn opened(&self, asks: &Asks) -> Result<(EncTicketPart, Vec<u8>), String> {
         let ticket = &asks.request.0.ticket.0.0;
         let service = shown(&ticket.sname.0, &ticket.realm.0)?;
@@ -221,7 +222,7 @@ impl Acceptor {
         Ok((opened, session))
     }
 
-    /// Refuses what was said before.
+    /// Refuses replayed requests.
     fn remember(&self, said: &[u8], made_ms: i64, now_ms: i64) -> Result<(), String> {
         let sum = digest::digest(&digest::SHA256, said).as_ref().to_vec();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -235,7 +236,7 @@ impl Acceptor {
     }
 }
 
-/// Refuses tickets and requests of other times.
+/// Refuses tickets and requests that are not currently valid.
 fn is_now(
     ticket: &EncTicketPartInner,
     said: &AuthenticatorInner,
@@ -255,7 +256,7 @@ fn is_now(
     Ok(())
 }
 
-/// The user of a principal: its first part.
+/// Returns the user of a principal: its first component.
 fn short(name: &PrincipalName, principal: &str) -> Result<String, String> {
     let first = name.name_string.0.0.first().map(text).transpose()?.unwrap_or_default();
     match crate::is_name(first) && !first.contains(['/', '@']) && name.name_string.0.0.len() <= 2 {
@@ -268,7 +269,7 @@ fn integer(number: u8) -> IntegerAsn1 {
     IntegerAsn1::from_bytes_be_unsigned(vec![number])
 }
 
-/// What shows to the client that this server could read the ticket. (RFC 4120, 3.2.4)
+/// Returns the proof that this server could decrypt the ticket. (RFC 4120, 3.2.4)
 fn proof(said: &AuthenticatorInner, kind: Option<u16>, session: &[u8]) -> Result<Vec<u8>, String> {
     let number = kind.and_then(|kind| u8::try_from(kind).ok()).ok_or_else(|| unreadable(()))?;
     let suite = CipherSuite::try_from(usize::from(number)).map_err(unreadable)?;
@@ -298,7 +299,7 @@ fn proof(said: &AuthenticatorInner, kind: Option<u16>, session: &[u8]) -> Result
     picky_asn1_der::to_vec(&message).map_err(unreadable)
 }
 
-/// The token of the answer.
+/// Returns the token of the answer.
 fn told(proof: Option<Vec<u8>>, negotiated: Option<MechType>) -> Result<Vec<u8>, String> {
     let Some(mechanism) = negotiated else { return Ok(proof.unwrap_or_default()) };
     let done = Asn1RawDer(ACCEPT_COMPLETE.to_vec());

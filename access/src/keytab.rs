@@ -1,4 +1,4 @@
-//! The keys of a service, as `kadmin ktadd` writes them to a file (version 0x502 of the format of MIT).
+//! Keytabs: the keys of a service, as `kadmin ktadd` writes them (version 0x502 of MIT's format).
 
 /// Keys of principals.
 pub struct Keytab {
@@ -7,11 +7,11 @@ pub struct Keytab {
 
 /// A key of a principal.
 pub(crate) struct Key {
-    /// The principal, as one writes it: `HTTP/host@REALM`.
+    /// The principal in text form: `HTTP/host@REALM`.
     pub(crate) principal: String,
-    /// Which of its keys: a new one has a higher number.
+    /// The key version number: a newer key has a higher one.
     pub(crate) version: u32,
-    /// For which kind of encryption it is.
+    /// The encryption type.
     pub(crate) kind: u16,
     pub(crate) value: Vec<u8>,
 }
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Keytab {
     }
 }
 
-/// The bytes of an entry that are still to be read.
+/// The remaining bytes of an entry.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -59,17 +59,16 @@ impl<'a> Rest<'a> {
         let short_version = self.take(1)?.first().copied()?;
         let kind = self.short()?;
         let value = self.counted()?.to_vec();
-        // Numbers that do not fit into a byte stand behind the key.
+        // Version numbers that do not fit into a byte follow the key.
         let version = self.long().filter(|version| *version != 0);
         Some(Key { principal, version: version.unwrap_or(u32::from(short_version)), kind, value })
     }
 }
 
 impl Keytab {
-    /// Reads a file.
+    /// Parses a keytab.
     ///
-    /// # Errors
-    /// Where it is no keytab, is cut off, or has no key.
+    /// # Errors If it is not a keytab, is truncated, or has no key.
     pub fn read(bytes: &[u8]) -> Result<Keytab, String> {
         let broken = || "the keytab is cut off or damaged".to_owned();
         let Some(entries) = bytes.strip_prefix(&[5, 2]) else {
@@ -81,7 +80,7 @@ impl Keytab {
             let size = rest.long().ok_or_else(broken)?.cast_signed();
             let length = usize::try_from(size.unsigned_abs()).map_err(|_| broken())?;
             let entry = rest.take(length).ok_or_else(broken)?;
-            // An entry that was deleted leaves a hole.
+            // A deleted entry leaves a hole.
             if size > 0 {
                 keys.push(Rest(entry).key().ok_or_else(broken)?);
             }
@@ -92,18 +91,16 @@ impl Keytab {
         }
     }
 
-    /// The same with the keys of one principal only.
+    /// Restricts it to the keys of one principal.
     ///
-    /// # Errors
-    /// Where it has none of it.
+    /// # Errors If there are none.
     pub fn of(self, principal: &str) -> Result<Keytab, String> {
         self.only(principal, |key| key.principal == principal)
     }
 
-    /// The same with the keys of a service on any host only: `HTTP`.
+    /// Restricts it to the keys of a service, such as `HTTP`, on any host.
     ///
-    /// # Errors
-    /// Where it has none of it.
+    /// # Errors If there are none.
     pub fn of_service(self, service: &str) -> Result<Keytab, String> {
         let is_of = |key: &Key| key.principal.split('/').next() == Some(service);
         self.only(&format!("{service}/…"), is_of)
@@ -124,7 +121,7 @@ impl Keytab {
 pub(crate) mod tests {
     use super::*;
 
-    /// An entry for a service, as `ktadd` writes it.
+    /// Returns an entry for a service, as `ktadd` writes it.
     pub(crate) fn entry(
         names: &[&str],
         realm: &str,

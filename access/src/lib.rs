@@ -1,8 +1,8 @@
-//! Who asks over HTTP, and what they may do.
+//! Authentication and authorization of HTTP clients.
 //!
-//! In: what a request says of itself ([`Asked`]), and what the server was told of its users ([`accounts::Accounts`]). Out: who it
-//! is ([`Who`]) or why nobody ([`Refusal`]), with the cookie that the clients of Oozie and Hadoop expect; and whether somebody may
-//! change a job or the server. It knows no HTTP library, no disk and no clock.
+//! The input is what a request states about its sender ([`Asked`]), and the configured users ([`accounts::Accounts`]).
+//! The result is the user ([`Who`]) or a [`Refusal`], with the cookie that the clients of Oozie and Hadoop expect; and
+//! whether a user may change a job or the server. This crate depends on no HTTP library, no disk and no clock.
 
 pub mod accounts;
 pub mod certificates;
@@ -21,24 +21,23 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How somebody may say who they are.
+/// An authentication method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// By saying so: `user.name=ann`. For networks in which everybody is trusted.
+    /// By stating the name: `user.name=ann`. For networks whose users are all trusted.
     Simple,
     /// By a password: HTTP Basic.
     Basic,
     /// By a bearer token.
     Token,
-    /// By a ticket of Kerberos: SPNEGO.
+    /// By a Kerberos ticket: SPNEGO.
     Kerberos,
 }
 
 impl Method {
-    /// The methods of `--auth`: names with commas between.
+    /// Parses the methods of `--auth`: names separated by commas.
     ///
-    /// # Errors
-    /// With a sentence where a name is none of them.
+    /// # Errors With a sentence if a name is unknown.
     pub fn read(text: &str) -> Result<Vec<Method>, String> {
         let method = |name: &str| match name.trim() {
             "simple" => Ok(Method::Simple),
@@ -53,10 +52,9 @@ impl Method {
     }
 }
 
-/// Whether a server may listen there: others than this machine reach it only if it was said who may do what.
+/// Whether a server may listen at this address: other machines may reach it only if authentication was configured.
 ///
-/// # Errors
-/// With what to say, where they could and it was not.
+/// # Errors With a message if they could and it was not.
 pub fn may_listen(address: IpAddr, chosen: Option<&[Method]>) -> Result<(), String> {
     match address.to_canonical().is_loopback() || chosen.is_some() {
         true => Ok(()),
@@ -66,67 +64,68 @@ pub fn may_listen(address: IpAddr, chosen: Option<&[Method]>) -> Result<(), Stri
     }
 }
 
-/// By what a server knows who asks.
+/// The rules of authentication.
 #[derive(Debug)]
 pub struct Rules {
-    /// How somebody may say who they are. None at all: everybody is believed, and nobody has to say.
+    /// Accepted authentication methods. Without any, every stated name is believed, and none is required.
     pub methods: Vec<Method>,
-    /// Whether, with methods, those may ask who say nothing.
+    /// Whether, with methods, anonymous requests are accepted.
     pub allows_anonymous: bool,
-    /// What cookies are signed with.
+    /// The secret that signs cookies.
     pub secret: Secret,
-    /// How long they hold, in milliseconds.
+    /// Validity of cookies, in milliseconds.
     pub valid_ms: i64,
-    /// Whether requests come over TLS.
+    /// Whether requests arrive over TLS.
     pub is_https: bool,
-    /// Who knows whose tickets of Kerberos are right.
+    /// Verifies Kerberos tickets.
     pub acceptor: Option<Arc<Acceptor>>,
-    /// The groups of a user as the operating system knows them, for users whom the file of accounts has in no group.
+    /// Returns the groups of a user in the operating system, for users without groups in the file of accounts.
     pub groups_of: fn(&str) -> Vec<String>,
-    /// Names by which a server that believes everybody is reached, beside those of this machine: those of a proxy before it.
+    /// Host names under which a server without authentication can be reached, besides those of this machine: those of a
+    /// reverse proxy.
     pub hosts: Vec<String>,
-    /// Proxy users that the site names. Where it names any, a server that believes everybody does not believe others that they ask
-    /// for somebody else.
+    /// Proxy users that the site configures. If there are any, a server without authentication lets only these
+    /// impersonate other users.
     pub proxies: Proxies,
 }
 
-/// What a request says of itself.
+/// The parts of a request that matter for authentication.
 pub struct Asked<'a> {
-    /// The method.
+    /// The HTTP method.
     pub method: &'a str,
-    /// A header by its lower-case name; of several with commas between, and cookies with semicolons.
+    /// Returns a header by its lower-case name; several are joined by commas, cookies by semicolons.
     pub header: &'a dyn Fn(&str) -> Option<String>,
-    /// A decoded parameter.
+    /// Returns a decoded parameter.
     pub parameter: &'a dyn Fn(&str) -> Option<String>,
-    /// Where it is from.
+    /// The client's address.
     pub from: IpAddr,
 }
 
-/// Who asks.
+/// The user of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Who {
-    /// On whose behalf; nobody where that is not known.
+    /// The user on whose behalf the request is made; none if unknown.
     pub user: Option<String>,
-    /// Who it really is, where that is another.
+    /// The authenticated user, if that is another one.
     pub really: Option<String>,
-    /// The header `Set-Cookie` that the answer has.
+    /// The header `Set-Cookie` of the answer.
     pub cookie: Option<String>,
-    /// Its header `WWW-Authenticate`, by which this server says who it is.
+    /// Its header `WWW-Authenticate`, by which this server authenticates itself.
     pub proof: Option<String>,
 }
 
-/// Why a request is not answered.
+/// A refused request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The status of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// Headers `WWW-Authenticate`: how one may say who one is.
+    /// Headers `WWW-Authenticate`: the accepted authentication methods.
     pub challenges: Vec<&'static str>,
     /// Oozie's code, if it has one.
     pub code: Option<&'static str>,
-    /// For people; with a code it begins with it where Oozie's does.
+    /// The message; with a code it begins with it where Oozie's does.
     pub message: String,
-    /// The header `Set-Cookie` of the answer: it may be known who asks for what they may not have.
+    /// The header `Set-Cookie` of the answer: the user may be authenticated, but not authorized.
     pub cookie: Option<String>,
 }
 
@@ -136,39 +135,41 @@ impl Refusal {
     }
 }
 
-/// Knows who asks.
+/// Authenticates requests.
 #[derive(Debug)]
 pub struct Keeper {
     rules: Rules,
-    /// What is known of users.
+    /// The configured users.
     accounts: RwLock<Arc<Accounts>>,
-    /// Passwords that fitted, by a sum of user and password, and until when they are not tried again.
+    /// Passwords that matched recently, by a hash of user and password, with the time until which they are not verified
+    /// again.
     fitted: Mutex<HashMap<Vec<u8>, i64>>,
 }
 
-/// What is said to nobody in particular who asks for somebody else.
+/// Oozie's message about anonymous requests with `doAs`.
 const NO_PROXY: &str = "proxyUser cannot be null, If you're attempting to use user-impersonation via a proxy user, please make sure that oozie.service.ProxyUserService.proxyuser.#USER#.hosts and oozie.service.ProxyUserService.proxyuser.#USER#.groups are configured correctly";
 /// The scheme of SPNEGO.
 const NEGOTIATE: &str = "Negotiate";
-/// How long a password that fitted is not tried again.
+/// How long a password that matched is not verified again, in milliseconds.
 const FITS_MS: i64 = 300_000;
-/// So many passwords are remembered to have fitted.
+/// Maximum number of remembered passwords.
 const FITTED: usize = 1_000;
-/// The longest header `Authorization` that is looked at, and the longest with a ticket: some list the groups of a user.
+/// Maximum length of a header `Authorization` that is parsed, and maximum with a ticket: some list the groups of a
+/// user.
 const LONGEST: usize = 8192;
 const LONGEST_TICKET: usize = 65_536;
 
 impl Keeper {
-    /// Knows these users by these rules.
+    /// Creates a keeper for these users and rules.
     pub fn new(rules: Rules, accounts: Accounts) -> Keeper {
         let accounts = RwLock::new(Arc::new(accounts));
         Keeper { rules, accounts, fitted: Mutex::default() }
     }
 
-    /// Knows these users from now on, and nobody else.
+    /// Replaces the users.
     pub fn renew(&self, accounts: Accounts) {
         *self.accounts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(accounts);
-        // A password that fitted may be another now.
+        // A remembered password may have been changed.
         self.fitted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
@@ -176,7 +177,7 @@ impl Keeper {
         self.accounts.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The groups of a user: those of the file where it has any, else those of the operating system.
+    /// Returns the groups of a user: those in the file if it has any, else those of the operating system.
     fn groups_of(&self, user: &str) -> Vec<String> {
         let groups = self.accounts().groups_of(user);
         match groups.is_empty() {
@@ -185,15 +186,15 @@ impl Keeper {
         }
     }
 
-    /// Who asks.
+    /// Authenticates a request.
     ///
-    /// # Errors
-    /// Where they have to say and do not, say it wrongly, may not ask for another, or where a page of another site asks.
+    /// # Errors If authentication is required and is missing or wrong, impersonation is not permitted, or a page of
+    /// another site sends the request.
     pub fn who(&self, asked: &Asked<'_>, now_ms: i64) -> Result<Who, Refusal> {
         self.admit_page(asked)?;
         let mut who = self.real(asked, now_ms)?;
         let other = (asked.parameter)("doAs").filter(|other| !other.is_empty());
-        // By OPTIONS clients only find out how to say who they are.
+        // With OPTIONS clients only find out how to authenticate.
         let Some(other) = other.filter(|_| asked.method != "OPTIONS") else { return Ok(who) };
         if !is_name(&other) {
             return Err(Refusal::new(400, Some("E1603"), "doAs names no user"));
@@ -211,10 +212,10 @@ impl Keeper {
         Ok(who)
     }
 
-    /// Refuses somebody who may not ask on behalf of another.
+    /// Refuses a user who may not impersonate another.
     fn admit_proxy(&self, user: &str, other: &str, from: IpAddr) -> Result<(), Refusal> {
         let of_site = &self.rules.proxies;
-        // Where everybody is believed and nothing is said of proxy users, this is, too.
+        // Without authentication and configured proxy users, impersonation is unrestricted too.
         if user == other || (self.rules.methods.is_empty() && of_site.is_empty()) {
             return Ok(());
         }
@@ -225,10 +226,10 @@ impl Keeper {
         admitted.unwrap_or_else(unknown)
     }
 
-    /// Refuses what a page of another site has a browser ask: a browser adds cookies, passwords and the trust in this machine by
-    /// itself.
+    /// Refuses requests that a page of another site makes a browser send, since a browser adds cookies, passwords and
+    /// its local address by itself.
     fn admit_page(&self, asked: &Asked<'_>) -> Result<(), Refusal> {
-        // Under a name of its own such a page reaches this machine as its own site.
+        // By DNS rebinding such a page could reach this machine as its own site.
         if self.rules.methods.is_empty() && !self.is_own((asked.header)("host").as_deref()) {
             return Err(Refusal::new(403, None, "this server is not reached by that name"));
         }
@@ -242,7 +243,7 @@ impl Keeper {
         }
         let Some(origin) = (asked.header)("origin") else { return Ok(()) };
         let host = (asked.header)("host").unwrap_or_default();
-        // Where TLS is not ours, that of a proxy may be before us.
+        // Without TLS here, a reverse proxy may still provide it.
         let is_scheme = |scheme| scheme == "https" || (scheme == "http" && !self.rules.is_https);
         match origin.split_once("://") {
             Some((scheme, from)) if is_scheme(scheme) && from.eq_ignore_ascii_case(&host) => Ok(()),
@@ -250,7 +251,7 @@ impl Keeper {
         }
     }
 
-    /// Whether the header `Host` names this machine, or how else it is reached.
+    /// Whether the header `Host` names this machine, or is one of the configured names.
     fn is_own(&self, host: Option<&str>) -> bool {
         let Some(host) = host else { return true };
         let port =
@@ -262,7 +263,7 @@ impl Keeper {
             || self.rules.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Who it really is.
+    /// Returns the authenticated user, before impersonation.
     fn real(&self, asked: &Asked<'_>, now_ms: i64) -> Result<Who, Refusal> {
         let rules = &self.rules;
         let named = (asked.parameter)("user.name").filter(|user| !user.is_empty());
@@ -276,7 +277,7 @@ impl Keeper {
             let cookie = rules.secret.header(told, until, rules.is_https);
             Who { cookie: Some(cookie), ..known(told.user.to_owned()) }
         };
-        // A header is said for this request; a cookie stays from another one.
+        // A header is meant for this request; a cookie may be left from another one.
         if let Some(header) = (asked.header)("authorization") {
             if let Some(accepted) = self.negotiated(&header, now_ms)? {
                 let kerberos::Accepted { user, principal, token } = &accepted;
@@ -299,7 +300,8 @@ impl Keeper {
             }
         }
         let cookies = (asked.header)("cookie").unwrap_or_default();
-        // Only what is a way in now counts, and where a password proves who it is, only as long as the file has that password.
+        // Only currently accepted methods count; a cookie from a password is valid only as long as the file has that
+        // password.
         let proof = |user: &str, kind: &str| match kind {
             _ if rules.methods.is_empty() && kind != "basic" => Some(String::new()),
             "simple" => has(Method::Simple).then(String::new),
@@ -320,7 +322,7 @@ impl Keeper {
         }
     }
 
-    /// Whom a ticket of Kerberos proves, where one is sent and looked at.
+    /// Returns the user that a Kerberos ticket proves, if one is sent and Kerberos is accepted.
     fn negotiated(&self, header: &str, now_ms: i64) -> Result<Option<kerberos::Accepted>, Refusal> {
         let Some(acceptor) = &self.rules.acceptor else { return Ok(None) };
         let Some((scheme, token)) = header.split_once(' ') else { return Ok(None) };
@@ -336,13 +338,13 @@ impl Keeper {
         acceptor.accept(&token, now_ms).map(Some).map_err(refused)
     }
 
-    /// Whether [`who`](Keeper::who) has to try a password to answer a request with this header `Authorization`: that takes 19 MB
-    /// and a part of a second, so the caller does well not to ask for many at once.
+    /// Whether [`who`](Keeper::who) has to verify a password for a request with this header `Authorization`: that takes
+    /// 19 MB and a fraction of a second, so the caller should not do many at once.
     pub fn tries_password(&self, header: &str, now_ms: i64) -> bool {
         self.plain(header).is_some_and(|plain| !self.has_fitted(&self.sum(&plain), now_ms))
     }
 
-    /// `user:password` of a header for HTTP Basic, where that is a way in.
+    /// Returns `user:password` of a header for HTTP Basic, if that is accepted.
     fn plain(&self, header: &str) -> Option<String> {
         let (scheme, proof) = header.split_once(' ').filter(|_| header.len() <= LONGEST)?;
         if !scheme.eq_ignore_ascii_case("basic") || !self.rules.methods.contains(&Method::Basic) {
@@ -356,13 +358,13 @@ impl Keeper {
         self.rules.secret.sum(format!("basic {plain}").as_bytes())
     }
 
-    /// Whether this password fitted a short while ago.
+    /// Whether this password matched recently.
     fn has_fitted(&self, sum: &[u8], now_ms: i64) -> bool {
         let fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
         fitted.get(sum).is_some_and(|until| now_ms < *until)
     }
 
-    /// Whom a header `Authorization` proves.
+    /// Returns the user that a header `Authorization` proves.
     fn authorized(&self, header: &str, now_ms: i64) -> Option<(String, Method)> {
         if header.len() > LONGEST {
             return None;
@@ -384,7 +386,7 @@ impl Keeper {
             if fitted.len() >= FITTED {
                 fitted.clear();
             }
-            // What fitted users that are no longer these is tried again.
+            // If the users were replaced meanwhile, the password has to be verified again.
             if Arc::ptr_eq(&accounts, &self.accounts()) {
                 fitted.insert(sum, now_ms.saturating_add(FITS_MS));
             }
@@ -403,17 +405,16 @@ impl Keeper {
         Refusal { challenges, ..Refusal::new(401, None, message) }
     }
 
-    /// Whether somebody may change a job: its owner, those in its access list and their groups, and administrators. Where no way to
-    /// say who one is was chosen, everybody may.
+    /// Whether a user may change a job: its owner, those in its access list and their groups, and administrators may.
+    /// Without authentication, everyone may.
     ///
-    /// # Errors
-    /// As the server refuses it.
+    /// # Errors As the server refuses it.
     pub fn may_change(&self, who: &Who, job: &Owned<'_>) -> Result<(), Refusal> {
         if self.rules.methods.is_empty() {
             return Ok(());
         }
         let refused = |user: &str| {
-            // A bundle is refused as its coordinators are.
+            // Bundles are refused with the code of coordinators.
             let (code, kind) = match job.id.ends_with(['C', 'B']) {
                 true => ("E0509", "Coord"),
                 false => ("E0508", "WF"),
@@ -434,10 +435,9 @@ impl Keeper {
         }
     }
 
-    /// Whether somebody may change the server.
+    /// Whether a user may change the server.
     ///
-    /// # Errors
-    /// As the server refuses it.
+    /// # Errors As the server refuses it.
     pub fn may_administer(&self, who: &Who) -> Result<(), Refusal> {
         let user = who.user.as_deref();
         if self.rules.methods.is_empty() || user.is_some_and(|user| self.is_admin(user)) {
@@ -459,18 +459,18 @@ impl Keeper {
     }
 }
 
-/// A job, as far as it matters who may change it.
+/// The parts of a job that matter for authorization.
 #[derive(Debug, Clone, Copy)]
 pub struct Owned<'a> {
     /// Its id.
     pub id: &'a str,
-    /// Whose it is.
+    /// Its owner.
     pub user: &'a str,
-    /// Users and groups of its access list (`oozie.job.acl`), with commas between.
+    /// Users and groups of its access list (`oozie.job.acl`), separated by commas.
     pub list: Option<&'a str>,
 }
 
-/// Whether it can be the name of a user: it becomes a part of cookies, logs and paths.
+/// Whether a text is valid as a user name, which becomes part of cookies, logs and paths.
 pub fn is_name(user: &str) -> bool {
     let is_in_name = |c: char| c.is_alphanumeric() || "._-@$/ ".contains(c);
     let is_path = user.contains("..") || user.starts_with('/');

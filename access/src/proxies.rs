@@ -1,17 +1,17 @@
-//! Proxy users: who may ask on behalf of others, from where, and for whom.
+//! Proxy users: who may impersonate others, from which hosts, and whom.
 //!
-//! They are named by the file of accounts, or by a server's site: `oozie.service.ProxyUserService.proxyuser.USER.hosts` and
-//! `.groups`, both of which it demands.
+//! They are configured in the file of accounts, or in a server's site:
+//! `oozie.service.ProxyUserService.proxyuser.USER.hosts` and `.groups`, both of which are required.
 
 use crate::Refusal;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What the site's properties begin with.
+/// Prefix of the site's properties.
 const OF_SITE: &str = "oozie.service.ProxyUserService.proxyuser.";
 
-/// From where, and for whom, somebody asks on behalf of others. `*` stands for all.
+/// The hosts from which a proxy user may act, and the users and groups it may impersonate. `*` stands for all.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Proxy {
@@ -22,19 +22,19 @@ struct Proxy {
     users: Vec<String>,
 }
 
-/// Users who may ask on behalf of others.
+/// The proxy users.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Proxies(BTreeMap<String, Proxy>);
 
-/// The addresses of a host, or why there are none.
+/// Resolves a host to its addresses; the error says why it has none.
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, String>;
 
 impl Proxies {
-    /// Those of a site's properties, and the names of properties that a server passes over.
+    /// Reads the proxy users from a site's properties. Also returns the names of properties that a server ignores.
     ///
-    /// # Errors
-    /// With the words of a server that does not start: E0550 where a host has no address, E0551 where a property is missing.
+    /// # Errors With the message of a server that refuses to start: E0550 if a host has no address, E0551 if a property
+    /// is missing.
     pub fn of_site<'a>(
         properties: impl Iterator<Item = (&'a str, &'a str)>,
         resolve: Resolve<'_>,
@@ -76,12 +76,12 @@ impl Proxies {
         Ok((Proxies(proxies), passed_over))
     }
 
-    /// Whether nobody is named.
+    /// Whether there are no proxy users.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A host that is neither an address nor `*`, and whose proxy user it is.
+    /// Returns a host that is neither an address nor `*`, with its proxy user.
     pub(crate) fn unknown_host(&self) -> Option<(&str, &str)> {
         let is_known = |host: &String| host == "*" || host.parse::<IpAddr>().is_ok();
         let mut all =
@@ -89,8 +89,8 @@ impl Proxies {
         all.find(|(host, _)| !is_known(host)).map(|(host, user)| (host.as_str(), user.as_str()))
     }
 
-    /// Whether somebody may ask on behalf of another who is in these groups, from this address; nothing is said of whom it does not
-    /// name.
+    /// Whether a user may impersonate another who is in these groups, from this address; none if the user is not a
+    /// configured proxy user.
     pub(crate) fn admits(
         &self,
         user: &str,
@@ -118,12 +118,12 @@ impl Proxies {
     }
 }
 
-/// How nobody is let in for another.
+/// Returns the refusal of an impersonation.
 pub(crate) fn refused(message: impl Into<String>) -> Refusal {
     Refusal::new(401, Some("E1400"), message)
 }
 
-/// The entries of a list with commas between.
+/// Returns the entries of a comma-separated list.
 fn listed(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }

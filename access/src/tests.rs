@@ -1,13 +1,13 @@
-//! Who gets in, and who does not.
+//! Tests of authentication and authorization.
 
 use super::*;
 
 const NOW: i64 = 1_700_000_000_000;
 
-/// What a request has: method, headers, parameters.
+/// A request: method, headers, parameters.
 type Said<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [(&'a str, &'a str)]);
 
-/// What the operating system says: uma is an operator, and says that ann is one too, whom the file has in another group.
+/// The operating system's groups: uma is an operator, and so is ann, whom the file of accounts has in another group.
 fn groups_of(user: &str) -> Vec<String> {
     match user {
         "uma" | "ann" => vec!["operators".to_owned()],
@@ -87,7 +87,7 @@ fn a_server_without_a_choice_is_for_this_machine_only() {
 #[test]
 fn the_sequence_of_the_client_is_answered() {
     let (keeper, _) = keeper(&[Method::Simple], true);
-    // Without a name nobody is known, and no cookie is set.
+    // Without a name the user is unknown, and no cookie is set.
     assert_eq!(ask(&keeper, ("OPTIONS", &[], &[]), "10.0.0.1"), Ok(Who::default()));
     let named = ask(&keeper, ("OPTIONS", &[], &[("user.name", "ann")]), "10.0.0.1").expect("ann");
     let cookie = named.cookie.expect("a cookie");
@@ -137,7 +137,7 @@ fn passwords_and_tokens_prove_who_asks() {
         let refused = ask(&keeper, said, "10.0.0.1").expect_err(wrong);
         assert_eq!((refused.status, refused.challenges.len()), (401, 2), "{wrong}");
     }
-    // What is said by a name alone counts nowhere, and a cookie does not outdo a wrong password.
+    // A bare user name has no effect, and a cookie does not override a wrong password.
     assert!(ask(&keeper, ("GET", &[], &[("user.name", "root")]), "127.0.0.1").is_err());
     let answer = ask(&keeper, ("GET", &[("authorization", &right)], &[]), "10.0.0.1");
     let cookie = answer.expect("the password is right").cookie.expect("a cookie");
@@ -177,11 +177,11 @@ fn a_page_is_its_own_by_its_scheme_as_well() {
         ask(keeper, ("POST", &said, &[]), "127.0.0.1").is_ok()
     };
     let (mut keeper, _) = keeper(&[Method::Simple], true);
-    // A proxy before this server may speak TLS.
+    // A proxy before this server may use TLS.
     assert!(admits(&keeper, "http://oozie:11000") && admits(&keeper, "https://oozie:11000"));
     keeper.rules.is_https = true;
     assert!(admits(&keeper, "https://oozie:11000"));
-    // Whoever is on the way can write such a page.
+    // An attacker on the network can forge such a page.
     assert!(!admits(&keeper, "http://oozie:11000") && !admits(&keeper, "ftp://oozie:11000"));
 }
 
@@ -228,7 +228,7 @@ fn jobs_are_changed_by_those_who_may() {
     let who = |user: &str| Who { user: Some(user.to_owned()), ..Who::default() };
     let job = Owned { id: "1-W", user: "etl", list: None };
     let listed = Owned { list: Some("carol, staff"), ..job };
-    // The file knows groups of ann, so what the system says of her counts no more.
+    // The file has groups of ann, so those of the system no longer count.
     closed.may_change(&who("uma"), &job).expect("she is of a group of administrators");
     assert!(closed.may_administer(&who("uma")).is_ok());
     assert!(closed.may_administer(&who("ann")).is_err());
@@ -282,7 +282,7 @@ fn who_is_taken_out_of_the_file_is_nobody_at_once() {
     let cookie = first.cookie.expect("a cookie");
     let cookie = [("cookie", cookie.split(';').next().expect("a value"))];
     assert_eq!(user(&keeper, ("GET", &cookie, &[])).as_deref(), Some("ann"));
-    // So is whoever has the cookie of an old password.
+    // The same applies to a cookie for an old password.
     let hash = accounts::hash_of_password("another").expect("a hash");
     let text = format!("[users]\nann = '{hash}'");
     keeper.renew(Accounts::read(&text).expect("as it should be"));
@@ -316,7 +316,7 @@ fn proxy_users_of_a_site_ask_for_others() {
     assert_eq!(passed_over, ["oozie.service.ProxyUserService.proxyuser.hue.users"]);
     for methods in [&[][..], &[Method::Simple]] {
         let (mut keeper, _) = keeper(methods, true);
-        // The file of accounts has a proxy user `hue` of its own, which counts.
+        // The proxy user `hue` in the file of accounts takes precedence.
         keeper.accounts = RwLock::default();
         keeper.rules.proxies = proxies.clone();
         let asks = |user: &str, other: &str, from: &str| {

@@ -1,4 +1,4 @@
-//! Tickets, right and wrong: a KDC and a client of a few lines.
+//! Tests with valid and invalid tickets: a minimal KDC and client.
 
 use super::*;
 use crate::keytab::tests::entry;
@@ -18,7 +18,7 @@ const HOUR: i64 = 3_600_000;
 const KEY: [u8; 32] = [7; 32];
 const SESSION: [u8; 32] = [9; 32];
 
-/// What a client sends.
+/// The content of a client's request.
 #[derive(Clone)]
 struct Sent {
     client: &'static [&'static str],
@@ -149,7 +149,7 @@ impl Sent {
         })
     }
 
-    /// As a client without SPNEGO sends it.
+    /// Returns the request as a client without SPNEGO sends it.
     fn plain(&self) -> Vec<u8> {
         let message = ApplicationTag0(KrbMessage {
             krb5_oid: mechanism(KERBEROS).expect("a name"),
@@ -193,7 +193,7 @@ fn a_ticket_says_who_asks_and_is_answered() {
     let part = decrypted(&proof.0.krb_msg.0.enc_part.0, &SESSION, AP_REP_ENC).expect("its key");
     let part: EncApRepPart = picky_asn1_der::from_bytes(&part).expect("a part");
     assert_eq!(moment(&part.0.ctime.0), Ok(NOW), "it says when the client asked");
-    // Without SPNEGO the answer has none either; and nobody has to want a proof.
+    // Without SPNEGO the answer has none either; and the client need not request mutual authentication.
     let service = Sent { client: &["etl", "host"], claims: &["etl", "host"], ..Sent::default() };
     let accepted = acceptor.accept(&service.plain(), NOW).expect("it is right");
     assert_eq!((accepted.user.as_str(), accepted.principal.as_str()), ("etl", "etl/host@TEST"));
@@ -254,7 +254,7 @@ fn a_token_counts_once() {
     let token = Sent::default().token();
     acceptor.accept(&token, NOW).expect("it is right");
     assert_eq!(acceptor.accept(&token, NOW + 1).expect_err("again"), "the token was used before");
-    // What is forgotten is too old by then.
+    // Entries are forgotten only when their requests are too old anyway.
     acceptor.seen.lock().expect("ours").clear();
     let late = acceptor.accept(&token, NOW + SKEW_MS + 1).expect_err("it is old");
     assert!(late.contains("five minutes"), "{late}");
@@ -271,7 +271,7 @@ fn damaged_tokens_are_refused_and_never_break_the_server() {
         for change in [1, 0x40, 0xff] {
             let mut damaged = token.clone();
             damaged[at] ^= change;
-            // Some bits say nothing; nobody else comes in by any of them.
+            // Some bits have no meaning; but none of them admits another user.
             if let Ok(accepted) = acceptor.accept(&damaged, NOW) {
                 assert_eq!(accepted.principal, "ann@TEST", "{at}");
                 acceptor.seen.lock().expect("ours").clear();
