@@ -1,7 +1,8 @@
-//! The flow of control of a workflow: its nodes, the ways out of them, and where those lead.
+//! The control flow of a workflow: its nodes, their transitions, and the targets of those.
 //!
-//! In: a workflow with its [`Names`] and its [`Reach`]. Out: answers to what passes and rules ask of more than one
-//! transition. Nothing is resolved here, and a way that names nobody (whose attribute is missing) is none.
+//! Takes a workflow with its [`Names`] and its [`Reach`], and answers what passes and rules need to know about more
+//! than one transition. Nothing is resolved here, and a transition without a target (because its attribute is missing)
+//! is ignored.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -11,43 +12,44 @@ use super::pairs::game;
 use super::reach::Reach;
 use crate::ir::workflow::{Node, NodeId, Shape, Transition, Way, Workflow};
 
-/// A workflow with what is known of its transitions.
+/// A workflow with the facts about its transitions.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow<'w> {
     /// The workflow.
     pub workflow: &'w Workflow,
-    /// Where its transitions lead.
+    /// The targets of its transitions.
     pub names: &'w Names,
-    /// What a run can come to.
+    /// The states that a run can reach.
     pub reach: &'w Reach,
-    /// The same without what no run enters, made when first asked for.
+    /// The graph of reachable nodes, created on first use.
     pub(crate) game: &'w OnceLock<game::Graph>,
 }
 
 impl<'w> Flow<'w> {
-    /// The ways out of a node, each with the node that it leads to, where there is one.
+    /// The transitions out of a node, each with its target node, if that exists.
     pub fn exits(self, id: NodeId) -> impl Iterator<Item = (&'w Transition, Option<NodeId>)> {
         let exits = self.workflow.exits(id).iter().filter(|exit| exit.target.given);
         exits.map(move |exit| (exit, self.names.target(exit)))
     }
 
-    /// The first way out of a node that is taken like this.
+    /// The first transition of this kind out of a node.
     pub fn exit(self, id: NodeId, way: Way) -> Option<(&'w Transition, Option<NodeId>)> {
         self.exits(id).find(|(exit, _)| exit.way == way)
     }
 
-    /// The nodes that a node leads to as long as nothing fails.
+    /// The successors of a node as long as nothing fails.
     pub fn next(self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.exits(id).filter(|(exit, _)| exit.way != Way::Error).filter_map(|(_, target)| target)
     }
 
-    /// The nodes of a shape that some run can come to, in the order of the text.
+    /// The nodes of a shape that some run can reach, in source order.
     pub fn reachable(self, shape: Shape) -> impl Iterator<Item = (NodeId, &'w Node)> {
         let nodes = self.workflow.nodes().filter(move |(_, node)| node.shape == shape);
         nodes.filter(move |(id, _)| self.reach.is_reachable(*id))
     }
 
-    /// By node: whether it can be come to, the places of departure with it, along the ways that `along` lets pass.
+    /// For each node, whether it can be reached from the starting nodes, which are included, by transitions that
+    /// `along` accepts.
     pub fn behind(
         self,
         from: impl IntoIterator<Item = NodeId>,
@@ -66,7 +68,7 @@ impl<'w> Flow<'w> {
         seen
     }
 
-    /// By node: whether one of this shape comes, at the node or behind it, as long as nothing fails.
+    /// For each node, whether it or a later node has this shape, as long as nothing fails.
     pub(crate) fn leading_to(self, shape: Shape) -> Vec<bool> {
         let mut sources: Vec<Vec<NodeId>> = vec![Vec::new(); self.workflow.nodes.len()];
         for (id, _) in self.workflow.nodes() {
@@ -83,9 +85,8 @@ impl<'w> Flow<'w> {
         leading
     }
 
-    /// The nodes of each path of a fork, up to the join where it ends, as long as nothing fails; each in the order of
-    /// the text. None where `patience`, which this uses up, does not suffice: forks within forks would be walked over
-    /// and over.
+    /// The nodes of each path of a fork, up to the join where it ends, as long as nothing fails; each in source order.
+    /// `None` if `patience`, which this uses up, does not suffice: nested forks would be traversed again and again.
     pub fn branches(self, fork: NodeId, patience: &mut usize) -> Option<Vec<Vec<NodeId>>> {
         let mut branches = Vec::new();
         for first in self.exits(fork).filter_map(|(_, target)| target) {
@@ -112,7 +113,7 @@ impl<'w> Flow<'w> {
         Some(branches)
     }
 
-    /// The graph that runs are played on.
+    /// The graph on which runs are simulated.
     pub fn game(self) -> &'w game::Graph {
         self.game.get_or_init(|| game::Graph::of(self.workflow, self.names, self.reach))
     }

@@ -1,8 +1,8 @@
-//! Removes forks that have one path.
+//! Creates fixes that remove forks with a single path.
 //!
-//! In: a workflow and what the schema found in it. Out: the same findings, with a fix for each fork of one path where
-//! that is certain to leave the rest of the graph as it is: transitions to the fork go to its path, those to its join
-//! go to the node after it, and both are removed.
+//! Takes a workflow and the findings of the schema, and adds a fix for each fork with one path, if that certainly
+//! leaves the rest of the graph as it is: transitions to the fork go to its path, those to its join go to the node
+//! after it, and both are removed.
 
 use crate::diag::{Diagnostic, Edit, Fix, Safety};
 use crate::ir::workflow::{NodeId, Shape, TransitionId, Way, Workflow};
@@ -11,10 +11,10 @@ use crate::passes::names::Names;
 use crate::source::{Span, removal};
 use std::collections::{HashMap, HashSet};
 
-/// Nodes that are walked over in all, before no more fixes are looked for.
+/// Maximum number of nodes visited in all; after that no more fixes are created.
 const PATIENCE: usize = 1_000_000;
 
-/// Adds the fix to findings of `kind` that stand at forks.
+/// Adds the fix to findings of `kind` that are located at forks.
 pub(crate) fn mend(flow: Flow<'_>, kind: &str, findings: &mut [Diagnostic]) {
     let Flow { workflow, names, .. } = flow;
     if findings.iter().all(|finding| finding.kind.name != kind) {
@@ -44,7 +44,7 @@ fn fix(
     patience: &mut usize,
 ) -> Option<Fix> {
     let [path] = workflow.exits(fork) else { return None };
-    // What lies between the fork and its join; another fork or join in it is left to people.
+    // The nodes between the fork and its join; if they include another fork or join, no fix is offered.
     let first = names.target(path)?;
     let mut seen = HashSet::from([first]);
     let mut open = vec![first];
@@ -58,7 +58,7 @@ fn fix(
             _ => {
                 for exit in workflow.exits(at) {
                     let to = names.target(exit)?;
-                    // An error handler may lie outside.
+                    // An error handler may be outside.
                     if exit.way != Way::Error && seen.insert(to) {
                         open.push(to);
                     }

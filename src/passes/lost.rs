@@ -1,9 +1,10 @@
-//! Transitions to names that no node has.
+//! Reports transitions to names that no node has.
 //!
-//! In: a workflow, its [`Names`], and which nodes the server looks at. Out: what each such transition was probably meant
-//! to lead to, and a finding for each name. Where a transition and a node have nearly the same name, the slip may be in
-//! either: it is in the node where several places agree on the other name and none has the node's, or where only the
-//! node's is no word that names are made of. Otherwise the transition is shown, and the node as the other place.
+//! Takes a workflow, its [`Names`], and the nodes that the server visits; returns the node that each such transition
+//! probably meant, and a finding for each name. If a transition and a node have nearly the same name, either may have
+//! the typo: it is in the node if several transitions agree on the other name and none uses the node's, or if only the
+//! node's name is not made of common words. Otherwise the transition is reported, with the node as the related
+//! location.
 
 use super::names::Names;
 use super::reach::{FAULT_OUT_OF_REACH, UNRESOLVED_TRANSITION};
@@ -12,13 +13,13 @@ use crate::ir::workflow::{Node, NodeId, Shape, Transition, Workflow};
 use crate::slips::is_in_declaration;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+/// Maximum number of names compared with unknown ones, in all; after that no suggestions are made.
 const MOST_COMPARED: usize = 500_000;
-/// Names whose slip may be in a node: each look goes over the text.
+/// Maximum number of names for which a typo in the node is considered: each scans the text.
 const MOST_LOOKED_INTO: usize = 16;
-/// Places that are shown with a node whose name has a slip.
+/// Maximum number of uses shown with a node whose name has a typo.
 const MOST_SHOWN: usize = 8;
-/// Functions that name a node.
+/// Functions whose argument is the name of a node.
 const ASKING: [&str; 3] = ["wf:action", "wf:error", "wf:transition"];
 
 /// A transition to a name that no node has.
@@ -27,8 +28,8 @@ struct Lost<'w> {
     meant: Option<NodeId>,
 }
 
-/// What leads nowhere, with what it was probably meant to lead to, and the findings about it. `seen` are nodes that the
-/// server looks at.
+/// The transitions without a target, each with the node it probably meant, and the findings about them. `seen` are
+/// nodes that the server visits.
 pub(super) fn lost(
     workflow: &Workflow,
     names: &Names,
@@ -63,15 +64,15 @@ pub(super) fn lost(
             findings.push(in_transition(workflow, &entered, lost, seen(lost.transition.from)));
         }
     }
-    // A way without a name leads nowhere as well.
+    // A transition without a name has no target either.
     let ways = workflow.transitions().filter(|transition| names.target(transition).is_none());
     let known: HashMap<_, _> = all.iter().map(|lost| (lost.transition.id, lost.meant)).collect();
     let ways = ways.map(|way| (way.from, known.get(&way.id).copied().flatten())).collect();
     (ways, findings)
 }
 
-/// A node is seldom meant to lead to itself, and where two names are equally near the first in the file is offered; one of
-/// `lone`, which nothing leads to, comes before others.
+/// Finds the node that was probably meant. A node rarely leads to itself; if two names are equally similar, the first
+/// in the file is suggested; a node in `lone`, to which no transition leads, takes precedence.
 fn meant(
     workflow: &Workflow,
     names: &Names,
@@ -87,7 +88,7 @@ fn meant(
     names.node(lone.or_else(|| nearest(name, known()))?)
 }
 
-/// The nodes whose own names have the slip, with what was meant to lead to them.
+/// The nodes whose own names have the typo, with the transitions that were meant to lead to them.
 fn misnamed<'l, 'w>(
     workflow: &Workflow,
     entered: &HashSet<NodeId>,
@@ -124,7 +125,7 @@ fn misnamed<'l, 'w>(
     by_meant
 }
 
-/// Whether a name is one of a series with numbers, and the one of a node that is nearly the same is not.
+/// Whether a name is one of a numbered series, and the similar name of a node is not.
 fn is_of_series(workflow: &Workflow, name: &str, own: &str) -> bool {
     let series = |name: &str| {
         let mut shape = String::new();
@@ -142,7 +143,7 @@ fn is_of_series(workflow: &Workflow, name: &str, own: &str) -> bool {
     wanted.contains('#') && series(own) != wanted && workflow.nodes.iter().any(|n| is_another(&n))
 }
 
-/// How often expressions ask for a node by this name.
+/// Number of expressions that refer to a node by this name.
 fn asked_for(text: &str, name: &str) -> usize {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == ':';
     let asks = |(at, _): &(usize, &str)| {
@@ -160,7 +161,7 @@ fn asked_for(text: &str, name: &str) -> usize {
     text.match_indices(name).filter(asks).count()
 }
 
-/// The finding of a name that has a slip where the node is defined.
+/// The finding for a typo in the name of a node, located at the node.
 fn in_node(node: &Node, lost: &[&Lost<'_>], seen: &dyn Fn(NodeId) -> bool) -> Diagnostic {
     let own = &*node.name.text;
     let name = &*lost[0].transition.target.text;
@@ -183,7 +184,7 @@ fn in_node(node: &Node, lost: &[&Lost<'_>], seen: &dyn Fn(NodeId) -> bool) -> Di
     finding
 }
 
-/// The finding of a name that no node has, where a transition leads to it.
+/// The finding for a name that no node has, located at the transition.
 fn in_transition(
     workflow: &Workflow,
     entered: &HashSet<NodeId>,
@@ -200,7 +201,7 @@ fn in_transition(
     let kind = if is_seen { &UNRESOLVED_TRANSITION } else { &FAULT_OUT_OF_REACH };
     let finding = Diagnostic::new(kind, name.span, message).about(&*name.text);
     let meant = lost.meant.map(|meant| (meant, workflow.node(meant)));
-    // In what no run reaches, names of what was taken out are usual.
+    // In unreachable parts, names of removed nodes are common.
     let is_slip = meant.is_some_and(|(_, node)| is_mistyped(&name.text, &node.name.text));
     let finding = if is_seen || is_slip { finding } else { finding.at_most(Level::Info) };
     let Some((meant, node)) = meant else {

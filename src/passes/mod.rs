@@ -1,10 +1,10 @@
-//! Facts about the IR.
+//! Facts about the typed definitions.
 //!
 //! Each pass is a function with one input and one output, and reports facts that are faults; users cannot turn a pass
 //! off. In order: [`names`] binds transitions to nodes, [`reach`] computes what a run can reach and where it would
-//! loop, `lost` judges transitions to names that no node has, `flow` answers questions about what leads where, [`pairs`]
-//! checks forks and joins by playing the possible runs, `lone` removes forks of one path, [`resolve`] merges shared
-//! settings into those of an action, [`expressions`] reads, places and types every expression.
+//! loop, `lost` reports transitions to names that no node has, `flow` answers questions about control flow, [`pairs`]
+//! checks forks and joins by simulating the possible runs, `lone` removes forks with one path, [`resolve`] merges
+//! shared settings into those of an action, [`expressions`] checks every expression.
 
 pub mod expressions;
 pub(crate) mod flow;
@@ -17,7 +17,7 @@ pub mod resolve;
 
 use crate::diag::Kind;
 
-/// Every kind of finding that passes report.
+/// The kinds of all findings that passes report.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     [names::KINDS, reach::KINDS, pairs::KINDS, expressions::KINDS].into_iter().flatten().copied()
 }

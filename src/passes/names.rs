@@ -1,8 +1,8 @@
 //! Binds every transition to the node it names, and every credential to its definition.
 //!
-//! In: a lowered workflow, valid or not. Out: [`Names`], with a binding for each transition that has one. Later passes
-//! use `Names`; none of them compares strings again. A transition without a binding is reported by `reach`, because it
-//! is a fault only if a run can reach it.
+//! Takes a lowered workflow, valid or not, and returns [`Names`], with a binding for each transition that has one.
+//! Later passes use `Names`; none of them compares strings again. A transition without a binding is reported by
+//! `reach`, because it is a fault only if a run can reach it.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -12,7 +12,7 @@ use crate::slips::is_in_declaration;
 use crate::source::{Slice, Span, removal};
 use std::collections::BTreeMap;
 
-/// What this pass reports.
+/// The kinds of findings that this pass reports.
 pub static KINDS: &[&Kind] = &[
     &DUPLICATE_NODE_NAME,
     &SELF_TRANSITION,
@@ -21,7 +21,7 @@ pub static KINDS: &[&Kind] = &[
     &UNUSED_CREDENTIAL,
 ];
 
-/// Two nodes of one name.
+/// Two nodes with the same name.
 pub(crate) static DUPLICATE_NODE_NAME: Kind = Kind {
     name: "duplicate-node-name",
     group: Group::Names,
@@ -45,7 +45,7 @@ pub(crate) static SELF_TRANSITION: Kind = Kind {
     page: include_str!("../../docs/rules/self-transition.md"),
 };
 
-/// A name that older servers refuse.
+/// A node name that older servers refuse.
 pub(crate) static NODE_NAME_LONG: Kind = Kind {
     name: "node-name-long",
     group: Group::Names,
@@ -57,7 +57,7 @@ pub(crate) static NODE_NAME_LONG: Kind = Kind {
     page: include_str!("../../docs/rules/node-name-long.md"),
 };
 
-/// A credential nobody defines.
+/// A credential that is not defined.
 pub(crate) static UNDEFINED_CREDENTIAL: Kind = Kind {
     name: "undefined-credential",
     group: Group::Names,
@@ -69,7 +69,7 @@ pub(crate) static UNDEFINED_CREDENTIAL: Kind = Kind {
     page: include_str!("../../docs/rules/undefined-credential.md"),
 };
 
-/// A credential nobody asks for.
+/// A credential that no action uses.
 pub(crate) static UNUSED_CREDENTIAL: Kind = Kind {
     name: "unused-credential",
     group: Group::Names,
@@ -81,34 +81,34 @@ pub(crate) static UNUSED_CREDENTIAL: Kind = Kind {
     page: include_str!("../../docs/rules/unused-credential.md"),
 };
 
-/// Characters of a name that older servers take, and what the oldest do.
+/// Maximum length of a node name for older servers, and for the oldest.
 const OLD_NAME_LIMIT: usize = 50;
 const OLDEST_NAME_LIMIT: usize = 39;
 
-/// Which node each name and each transition means.
+/// The node that each name and each transition refers to.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_name: HashMap<Slice, NodeId>,
-    /// By transition.
+    /// The target by transition.
     targets: Vec<Option<NodeId>>,
 }
 
 impl Names {
-    /// The first node of this name, `:start:` among them.
+    /// The first node with this name, including `:start:`.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         self.by_name.get(name).copied()
     }
 
-    /// The node a transition leads to.
+    /// The target of a transition.
     pub fn target(&self, transition: &Transition) -> Option<NodeId> {
         self.targets.get(transition.id.index()).copied().flatten()
     }
 }
 
-/// Places that are shown with a credential whose name has a slip.
+/// Maximum number of uses shown with a credential whose name has a typo.
 const MOST_SHOWN: usize = 8;
 
-/// Total: it answers for every workflow, and reports instead of stopping.
+/// Binds all names. Total: it returns a result for every workflow, and reports faults instead of stopping.
 pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
     let mut findings = Vec::new();
     let mut by_name: HashMap<Slice, NodeId> = HashMap::with_capacity(workflow.nodes.len());
@@ -116,7 +116,7 @@ pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
         if !node.name.given || node.shape == Shape::Start {
             continue;
         }
-        // The first definition wins, so that one edit does not move every later finding.
+        // The first definition applies, so that one edit does not move every later finding.
         match by_name.get(&*node.name.text) {
             None => {
                 by_name.insert(node.name.text.clone(), id);
@@ -148,7 +148,7 @@ pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
         let target = by_name.get(&*name.text).copied().filter(|_| name.given);
         targets.push(target);
         if !name.given {
-            // The schema asks for the attribute, so its absence is reported there.
+            // The schema requires the attribute, so its absence is reported there.
             continue;
         }
         if target == Some(transition.from) {
@@ -156,7 +156,7 @@ pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
             findings.push(Diagnostic::new(&SELF_TRANSITION, name.span, message));
         }
     }
-    // Expressions may ask for it, and no transition leads there.
+    // Expressions may refer to `:start:`; no transition can.
     if let Some(start) = workflow.start() {
         by_name.entry(workflow.node(start).name.text.clone()).or_insert(start);
     }
@@ -195,7 +195,7 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
         }
     }
     undefined_credentials(workflow, &missing, &used, findings);
-    // A section without credentials would be refused.
+    // A `<credentials>` section without credentials would be refused.
     let some_used = used.contains(&true);
     for (credential, used) in workflow.credentials.iter().zip(used) {
         if !used && all_known && credential.name.given {
@@ -210,8 +210,8 @@ fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Credentials that actions ask for and nothing defines, each where its slip probably is. `used` are those that some action
-/// asks for by their own names.
+/// Reports credentials that actions use and nothing defines, each where the typo probably is. `used` are the
+/// credentials that some action uses by their own names.
 fn undefined_credentials(
     workflow: &Workflow,
     missing: &[(&str, Span)],
@@ -223,7 +223,7 @@ fn undefined_credentials(
         by_name.entry(name).or_default().push(*span);
     }
     let patience = Patience::default();
-    // One that no action asks for comes before others.
+    // A credential that no action uses takes precedence.
     let near_of = |name: &str| {
         let known = || workflow.credentials.iter().map(|credential| &*credential.name.text);
         let lone = known().zip(used).filter(|(_, used)| !**used).map(|(known, _)| known);
@@ -242,7 +242,7 @@ fn undefined_credentials(
         };
         let defined = &workflow.credentials[index].name;
         let own = &*defined.text;
-        // Of two names for one credential, nobody knows which is right.
+        // If two unknown names are similar to one credential, it is unclear which is right.
         let is_lone = !used[index] && near.iter().filter(|near| **near == Some(index)).count() == 1;
         if is_lone && is_in_declaration(own, name, spans.len()) && within(name, own, 2).is_some() {
             let message = format!(

@@ -1,11 +1,13 @@
-//! Forks and joins as runs see them: does each join get its tokens, does no node run twice, does every run end well?
+//! Checks forks and joins as runs see them: does each join get its tokens, does no node run twice, does every run end
+//! well?
 //!
-//! In: a workflow with its [`Names`](super::names::Names) and its [`Reach`](super::reach::Reach). Out: a finding for each
-//! fault that some run ends in, with that run as its witness: it was played, and it ended there. A fault that needs no failing action is an error, one that
-//! needs one a warning, one that needs several (a handler shared by the paths of a fork) an info. Whether the server
-//! accepts the definition is not considered here; it accepts many that fail, and refuses some that cannot.
+//! Takes a workflow with its [`Names`](super::names::Names) and its [`Reach`](super::reach::Reach), and returns a
+//! finding for each fault in which some run ends, with that run as its witness: it was simulated, and it ended there.
+//! A fault that needs no failing action is an error, one that needs one is a warning, one that needs several (in a
+//! handler shared by the paths of a fork) is an info. Whether the server accepts the definition is not considered
+//! here; it accepts many that fail, and refuses some that cannot.
 //!
-//! `docs/graph-analysis.md` has the method and why it is sound.
+//! `docs/graph-analysis.md` describes the method and why it is sound.
 
 pub mod exhaust;
 pub mod game;
@@ -34,7 +36,7 @@ macro_rules! kinds {
             };
         )*
 
-        /// What this pass reports.
+        /// The kinds of findings that this pass reports.
         pub static KINDS: &[&Kind] = &[$(&$name),*];
     };
 }
@@ -58,10 +60,10 @@ kinds! {
     GRAPH_UNDECIDED "graph-undecided" Info &[], "the graph is too complex to be analyzed completely";
 }
 
-/// Branches of a path that are named in a witness; of a deeper one the innermost.
+/// Maximum number of branches of a path named in a witness; of a deeper path, the innermost ones.
 const MOST_BRANCHES: usize = 50;
 
-/// Judges the graph of a workflow.
+/// Checks the graph of a workflow.
 pub fn judge(flow: Flow<'_>) -> Vec<Diagnostic> {
     let Flow { workflow, reach, .. } = flow;
     let structured = |(id, node): (NodeId, &crate::ir::workflow::Node)| {
@@ -123,14 +125,14 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     let span = workflow.node(NodeId(found.node)).name.span;
     let mut finding = Diagnostic::new(kind, span, message);
     if matches!(found.fault, Fault::CutOff | Fault::Race) {
-        // The job does not fail by it.
+        // The fault does not fail the job.
         finding = finding.at_most(Level::Warning);
     }
     if contradiction.is_some() {
         finding = finding.at_most(Level::Info).likely();
     }
 
-    // The choices that lead there; what a run does by itself is in the witness.
+    // Only the choices that lead there; the steps without a choice are in the witness.
     let mut number = 0;
     for (step, transition) in &moves {
         let from = name(step.from);
@@ -172,7 +174,7 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
     finding.witness(Witness { fault, node, failures, run: run.collect() })
 }
 
-/// What happens, when, and what comes of it.
+/// The message: what happens, when, and with which consequence.
 fn message(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> String {
     let name = |node: u32| workflow.node(NodeId(node)).name.text.clone();
     let node = name(found.node);
@@ -208,7 +210,7 @@ fn message(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> String {
     format!("{what}{failures}{then}")
 }
 
-/// A step of the run that shows a fault.
+/// A step of the run that demonstrates a fault.
 fn moved(workflow: &Workflow, found: &Found<'_>, step: &Step, transition: &Transition) -> Move {
     let name = |node: u32| &*workflow.node(NodeId(node)).name.text;
     let branches = found.play.branches(step.path, MOST_BRANCHES + 1);
@@ -224,11 +226,11 @@ fn moved(workflow: &Workflow, found: &Found<'_>, step: &Step, transition: &Trans
     Move { node, exit: transition.way.name(), to, path, span: transition.target.span }
 }
 
-/// The join at which another path of the fork has arrived before the race was seen.
+/// The join at which another path of the fork arrived before the race was detected.
 fn other_join(graph: &Graph, found: &Found<'_>) -> Option<u32> {
     let to = |step: &Step| graph.exits(step.from)[step.exit as usize].to;
     let last = found.play.steps.iter().rev().find(|step| to(step) == found.node)?;
-    // The token of a path whose fork it left at once stands on the path of the fork.
+    // The token of a path that left the fork immediately is on the path of the fork.
     let home = |step: &Step| match graph.role(step.from) {
         Role::Fork => step.path,
         _ => found.play.parent(step.path),
@@ -239,7 +241,7 @@ fn other_join(graph: &Graph, found: &Found<'_>) -> Option<u32> {
     found.play.steps.iter().find(arrived).map(to)
 }
 
-/// Two decisions of a run that ask the same and answer differently.
+/// Two decisions of a run that test the same condition with different results.
 fn contradiction(
     workflow: &Workflow,
     graph: &Graph,

@@ -1,8 +1,9 @@
-//! What a run can reach, and where it would loop.
+//! Computes what a run can reach, and where it would loop.
 //!
-//! In: a workflow and its [`Names`]. Out: [`Reach`], with what can be entered from `start` by any choice of outcomes,
-//! and an order of the nodes in which every transition except those of a cycle goes forward. A cycle is reported once,
-//! as the shortest one through a transition that closes it, whole; each unreachable node is reported.
+//! Takes a workflow and its [`Names`], and returns [`Reach`], with the nodes that can be entered from `start` by any
+//! combination of outcomes, and an order of the nodes in which every transition except those of a cycle goes forward.
+//! A cycle is reported once, as the shortest complete one through a transition that closes it; each unreachable node
+//! is reported.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -14,7 +15,7 @@ use crate::ir::workflow::{Node, NodeId, Shape, Transition, Workflow};
 use crate::settings::Target;
 use crate::source::removal;
 
-/// What this pass reports.
+/// The kinds of findings that this pass reports.
 pub static KINDS: &[&Kind] = &[
     &UNRESOLVED_TRANSITION,
     &NODE_NAME_TOO_LONG,
@@ -24,7 +25,7 @@ pub static KINDS: &[&Kind] = &[
     &UNUSED_KILL,
 ];
 
-/// A transition to nowhere.
+/// A transition to a node that does not exist.
 pub(crate) static UNRESOLVED_TRANSITION: Kind = Kind {
     name: "unresolved-transition",
     group: Group::Names,
@@ -36,7 +37,7 @@ pub(crate) static UNRESOLVED_TRANSITION: Kind = Kind {
     page: include_str!("../../docs/rules/unresolved-transition.md"),
 };
 
-/// A name over the server's limit.
+/// A name longer than the server's limit.
 pub(crate) static NODE_NAME_TOO_LONG: Kind = Kind {
     name: "node-name-too-long",
     group: Group::Names,
@@ -48,7 +49,7 @@ pub(crate) static NODE_NAME_TOO_LONG: Kind = Kind {
     page: include_str!("../../docs/rules/node-name-too-long.md"),
 };
 
-/// What would be refused if some path led to it.
+/// A fault that the server would refuse if some path led to it.
 pub(crate) static FAULT_OUT_OF_REACH: Kind = Kind {
     name: "fault-out-of-reach",
     group: Group::Graph,
@@ -60,7 +61,7 @@ pub(crate) static FAULT_OUT_OF_REACH: Kind = Kind {
     page: include_str!("../../docs/rules/fault-out-of-reach.md"),
 };
 
-/// A way back.
+/// A cycle of transitions.
 pub(crate) static CYCLE: Kind = Kind {
     name: "cycle",
     group: Group::Graph,
@@ -96,27 +97,27 @@ pub(crate) static UNUSED_KILL: Kind = Kind {
     page: include_str!("../../docs/rules/unused-kill.md"),
 };
 
-/// What can be entered, and in which order.
+/// The nodes that can be entered, and their order.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// By node: whether some choice of outcomes enters it.
+    /// By node: whether some combination of outcomes enters it.
     pub reachable: Vec<bool>,
-    /// Reachable nodes, each before those it leads to, circles aside.
+    /// Reachable nodes in topological order, except for cycles.
     pub order: Vec<NodeId>,
-    /// By node: whether it lies on a circle.
+    /// By node: whether it is on a cycle.
     pub(crate) cyclic: Vec<bool>,
-    /// Transitions to names that no node has, each with the node that was probably meant.
+    /// Transitions without a target, each with the node that was probably meant.
     pub(crate) lost: Vec<(NodeId, Option<NodeId>)>,
 }
 
 impl Reach {
-    /// Whether some choice of outcomes enters a node.
+    /// Whether some combination of outcomes enters a node.
     pub(crate) fn is_reachable(&self, id: NodeId) -> bool {
         self.reachable.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// By node: whether some choice of outcomes enters it once each transition to nowhere leads where it was meant to.
-    /// `None` where nobody knows what one of them was meant to be.
+    /// By node: whether some combination of outcomes enters it if each transition without a target leads where it was
+    /// meant to. `None` if the meaning of one of them is unclear.
     pub(crate) fn meant(&self, workflow: &Workflow, names: &Names) -> Option<Vec<bool>> {
         let mut reached = self.reachable.clone();
         loop {
@@ -135,7 +136,7 @@ impl Reach {
     }
 }
 
-/// Names that are longer than the server takes.
+/// Reports names that are longer than the server allows.
 pub(crate) fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> Vec<Diagnostic> {
     let limit = target.name_limit();
     let started = workflow.nodes.iter().any(|node| node.shape == Shape::Start);
@@ -156,7 +157,8 @@ pub(crate) fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> 
     findings
 }
 
-/// Total: it answers for every workflow. Without a `start` nothing is reachable, and nothing is reported for it.
+/// Computes the reachable nodes. Total: it returns a result for every workflow. Without a `start` nothing is
+/// reachable, and nothing is reported.
 pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     let count = workflow.nodes.len();
     let mut reach = Reach {
@@ -197,7 +199,8 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
             );
         }
     }
-    // Components come in reverse topological order. Tarjan's algorithm would be the usual one; that of the library recurses.
+    // Components come in reverse topological order. Tarjan's algorithm would be the usual one, but that of the library
+    // is recursive.
     let components = kosaraju_scc(&graph);
     for component in components.iter().rev() {
         for index in component {
@@ -206,7 +209,7 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
             }
         }
     }
-    // The server looks only at what it can get to; a workflow without a start it refuses anyway.
+    // The server checks only reachable nodes; it refuses a workflow without a start anyway.
     let seen = |id: NodeId| !started || reach.reachable[id.index()];
     let (lost, told) = lost::lost(workflow, names, &seen);
     findings.extend(told);
@@ -227,7 +230,7 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
         false => ranks(workflow, names),
     };
     for mut nodes in cycles {
-        // A run enters it somewhere, and what leads back there closes it.
+        // The cycle is closed by the transition back to the node where runs enter it.
         if let Some(first) = (0..nodes.len()).min_by_key(|at| ranks[nodes[*at].index()]) {
             nodes[..=first].rotate_right(1);
         }
@@ -260,8 +263,8 @@ pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     (reach, findings)
 }
 
-/// Nodes that no run enters and whose place is not explained by another fault: what only such nodes lead to is entered
-/// again once they are, and where a transition leads nowhere, or a node has no name, it may have been meant to lead here.
+/// The unreachable nodes that no other fault explains: nodes reachable only from such nodes follow once these are
+/// fixed, and if a transition has no target, or a node has no name, it may have been meant to lead here.
 fn heads(
     workflow: &Workflow,
     names: &Names,
@@ -276,7 +279,7 @@ fn heads(
     let mut reachable = reach.reachable.clone();
     let found = meant.len();
     let mut open = meant;
-    // Which of two nodes of one name is meant to be entered, nobody knows.
+    // Of two nodes with the same name, it is unclear which is meant to be entered.
     let mut seen: std::collections::HashMap<&str, NodeId> = std::collections::HashMap::new();
     for (id, node) in workflow.nodes().filter(|(_, node)| node.shape != Shape::Start) {
         if let Some(first) = seen.insert(&*node.name.text, id) {
@@ -315,21 +318,21 @@ fn heads(
             told[first] = true;
         }
     }
-    // A transition to a name that is like none may be what should have led to one of them.
+    // A transition to a name similar to none may be what should have led to one of them.
     if told.iter().filter(|told| **told).count() <= unexplained {
         told.fill(false);
     }
     told
 }
 
-/// `entered`: other nodes that no run comes to lead here.
+/// The finding for an unreachable node. `entered`: other unreachable nodes lead to it.
 fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) -> Diagnostic {
     let (name, span) = (&node.name.text, node.name.span);
     let whole = removal(&workflow.text, node.span);
     if node.shape == Shape::Kill {
         let message = format!("nothing leads to the kill node `{name}`");
         let finding = Diagnostic::new(&UNUSED_KILL, span, message);
-        // The only one is what the author forgot to use rather than what is left over.
+        // The only kill node was probably forgotten, rather than left over.
         return match (entered, kills) {
             (true, _) => finding,
             (false, 1) => finding.fix(Fix::guess("Remove the node", whole, "")),
@@ -346,8 +349,7 @@ fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) ->
     }
 }
 
-/// The shortest circle through the first node (in the order of the text) of a component.
-/// How early a run may come to each node: those that none comes to are last.
+/// The earliest step at which a run may reach each node; unreachable ones come last.
 fn ranks(workflow: &Workflow, names: &Names) -> Vec<usize> {
     let mut ranks = vec![usize::MAX; workflow.nodes.len()];
     let starts = workflow.nodes().filter(|(_, node)| node.shape == Shape::Start);
@@ -363,7 +365,7 @@ fn ranks(workflow: &Workflow, names: &Names) -> Vec<usize> {
     ranks
 }
 
-/// The finding about nodes that lead to one another, the one that is entered first.
+/// The finding for nodes on a cycle, starting with the one that runs enter first.
 fn cycle(
     workflow: &Workflow,
     names: &Names,
@@ -398,7 +400,7 @@ fn cycle(
     let name = |id: NodeId| format!("`{}`", workflow.node(id).name.text);
     let mut path: Vec<String> = steps.iter().map(|step| name(step.from)).collect();
     path.push(name(first));
-    // A circle of ten thousand nodes is shown by its ends.
+    // A cycle of thousands of nodes is shown by its ends.
     if path.len() > 12 {
         let left_out = path.len() - 11;
         path.splice(6..6 + left_out, [format!("… {left_out} more …")]);
@@ -455,7 +457,7 @@ mod tests {
         );
         let message = "brokne there is no node `broken`, to which 2 transitions lead; `brokne` looks like a misspelling of it";
         check(&nodes, &[message]);
-        // What an expression asks for counts as well.
+        // References in expressions count as well.
         let nodes = format!(
             "<start to='laod'/>{}{}<end name='end'/>",
             action("laodx", "sum", "end"),
@@ -464,7 +466,7 @@ mod tests {
         );
         let message = "laodx there is no node `laod`, to which a transition leads; `laodx` looks like a misspelling of it";
         check(&nodes, &[message]);
-        // A node that something else leads to is called right.
+        // A node to which another transition leads has the right name.
         let nodes = format!(
             "<start to='load'/>{}{}<kill name='broken'/><end name='end'/>",
             action("load", "sum", "brokne"),
@@ -482,7 +484,7 @@ mod tests {
         let message = "fial there is no node `fail`, to which a transition leads; `fial` looks like a misspelling of it";
         check(&of("fial", "fail"), &[message]);
         check(&of("fail", "fial"), &["fial there is no node `fial`"]);
-        // Where nobody knows, both are shown.
+        // If it is unclear which is right, both are shown.
         let text = of("qwerty", "qwetry");
         let (tree, _) = Tree::parse(&format!("<workflow-app name='w'>{text}</workflow-app>"));
         let workflow = lower::workflow(&Arc::new(tree));

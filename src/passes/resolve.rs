@@ -1,8 +1,8 @@
-//! What an action has once shared settings are merged in, as the server merges them when it parses.
+//! The settings of an action after merging in shared ones, as the server does when it parses.
 //!
-//! In: a typed workflow, and what its server and its parent add to it. Out: the `global` section that counts, and
-//! [`Settings`] for each action: what it has of its own comes before what is shared, and that before what is given.
-//! Files of `job-xml` are named here and read in a run.
+//! Takes a typed workflow, and the settings from its server and its parent. Returns the `global` section that applies,
+//! and [`Settings`] for each action: an action's own settings take precedence over shared ones, and those over given
+//! ones. Files of `job-xml` are only named here; they are read during a run.
 
 use ankus_lang::action_types::is_cluster;
 use ankus_lang::plan::Global;
@@ -10,33 +10,33 @@ use ankus_lang::plan::Global;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Launcher, Property, Workflow};
 
-/// What actions get where neither they nor the workflow say it.
+/// Settings for actions if neither they nor the workflow have them.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'g> {
-    /// The shared settings that count.
+    /// The shared settings that apply.
     pub global: Option<&'g Global>,
     /// The name node of the server.
     pub name_node: Option<&'g str>,
     /// The resource manager of the server.
     pub resource_manager: Option<&'g str>,
-    /// Types of actions that a site adds and that take configurations as `java` does.
+    /// Action types of the site that take configurations as `java` does.
     pub configured_types: &'g [String],
 }
 
-/// What an action has beside what its element says.
+/// Settings of an action in addition to those in its element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The whole configuration: names and values as written, each name once.
+    /// The whole configuration: names and values as written, without duplicates.
     pub configuration: Vec<(String, String)>,
-    /// Shared files of properties that it does not name itself.
+    /// Shared properties files that it does not name itself.
     pub(crate) job_xml: Vec<String>,
-    /// The name node, where it has none of its own.
+    /// The name node, if the action has none of its own.
     pub name_node: Option<String>,
-    /// The name of the element for the resource manager and its text, where it has none of its own.
+    /// The name of the resource manager's element and its text, if the action has none of its own.
     pub resource_manager: Option<(String, String)>,
 }
 
-/// The shared settings of a workflow, completed from what its parent hands down.
+/// The shared settings of a workflow, completed with those that its parent passes on.
 pub fn global(workflow: &Workflow, inherited: Option<&Global>) -> Option<Global> {
     let Some(own) = &workflow.global else { return inherited.cloned() };
     let text = |scalar: &Option<Scalar>| {
@@ -66,7 +66,7 @@ pub fn global(workflow: &Workflow, inherited: Option<&Global>) -> Option<Global>
     Some(global)
 }
 
-/// The settings of an action with this body; none for a type that takes no part in merging.
+/// The settings of an action with this body; `None` for a type without merging.
 pub fn action(body: Option<&Body>, given: Given<'_>) -> Option<Settings> {
     let kind = body.map_or("", |body| &*body.kind);
     let configured = given.configured_types.iter().any(|configured| configured == kind);
@@ -107,7 +107,7 @@ pub fn properties(properties: &[Property]) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-/// The properties that settings of a launcher stand for.
+/// The properties that correspond to the settings of a launcher.
 fn of_launcher(launcher: &Launcher) -> Vec<(String, String)> {
     let settings = launcher.settings.iter().filter_map(|(name, _, value)| {
         let property = match &**name {
@@ -123,7 +123,7 @@ fn of_launcher(launcher: &Launcher) -> Vec<(String, String)> {
     settings.collect()
 }
 
-/// Later properties win, in the place of the first.
+/// Merges properties: later ones override earlier ones, in the position of the first.
 fn overlay(
     target: &mut Vec<(String, String)>,
     properties: impl IntoIterator<Item = (String, String)>,

@@ -1,8 +1,8 @@
-//! What a server answers to the submission of a bundle, and what it stores if it accepts it.
+//! The server's answer to the submission of a bundle, and what it stores if it accepts it.
 //!
-//! In: a text or a path, the properties of the job, the files the server would see. Out: a [`Bundle`] or the first
-//! refusal. The whole text is evaluated at once, with values inserted as they are: a `<` in a property breaks the
-//! document.
+//! Takes a text or a path, the properties of the job, and the files that the server would see; returns a [`Bundle`] or
+//! the first refusal. The whole text is evaluated at once, with values inserted literally: a `<` in a property breaks
+//! the document.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ fn failed(inner: &'static str, about: impl Into<String>) -> Refused {
     Refused::new("E1310", about).within(inner)
 }
 
-/// Submits what lies at the application path of the properties.
+/// Submits the definition at the application path of the properties.
 pub fn submit_path(
     given: &Properties,
     files: &dyn Files,
@@ -43,15 +43,15 @@ pub fn submit_path(
     submit_resolved(&text, place.properties, rules, site)
 }
 
-/// Submits a text as if it lay where its properties say.
+/// Submits a text as if it were at the path that its properties name.
 pub fn submit(text: &str, given: &Properties, rules: &Rules<'_>, site: &Site) -> Outcome<Bundle> {
     let given = given.iter().filter(|(_, value)| !value.is_empty());
     let properties = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     submit_resolved(text, reserved(properties, "E1310")?, rules, site)
 }
 
-/// Submits a text of which some properties are not known. Beside the outcome come the names that nobody gave; each is taken
-/// to stand for itself.
+/// Submits a text of which some properties are unknown. Returns the names of those along with the outcome; each is
+/// replaced by a reference to itself.
 pub(crate) fn submit_leniently(
     text: &str,
     given: &Properties,
@@ -69,7 +69,7 @@ pub(crate) fn submit_leniently(
                 if refused.about == "kick-off-time"
                     && refused.subject.iter().any(|text| text.contains("${")) =>
             {
-                // A time that depends on a property: nothing can be said of it, be that all of it or a part.
+                // A time depends on an unknown property, wholly or in part, so nothing can be decided about it.
                 let whole = site.processing.format(Instant(1_577_836_800));
                 let mut last = submit(text, &properties, rules, site);
                 for part in [&whole, "2020-01-01", "2020-01-01T00:00", "2020", "01", "00"] {
@@ -87,7 +87,8 @@ pub(crate) fn submit_leniently(
             _ => return (outcome, unknown),
         };
         let before = unknown.len();
-        // The server stops at the first name; the text is evaluated as a whole, so that each of the others would be next.
+        // The server stops at the first undefined name; as the text is evaluated as a whole, each of the others would
+        // be next.
         let others = match refused.inner.as_slice() {
             ["E1004"] => variables(text),
             _ => Vec::new(),
@@ -106,7 +107,7 @@ pub(crate) fn submit_leniently(
     }
 }
 
-/// Names that stand alone between `${` and `}`.
+/// Names that occur alone between `${` and `}`.
 fn variables(text: &str) -> Vec<&str> {
     let ends = text.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
     ends.map(|(name, _)| name.trim()).collect()
@@ -202,10 +203,10 @@ fn child_text(element: Node<'_, '_>, name: &'static str) -> Option<String> {
     Some(child.children().filter_map(|text| text.text()).collect())
 }
 
-/// The document as text again, without its comments: what the server evaluates.
+/// The document as text again, without its comments: this is what the server evaluates.
 fn write(root: Node<'_, '_>) -> String {
     let mut text = String::new();
-    // An element comes twice: to be opened, and to be closed.
+    // Each element is visited twice, to write its start tag and its end tag.
     let mut open = vec![(root, false)];
     while let Some((node, closes)) = open.pop() {
         match node.node_type() {

@@ -9,24 +9,24 @@ use crate::schema::Language;
 use crate::source::look;
 use crate::syntax::xml::is_blank;
 
-/// What the first stage of a submission found.
+/// The result of the first stage of a submission.
 pub(super) struct Reading<'a> {
     /// The document, as far as it was read.
     pub(super) document: Document<'a>,
-    /// Why it was not read to the end.
+    /// The error at which reading stopped.
     pub(super) fault: Option<Fault>,
-    /// Where the word `DOCTYPE` ends: the schema stage lets it pass, the next parser does not.
+    /// End offset of the word `DOCTYPE`: the schema stage accepts it, the next parser does not.
     pub(super) doctype: Option<usize>,
-    /// A character that only XML 1.1 allows: the schema stage lets it pass, what comes after does not.
+    /// Whether there is a character that only XML 1.1 allows: the schema stage accepts it, later stages do not.
     pub(super) has_controls: bool,
 }
 
-/// The first thing that is said against a document.
+/// The first error of a document.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It is no well-formed XML, or lies partly outside.
+    /// It is not well-formed XML, or refers to external entities.
     Xml(Stop),
-    /// It breaks a rule of its schema; where the parser stood.
+    /// It violates its schema; with the offset of the parser.
     Schema(Violation, usize),
 }
 
@@ -40,18 +40,18 @@ pub(super) struct Document<'a> {
 }
 
 struct Node<'a> {
-    /// Its name without a prefix.
+    /// Local name.
     name: &'a str,
     namespace: u16,
-    /// Index of its first attribute; those of the next node begin behind its last.
+    /// Index of its first attribute; those of the next node follow its last.
     attributes: u32,
-    /// Index behind the last node within this one.
+    /// Index after its last descendant.
     end: u32,
-    /// Index of the first text at or behind its start tag.
+    /// Index of the first text at or after its start tag.
     texts: u32,
 }
 
-/// Reads `text` and holds it against the schemas of one set, stopping where the server stops.
+/// Reads `text` and validates it against the schemas of one set, stopping where the server stops.
 pub(super) fn read<'a>(
     text: &'a str,
     language: &'a Language,
@@ -60,7 +60,7 @@ pub(super) fn read<'a>(
 ) -> Reading<'a> {
     let mut reader = Reader::new(text);
     let mut judge = Judge::new(language, sets, server);
-    // As the tolerant tree has it: how many there are is a guess.
+    // The capacities are estimates, as for the tolerant tree.
     let mut document = Document {
         nodes: Vec::with_capacity(text.len() / 64),
         attributes: Vec::with_capacity(text.len() / 256),
@@ -96,7 +96,7 @@ pub(super) fn read<'a>(
             Ok(Event::Text(text)) => {
                 let is_blank = is_blank(&text);
                 judge.text(&text, is_blank);
-                // Layout between elements is nobody's text; a blank that stands alone in an element is.
+                // Layout between elements is ignored; whitespace alone in an element is its text.
                 let id = *open.last().expect("text is read within an element");
                 let layout = || document.nodes.len() as u32 > id + 1 || text.contains('\n');
                 if !is_blank || !layout() {
@@ -128,7 +128,7 @@ pub(super) struct Element<'d, 'a> {
 }
 
 impl<'a> Document<'a> {
-    /// The outermost element of a document that was read to its end.
+    /// The root element of a document that was read completely.
     pub(super) fn root(&self) -> Option<Element<'_, 'a>> {
         (!self.nodes.is_empty()).then_some(Element { document: self, id: 0 })
     }
@@ -140,17 +140,17 @@ impl<'d, 'a> Element<'d, 'a> {
         &self.document.nodes[self.id as usize]
     }
 
-    /// Its name without a prefix.
+    /// The local name.
     pub(super) fn name(self) -> &'a str {
         self.node().name
     }
 
-    /// Its namespace.
+    /// The namespace.
     pub(super) fn namespace(self) -> &'d str {
         &self.document.namespaces[self.node().namespace as usize]
     }
 
-    /// Its children, in order.
+    /// The child elements, in order.
     pub(super) fn children(self) -> impl Iterator<Item = Element<'d, 'a>> {
         let (document, end) = (self.document, self.node().end);
         let mut next = self.id + 1;
@@ -163,13 +163,13 @@ impl<'d, 'a> Element<'d, 'a> {
         })
     }
 
-    /// The first child of this name in its own namespace.
+    /// The first child with this name in the element's own namespace.
     pub(super) fn child(self, name: &str) -> Option<Element<'d, 'a>> {
         let own = self.node().namespace;
         self.children().find(|child| child.name() == name && child.node().namespace == own)
     }
 
-    /// All children of this name in its own namespace.
+    /// All children with this name in the element's own namespace.
     pub(super) fn all(self, name: &'d str) -> impl Iterator<Item = Element<'d, 'a>> {
         let own = self.node().namespace;
         let children = self.children();
@@ -185,7 +185,7 @@ impl<'d, 'a> Element<'d, 'a> {
         all.find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
-    /// Its own text.
+    /// The element's own text.
     pub(super) fn text(self) -> String {
         let texts = &self.document.texts[self.node().texts as usize..];
         let within =

@@ -1,9 +1,9 @@
-//! The server's refusals as findings with places.
+//! Reports the server's refusals as findings with locations.
 //!
-//! In: a lowered workflow, and the server's answer. Out: every fork/join fault that the server's walk finds, with both
-//! places; what only its parser refuses; and one finding for a refusal that nothing else explains, so that a definition
-//! the server refuses always has an error with its code. Nothing here is reported for a definition that the server
-//! accepts.
+//! Takes a lowered workflow and the server's answer; returns every fork/join fault that the server's walk finds, with
+//! both locations; what only its parser refuses; and one finding for a refusal that nothing else explains, so that a
+//! definition the server refuses always has an error with its code. Nothing here is reported for a definition that the
+//! server accepts.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -18,11 +18,11 @@ use crate::schema::kinds::{
 use crate::source::{Span, removal};
 use crate::syntax::xml::{Element, Tree};
 
-/// Faults of forks and joins, all of them. Nothing is said of a graph with a cycle, and little of one with transitions
-/// to nowhere: what is behind those is not known.
+/// All faults of forks and joins. A graph with a cycle has no findings here, and one with unresolved transitions few:
+/// what follows those is unknown.
 pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
     let has_forks = |node: &ir::Node| matches!(node.shape, ir::Shape::Fork | ir::Shape::Join);
-    // Without any, only 4.3.1 finds something to refuse.
+    // Without forks and joins, only 4.3.1 has something to refuse.
     if target != Target::V4_3_1 && !workflow.nodes.iter().any(has_forks) {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
     let teller = Teller { workflow, ids: &ids, by_name, target, patience };
     let mut findings: Vec<Diagnostic> = walk::faults(&graph, &reached, Method::of(target))
         .iter()
-        // A way that leads nowhere may have been the one to the join.
+        // An unresolved transition may have been the one to the join.
         .filter(|(fault, _)| whole || !matches!(fault.code, "E0733"))
         .map(|(fault, joins)| teller.tell(fault, joins))
         .collect();
@@ -54,13 +54,13 @@ pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
     findings
 }
 
-/// What is said of a definition of so many bytes.
+/// The message for a definition of `length` bytes.
 pub(crate) fn too_long(length: u64, limit: u64) -> String {
     format!("this definition has {length} bytes; the server takes {limit}")
 }
 
-/// What only the server's parser minds, behind schemas that let it pass: the length of the definition, an empty name of
-/// the application, types that it does not run, an action without a body, numbers that it cannot read.
+/// Reports what only the server's parser refuses, after the schemas accepted it: the length of the definition, an
+/// empty name of the application, unsupported action types, an action without a body, numbers out of range.
 pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let text = tree.text();
@@ -85,7 +85,7 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
         let numbers = parent.child("launcher").into_iter().flat_map(|launcher| launcher.elements());
         for number in numbers.filter(|child| matches!(child.name(), "memory.mb" | "vcores")) {
             let value = number.text().text;
-            // What the schema refuses is told by the schema.
+            // Values that the schema refuses are reported there.
             let passes = value.trim().parse::<u32>().is_ok();
             if passes && value.parse::<i32>().is_err() {
                 findings.push(
@@ -123,7 +123,7 @@ pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
                 Some(_) => launchers(body, &mut findings),
             }
         }
-        // A block of SLA in the place of the body passes the schema.
+        // The schema accepts an SLA block in place of the body.
         let mut children = element.elements();
         if children.next().is_some_and(|first| first.name() == "info")
             && children.next().is_some_and(|second| second.name() == "ok")
@@ -156,7 +156,7 @@ pub fn unexplained(
         return None;
     }
     let span = match rejected.at {
-        // The parser stands behind what it minds.
+        // The parser's offset is after the cause.
         Some(at) => {
             let at = at as usize;
             let start = text[..at].char_indices().next_back().map_or(0, |(start, _)| start);
@@ -179,7 +179,7 @@ pub fn unexplained(
     Some(Diagnostic::new(&REFUSED, span, message))
 }
 
-/// The graph of the first definitions of each name, the start first.
+/// The graph of the first definitions of each name, `start` first.
 fn graph<'w>(workflow: &'w Workflow) -> Option<(Graph<'w>, Vec<NodeId>)> {
     let start = workflow.start()?;
     let mut graph = Graph { nodes: Vec::new(), by_name: HashMap::new() };
@@ -205,7 +205,7 @@ fn graph<'w>(workflow: &'w Workflow) -> Option<(Graph<'w>, Vec<NodeId>)> {
     Some((graph, ids))
 }
 
-/// Where a node leads, in the order in which the server walks: `ok` before `error`, the default last.
+/// The targets of a node, in the order in which the server walks: `ok` before `error`, the default last.
 fn targets(workflow: &Workflow, id: NodeId) -> Vec<&str> {
     let exits = workflow.exits(id);
     let of = |last: bool| {
@@ -221,14 +221,14 @@ struct Teller<'w> {
     ids: &'w [NodeId],
     by_name: HashMap<&'w str, NodeId>,
     target: Target,
-    /// Nodes that are still looked at to say more of a fault.
+    /// Remaining number of nodes to visit for details of faults.
     patience: std::cell::Cell<usize>,
 }
 
-/// How often, on the whole, a node is looked at to say more of faults.
+/// Average number of visits per node for details of faults.
 const PATIENCE: usize = 32;
 
-/// A way that leads past a join.
+/// A transition that leads past a join.
 struct Leak<'w> {
     from: &'w str,
     exit: &'w ir::Transition,
@@ -248,8 +248,8 @@ impl Teller<'_> {
         self.node(id).name.span
     }
 
-    /// The way by which a path of a fork comes to a node that its other paths come to behind a join of theirs: there,
-    /// and not at the end, somebody has named the wrong node.
+    /// The transition by which a path of a fork reaches a node that its other paths reach only after their join:
+    /// there, rather than at the end, the wrong node is named.
     fn past_a_join(&self, fork: walk::Id, node: walk::Id) -> Option<Leak<'_>> {
         let (fork, node) = (self.ids[fork as usize], self.ids[node as usize]);
         let workflow = self.workflow;
@@ -279,7 +279,7 @@ impl Teller<'_> {
         if !behind.contains(&node) {
             return None;
         }
-        // The ways from what is only inside to what is behind as well.
+        // Transitions from nodes only inside the fork to nodes that are also after the join.
         let mut order: Vec<NodeId> =
             inside.iter().copied().filter(|id| !behind.contains(id)).collect();
         order.sort_by_key(|id| workflow.node(*id).span.start);
@@ -306,7 +306,7 @@ impl Teller<'_> {
         Some(Leak { from: name(from), exit, join: name(join) })
     }
 
-    /// Looks at one more node, if there is patience left: of many faults the first are looked into.
+    /// Uses up one visit; `None` if there are none left: if there are many faults, only the first ones get details.
     fn spend(&self) -> Option<()> {
         self.patience.set(self.patience.get().checked_sub(1)?);
         Some(())
@@ -382,7 +382,7 @@ impl Teller<'_> {
         }
     }
 
-    /// E0737: a path of the fork `inside` leads to an end.
+    /// E0737: a path of the fork `inside` leads to an end node.
     fn end_inside(&self, fault: &Fault, inside: &str) -> Diagnostic {
         let (name, other) = (self.name(fault.node), self.name(fault.other));
         let place = self.place(fault.node);
@@ -435,7 +435,7 @@ impl Teller<'_> {
         if let Some(first) = first {
             finding = finding.note(first.target.span, "the first is here");
         }
-        // A fork needs two paths.
+        // A fork needs at least two paths.
         if let Some(second) = second.filter(|_| targets.len() > 1) {
             let whole = removal(&self.workflow.text, second.span);
             finding = finding.fix(Fix::safe("Remove the second path", whole, ""));

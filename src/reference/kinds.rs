@@ -1,8 +1,8 @@
-//! The kinds of findings that are the server's own: its fork/join rules, and what only it refuses.
+//! The kinds of findings that are the server's own: its fork/join rules, and refusals that nothing else covers.
 
 use crate::diag::{Group, Kind, Level, Safety};
 
-/// What this module reports.
+/// The kinds of findings that this module reports.
 pub static KINDS: &[&Kind] = &[
     &FORK_JOIN_UNBALANCED,
     &FORK_WITHOUT_JOIN,

@@ -1,10 +1,10 @@
-//! What the target server would answer to a definition, and nothing else.
+//! The answer of the target server to a definition, and nothing else.
 //!
-//! In: a text, the language of the server and its site, and the conditions of a submission. Out: an [`Answer`], the
-//! same that the server gives, with its first code and the names in its message; oddities included. It is meant to be
-//! read alongside `workflow-language.md`: schema validity (`schema`, over the events of `xml`), then the parser's
+//! Takes a text, the language of the server and its site, and the conditions of a submission; returns an [`Answer`],
+//! the same that the server gives, with its first code and the names in its message, oddities included. It is meant to
+//! be read alongside `workflow-language.md`: schema validity (`schema`, over the events of `xml`), then the parser's
 //! checks in its order (`workflow`), then the graph (`walk`). Our own opinion of a definition is elsewhere, and only
-//! [`findings`], which locates the server's refusals, reads what was lowered from the tolerant tree.
+//! [`findings`], which locates the server's refusals, uses the definition lowered from the tolerant tree.
 
 pub mod bundle;
 pub mod coordinator;
@@ -35,29 +35,29 @@ pub use submit::Submission;
 pub use workflow::Properties;
 pub(crate) use workflow::has_parameters;
 
-/// What holds for all submissions to one server.
+/// Settings that apply to all submissions to one server.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
-    /// Which release it is.
+    /// Its release.
     pub target: Target,
     /// Its schemas.
     pub language: &'a Language,
-    /// Action types the site adds.
+    /// Action types that the site adds.
     pub executors: &'a [(String, Executor)],
     /// Whether it has a default for the name node.
     pub default_name_node: bool,
     /// Whether it has a default for the job tracker.
     pub(crate) default_job_tracker: bool,
-    /// How long a definition may be, in bytes.
+    /// Maximum length of a definition, in bytes.
     pub(crate) length_limit: usize,
     /// Whether forks and joins are checked (`oozie.validate.ForkJoin`).
     pub(crate) checks_forks: bool,
-    /// Functions the site adds to the language of expressions.
+    /// EL functions that the site adds.
     pub functions: &'a [SiteFunction],
 }
 
 impl<'a> Rules<'a> {
-    /// A server as shipped.
+    /// The rules of a server with default settings.
     pub fn new(target: Target, language: &'a Language) -> Rules<'a> {
         Rules {
             target,
@@ -71,12 +71,12 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// A scope that also knows what functions of the site answer.
+    /// A scope that also knows the results of the site's functions.
     pub(crate) fn with_site<'s>(&'s self, scope: &'s dyn Scope) -> WithSite<'s> {
         WithSite { scope, functions: self.functions }
     }
 
-    /// An expression as the server reads it.
+    /// Parses an expression as the server does.
     pub(crate) fn expression(&self, text: &str, phase: Phase) -> Template {
         let dialect = Dialect::of_target(self.target.name());
         Template::compile_with(text, phase, dialect, self.functions)
@@ -85,7 +85,7 @@ impl<'a> Rules<'a> {
     fn executor(&self, kind: &str) -> Option<Executor> {
         let site = self.executors.iter().find(|(name, _)| name == kind);
         let own = || match kind {
-            // Its element stands where an action has its body, but it is a node of its own.
+            // Its element takes the place of an action's body, but it is a node of its own.
             "switch" => Some(Executor::Plain),
             _ => action_type(kind)
                 .filter(|known| {
@@ -118,61 +118,61 @@ impl Scope for WithSite<'_> {
     }
 }
 
-/// Whether an evaluation failed only because nobody says what a function of the site answers, or because it took more
-/// work than is done here; a server with enough memory may know.
+/// Whether an evaluation failed only because the result of a site's function is unknown, or because it exceeded the
+/// limits here; a real server may be able to evaluate it.
 pub(crate) fn is_unanswered(failure: &Failure) -> bool {
     matches!(failure.detail, "site" | "limit")
 }
 
-/// What a submission brings.
+/// The circumstances of a submission.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
     /// The properties of the job.
     pub properties: Properties,
-    /// Takes every formal parameter without a default as given.
+    /// Whether every formal parameter without a default counts as given.
     pub bind: bool,
-    /// Leaves forks and joins unchecked.
+    /// Whether forks and joins are left unchecked.
     pub no_fork_join: bool,
 }
 
 impl Conditions {
-    /// No properties at all.
+    /// Conditions without any properties.
     pub fn bare() -> Conditions {
         Conditions::default()
     }
 
-    /// Whatever the definition declares is given, so that the answer is about its structure.
+    /// Conditions in which everything the definition declares is given, so that the answer is about its structure.
     pub fn bound() -> Conditions {
         let given = ["user.name", "group.name", "oozie.wf.application.path"];
         let properties = given.map(|name| (name.to_owned(), "dummy".to_owned())).into();
         Conditions { properties, bind: true, no_fork_join: false }
     }
 
-    /// As [`Conditions::bound`], with forks and joins left unchecked.
+    /// Like [`Conditions::bound`], with forks and joins left unchecked.
     pub fn no_fork_join() -> Conditions {
         Conditions { no_fork_join: true, ..Conditions::bound() }
     }
 }
 
-/// What the server answers.
+/// The server's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Why it refuses; none: it accepts.
+    /// The refusal; `None` if it accepts.
     pub rejected: Option<Rejected>,
-    /// Whether it would not come back in reasonable time.
+    /// Whether the server would not answer in reasonable time.
     pub slow: bool,
-    /// Properties nobody gave on which the answer depends.
+    /// Properties that are not given and on which the answer depends.
     pub uncertain: Vec<String>,
 }
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
-    /// The code.
+    /// The error code.
     pub code: &'static str,
     /// The names in the message.
     pub subject: Vec<String>,
-    /// Where the parser stood, for refusals that have a place: the byte offset.
+    /// Byte offset of the parser, for refusals that have one.
     pub at: Option<u32>,
 }
 
@@ -182,7 +182,7 @@ impl Rejected {
         Rejected { code, subject, at: at.map(|at| at as u32) }
     }
 
-    /// The names as the collected verdicts have them: behind those of a schema error, the line and column.
+    /// The names as in the collected verdicts: those of a schema error are followed by the line and column.
     pub fn parameters(&self, text: &str) -> Vec<String> {
         let mut names = self.subject.clone();
         if let Some(at) = self.at {
@@ -193,7 +193,7 @@ impl Rejected {
     }
 }
 
-/// Line and column as the server counts them: columns in units of UTF-16.
+/// Line and column as the server counts them: columns in UTF-16 code units.
 pub fn position(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
@@ -206,7 +206,7 @@ pub fn position(text: &str, at: usize) -> (usize, usize) {
     (line, before[start..].encode_utf16().count() + 1)
 }
 
-/// A definition that has been read once, for several questions.
+/// A definition that is read once, for several queries.
 pub struct Definition<'a> {
     text: &'a str,
     rules: Rules<'a>,
@@ -221,13 +221,13 @@ impl<'a> Definition<'a> {
         Definition { text, rules, reading: (!text.is_empty()).then(read) }
     }
 
-    /// What `oozie validate` answers: well-formed, and valid in some schema of the server.
+    /// The answer of `oozie validate`: well-formed, and valid in some schema of the server.
     pub fn validate(&self) -> Answer {
         let Some(reading) = &self.reading else {
             return rejected(Rejected::new("E0701", ["not-well-formed"], None));
         };
         let unknown_root = |fault: &Option<Fault>| matches!(fault, Some(Fault::Schema(violation, _)) if violation.rule == "cvc-elt.1.a");
-        // Releases before 5 let the failure to read it through.
+        // Releases before 5 wrap the failure to read it differently.
         let external = if self.rules.target < Target::V5_2_1 { "E0803" } else { "E0701" };
         let mut fault = reading.fault.as_ref().map(|fault| schema_stage(fault, external));
         if unknown_root(&reading.fault) {
@@ -243,7 +243,7 @@ impl<'a> Definition<'a> {
         Answer { rejected: fault, ..Answer::default() }
     }
 
-    /// What a submission answers, as far as the definition decides it.
+    /// The answer to a submission, as far as it depends on the definition alone.
     pub fn parse(&self, conditions: &Conditions) -> Answer {
         let Some(reading) = &self.reading else {
             return rejected(Rejected::new("E0803", ["IllegalArgumentException"], None));
@@ -277,7 +277,7 @@ impl<'a> Definition<'a> {
         Answer { rejected, slow, uncertain }
     }
 
-    /// What a submission with these properties meets, from its first check to its last.
+    /// The answer to a submission with these properties, from the first check to the last.
     pub fn submit(&self, submission: &Submission) -> Answer {
         if let Err(refused) = submission.before() {
             return rejected(refused);
@@ -315,14 +315,14 @@ impl<'a> Definition<'a> {
     }
 }
 
-/// The answers that a report shows.
+/// The answers shown in a report.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
-    /// The structure alone: what a submission answers when every declared parameter is given.
+    /// The structure alone: the answer to a submission in which every declared parameter is given.
     pub structure: Answer,
-    /// What `oozie validate` answers.
+    /// The answer of `oozie validate`.
     pub validate: Answer,
-    /// What the submission at hand answers.
+    /// The answer to the actual submission.
     pub submit: Answer,
     /// Whether the definition is well-formed to its end, and a workflow that its schemas accept.
     pub valid: bool,

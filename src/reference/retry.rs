@@ -1,4 +1,4 @@
-//! The expressions that the server evaluates while it parses: those of retry attributes.
+//! The expressions that the server evaluates while parsing: those of retry attributes.
 
 use ankus_lang::el::{Phase, Reason, Scope, Value};
 
@@ -14,8 +14,8 @@ impl Scope for Given<'_> {
     }
 }
 
-/// Evaluates a retry attribute with the properties of the job; on failure, what was wrong (`variable`, `function`,
-/// `parse`) and with which name.
+/// Evaluates a retry attribute with the properties of the job; on failure, returns the type of error (`variable`,
+/// `function`, `parse`) and the name concerned.
 pub(super) fn check(
     text: &str,
     properties: &Properties,
@@ -33,7 +33,7 @@ pub(super) fn check(
     let name = failure.name.clone().unwrap_or_else(|| text.to_owned());
     Err(match failure.reason {
         Reason::UnknownVariable => ("variable", name),
-        // Without a prefix the server looks for a variable that can be called.
+        // For a name without a prefix, the server looks for a variable that can be called.
         Reason::UnknownFunction if !name.contains(':') => ("variable", name),
         Reason::UnknownFunction => ("function", name),
         _ => ("parse", text.to_owned()),

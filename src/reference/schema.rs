@@ -1,8 +1,8 @@
 //! The server's schema validator: its first error for a document, and its position.
 //!
-//! In: the events of [`super::xml`], one by one. Out: the first [`Violation`], in the order in which Xerces meets them:
-//! on a start tag the order of elements, then the requested type, then attributes as written, then missing ones; on an
-//! end tag the content. Names of rules are those of XML Schema, parameters those of the server's message.
+//! Takes the events of [`super::xml`] one by one and returns the first [`Violation`], in the order in which Xerces
+//! finds them: on a start tag the order of elements, then the requested type, then attributes as written, then missing
+//! ones; on an end tag the content. Names of rules are those of XML Schema, parameters those of the server's message.
 
 use std::fmt::Write as _;
 
@@ -12,21 +12,21 @@ use crate::schema::{Check, Content, Language, Schema, Simple, State, Symbol, Typ
 const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
-/// What a document is held against.
+/// The validator of one document.
 pub(super) struct Judge<'l> {
     language: &'l Language,
     sets: Sets,
     server: &'l str,
     open: Vec<Frame<'l>>,
     text: String,
-    /// Nothing is minded any more: behind a DOCTYPE the validator lets a document alone that begins with an element it
-    /// does not know.
+    /// Whether validation is off: after a DOCTYPE, the validator ignores a document whose root element it does not
+    /// know.
     off: bool,
-    /// Schemas of the namespaces met, by the reader's index.
+    /// Schemas of the namespaces encountered, by the reader's index.
     known: Vec<Option<Option<&'l Schema>>>,
 }
 
-/// Which families the server loads together.
+/// The set of schema families that the server loads together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sets {
     /// Workflows, their actions, SLA.
@@ -59,7 +59,7 @@ impl Sets {
     }
 }
 
-/// A rule that is broken: its name, and the names in the message.
+/// A violated rule: its name, and the names in the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Violation {
     pub(super) rule: &'static str,
@@ -80,18 +80,18 @@ struct Frame<'l> {
     has_words: bool,
 }
 
-/// What an element is.
+/// The type of an element.
 #[derive(Clone, Copy)]
 enum Kind<'l> {
     /// An element type.
     Complex(&'l Schema, TypeId),
     /// Text without attributes.
     Simple(Option<&'l Schema>, Check),
-    /// Anything: where nothing is declared.
+    /// Anything, where nothing is declared.
     Any,
 }
 
-/// What an element was declared as.
+/// The declaration of an element.
 #[derive(Clone, Copy)]
 enum Found<'l> {
     Kind(Kind<'l>),
@@ -269,7 +269,7 @@ impl<'l> Judge<'l> {
         }
     }
 
-    /// The type that `xsi:type` asks for, which must be the declared one or one derived from it.
+    /// The type requested by `xsi:type`, which must be the declared one or one derived from it.
     fn asked_type(
         &mut self,
         raw: &str,
@@ -344,7 +344,7 @@ fn kind_of(schema: &Schema, kind: TypeRef) -> Kind<'_> {
     }
 }
 
-/// An element that may not come where it is.
+/// The violation for an element that is not allowed at its position.
 fn misplaced(schema: &Schema, id: TypeId, state: State, raw: &str) -> Violation {
     let Content::Children(model) = &schema.ty(id).content else {
         return broken("cvc-complex-type.2.4.d", [raw]);
@@ -365,7 +365,7 @@ fn misplaced(schema: &Schema, id: TypeId, state: State, raw: &str) -> Violation 
     }
 }
 
-/// An element of the model as the server's messages call it.
+/// Formats a symbol of the model as the server's messages do.
 fn term(schema: &Schema, id: TypeId, symbol: Symbol) -> String {
     let mut term = String::new();
     if let (Content::Children(model), Symbol::Child(at)) = (&schema.ty(id).content, symbol) {
@@ -412,7 +412,8 @@ fn attributes(kind: Kind<'_>, raw: &str, reader: &Reader<'_>) -> Result<(), Viol
     Ok(())
 }
 
-/// An attribute that is not declared. The message for one of a plain text quotes what would have been allowed first.
+/// The violation for an undeclared attribute. For a plain text type, the message quotes what would have been allowed
+/// first.
 fn undeclared(schema: Option<&Schema>, raw: &str, attribute: &str) -> Violation {
     match schema {
         Some(_) => broken("cvc-complex-type.3.2.2", [attribute, raw]),
@@ -434,7 +435,7 @@ fn value(schema: Option<&Schema>, check: Check, text: &str) -> Result<(), Violat
             if sign.is_empty() || !sign.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(broken("cvc-datatype-valid.1.2.1", [text, "integer"]));
             }
-            // More digits than fit are beyond any limit, on the side that the sign says.
+            // A number with too many digits is beyond any limit, on the side of its sign.
             let number = text.parse().unwrap_or(match text.starts_with('-') {
                 true => i64::MIN,
                 false => i64::MAX,
@@ -470,7 +471,7 @@ fn check_name(schema: Option<&Schema>, check: Check) -> &str {
     }
 }
 
-/// What a type of XML Schema itself checks; the inner none stands for the types of which everything derives.
+/// The check of a built-in type of XML Schema; the inner `None` is for the types from which all others derive.
 fn builtin(name: &str) -> Option<Option<Check>> {
     let integer = |name, min, max| Some(Some(Check::Integer { name, min, max }));
     match name {
@@ -498,7 +499,7 @@ fn builtin(name: &str) -> Option<Option<Check>> {
     }
 }
 
-/// Whether a type of XML Schema is, or derives from, a declared one.
+/// Whether a built-in type of XML Schema is a declared one, or derives from it.
 fn derives(name: &str, from: Check) -> bool {
     match from {
         Check::String => matches!(

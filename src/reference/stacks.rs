@@ -1,28 +1,28 @@
 //! The fork/join walk of 3.3.2, which keeps the open forks on one stack and their joins on another.
 //!
-//! In: the reachable nodes, with as many forks as joins. Out: the first refusal, or all of them. Unlike later releases
-//! it continues after a join each time it reaches one, visits the targets of forks and decisions in the order of a Java
-//! set, ignores decisions (a node with two ok paths is refused, whatever precedes it), lets a fork start a node twice,
-//! and does not check a graph without forks. Its answer below an `error` depends only on the node and the two stacks,
-//! so those are shared and compared by number, and a repeated walk is only counted.
+//! Takes the reachable nodes, with as many forks as joins, and returns the first refusal, or all of them. Unlike later
+//! releases it continues after a join each time it reaches one, visits the targets of forks and decisions in the order
+//! of a Java set, ignores decisions (a node with two ok paths is refused, whatever precedes it), lets a fork start a
+//! node twice, and does not check a graph without forks. Its answer below an `error` depends only on the node and the
+//! two stacks, so those are shared and compared by number, and a repeated walk is only counted.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::walk::{Fault, Graph, Id, Reached, Refusal, SLOW, Shape, refuse};
 
-/// How many visits are remembered before the walk gives up: graphs made for the purpose have more than anybody can go
-/// through, the server included.
+/// Maximum number of remembered visits before the walk gives up: adversarial graphs have more than anyone can visit,
+/// including the server.
 const PATIENCE: usize = 1_000_000;
 
-/// The answer, and whether the server would not come back with it.
+/// The answer, and whether the server would not return it in reasonable time.
 pub(super) fn forks(graph: &Graph<'_>, reached: &Reached) -> (Result<(), Refusal>, bool) {
     let mut walk = Walk::new(graph, reached);
     let answer = walk.run().map_err(|refused| refused.told);
     (answer, walk.total > SLOW || walk.gave_up)
 }
 
-/// All faults, the walk going on beside each of them; with each, the joins it is about.
+/// All faults, continuing the walk after each; each with the joins concerned.
 pub(super) fn faults(graph: &Graph<'_>, reached: &Reached) -> Vec<(Fault, Vec<Id>)> {
     let mut walk = Walk::new(graph, reached);
     walk.all = Some(Vec::new());
@@ -42,16 +42,16 @@ pub(super) fn faults(graph: &Graph<'_>, reached: &Reached) -> Vec<(Fault, Vec<Id
     faults
 }
 
-/// A fault, and how the server says it.
+/// A fault, and the server's message for it.
 struct Refused {
     fault: Fault,
     joins: Vec<Id>,
     told: Refusal,
 }
 
-/// Stacks of nodes that share what they have in common. A stack is a number, 0 the empty one.
+/// Persistent stacks of nodes that share their common parts. A stack is a number; 0 is the empty stack.
 struct Stacks {
-    /// What lies on top, what below, and how many there are.
+    /// Top node, the stack below, and depth of each stack.
     all: Vec<(Id, u32, u32)>,
     known: HashMap<(Id, u32), u32>,
 }
@@ -71,7 +71,7 @@ impl Stacks {
         (stack > 0).then(|| self.all[stack as usize].0)
     }
 
-    /// The stack without its top; the empty one stays empty.
+    /// The stack without its top; the empty stack stays empty.
     fn pop(&self, stack: u32) -> u32 {
         self.all[stack as usize].1
     }
@@ -81,32 +81,32 @@ impl Stacks {
     }
 }
 
-/// One visit of a node.
+/// A visit of a node.
 struct Visit {
     node: Id,
     ok: bool,
-    /// The next of its targets, in the order in which they are taken.
+    /// Index of the next target, in visiting order.
     next: usize,
-    /// The stacks when it began.
+    /// The stacks at its beginning.
     forks: u32,
     joins: u32,
-    /// How many calls it takes.
+    /// Number of calls the server needs for it.
     calls: u64,
 }
 
 struct Walk<'g, 'a> {
     graph: &'g Graph<'a>,
     reached: &'g Reached,
-    /// Targets in the order in which they are taken, where that was asked.
+    /// Targets in visiting order, computed on demand.
     order: HashMap<Id, Vec<Id>>,
     stacks: Stacks,
-    /// The open forks.
+    /// The stack of open forks.
     forks: u32,
-    /// The joins they were seen to have.
+    /// The stack of joins found for them.
     joins: u32,
-    /// Nodes met on an ok path, and joins that one was walked behind.
+    /// Nodes reached on an ok path, and joins after which the walk has continued.
     met: Vec<bool>,
-    /// The stack of joins behind a visit below an `error`, and the calls it took, by its node and its stacks.
+    /// The stack of joins after a visit below an `error`, and its number of calls, by node and stacks.
     known: HashMap<(Id, u32, u32), (u32, u64)>,
     path: Vec<Visit>,
     total: u64,
@@ -137,7 +137,7 @@ impl<'g, 'a> Walk<'g, 'a> {
     }
 
     fn run(&mut self) -> Result<(), Refused> {
-        // Without a fork it does not look.
+        // The server does not check a graph without forks.
         if self.reached.counts().0 == 0 {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         Ok(())
     }
 
-    /// Where a node leads next.
+    /// The next target of a node.
     fn target(&mut self, node: Id, next: usize) -> Option<Id> {
         let targets = &self.reached.targets[node as usize];
         if !matches!(self.shape(node), Shape::Fork | Shape::Decision) {
@@ -219,18 +219,18 @@ impl<'g, 'a> Walk<'g, 'a> {
         Ok(())
     }
 
-    /// Goes on behind a join: on an ok path only the first time.
+    /// Continues after a join: on an ok path only the first time.
     fn behind(&mut self, join: Id, to: Id, ok: bool) -> Result<(), Refused> {
         let first = ok && !self.met[join as usize];
         self.met[join as usize] |= first;
         self.enter(to, first)
     }
 
-    /// Ends the visit on top.
+    /// Ends the current visit.
     fn leave(&mut self) {
         let done = self.path.pop().expect("a visit is open");
         match self.shape(done.node) {
-            // It takes a join from its stack whether or not any of its paths came to one.
+            // The server pops a join whether or not any of the fork's paths reached one.
             Shape::Fork => self.joins = self.stacks.pop(self.joins),
             Shape::Join => self.joins = self.stacks.push(self.joins, done.node),
             _ => {}
@@ -242,7 +242,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         self.add(done.calls);
     }
 
-    /// A visit that ends at once, or was made before.
+    /// Counts a visit that ends at once, or was made before.
     fn counted(&mut self, calls: u64) -> Result<(), Refused> {
         self.add(calls);
         Ok(())
@@ -254,7 +254,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         }
     }
 
-    /// Ends the walk with a fault, or goes on beside it.
+    /// Ends the walk with a fault, or records it and continues.
     fn fault<const N: usize>(
         &mut self,
         code: &'static str,
@@ -277,10 +277,10 @@ impl<'g, 'a> Walk<'g, 'a> {
     }
 }
 
-/// Different items in the order in which a Java set that was made of all of them goes through them: by the bits of
-/// their hashes that choose a place in its table, and where those are the same as they came.
+/// Distinct items in the iteration order of a Java set to which all of them are added: by the bits of their hashes
+/// that select a bucket, and by insertion order within a bucket.
 fn in_a_set<T: Copy + Eq + Hash>(items: &[T], hash: impl Fn(&T) -> u32) -> Vec<T> {
-    // The table is made so that three quarters of it hold what came.
+    // The table is sized so that the items fill at most three quarters of it.
     let places = (items.len() * 4 / 3 + 1).max(16).next_power_of_two() as u32;
     let mut seen = HashSet::new();
     let mut all: Vec<T> = items.iter().copied().filter(|item| seen.insert(*item)).collect();
@@ -291,7 +291,7 @@ fn in_a_set<T: Copy + Eq + Hash>(items: &[T], hash: impl Fn(&T) -> u32) -> Vec<T
     all
 }
 
-/// The hash of a text in Java.
+/// The hash of a string in Java.
 fn java_hash(text: &str) -> u32 {
     text.encode_utf16().fold(0u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
 }
@@ -307,18 +307,18 @@ mod tests {
         let order = |names: &[&'static str]| in_a_set(names, |name| java_hash(name)).join(" ");
         // "b" is 98, "a" 97, "j" 106: their lowest four bits are 2, 1 and 10.
         assert_eq!(order(&["b", "j", "a", "b"]), "a b j");
-        // "p" is 112 and "a0" 3055: the places 0 and 15; "q1" is 3552, whose place is 0 as well, behind what came first.
+        // "p" is 112 and "a0" 3055: buckets 0 and 15; "q1" is 3552, in bucket 0 as well, after the one inserted first.
         assert_eq!(order(&["a0", "q1", "p"]), "q1 p a0");
         assert_eq!(java_hash("Aa"), java_hash("BB"));
         assert_eq!(order(&["BB", "Aa"]), "BB Aa");
-        // 13 names need a table of 32: "p" is 112, now at place 16, behind "a" to "l".
+        // 13 names need a table of 32: "p" is 112, now in bucket 16, after "a" to "l".
         assert_eq!(
             order(&["p", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]),
             "a b c d e f g h i j k l p"
         );
     }
 
-    /// The published algorithm, word for word: it recurs, and remembers nothing.
+    /// The published algorithm, literally: it is recursive and does not remember visits.
     struct Plain<'g> {
         graph: &'g Graph<'g>,
         reached: &'g Reached,
@@ -433,7 +433,7 @@ mod tests {
                 .entry(expected.map_or_else(|refusal| refusal.code, |()| "accepted"))
                 .or_default() += 1;
         }
-        // Every answer there is came up.
+        // Every possible answer occurred.
         for code in ["accepted", "E0732", "E0737", "E0742", "E0743"] {
             assert!(codes.get(code).is_some_and(|count| *count > 20), "{codes:?}");
         }
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_graph_made_to_be_walked_for_ever_is_given_up() {
-        // Below an error there are forks that may be passed by, each leading on with itself still open.
+        // Below an error there are forks that may be bypassed, each continuing while still open.
         let names: Vec<[String; 2]> =
             (0..=40).map(|at| [format!("d{at}"), format!("f{at}")]).collect();
         let node = |name, shape, targets: &[&'static str]| Node {

@@ -1,8 +1,8 @@
-//! What else a submission checks: the properties of the job before the definition is parsed, and the expressions that
-//! are evaluated after.
+//! The other checks of a submission: the properties of the job before the definition is parsed, and the expressions
+//! that are evaluated afterwards.
 //!
-//! Whatever goes wrong outside the parser reaches the client as E0803 with another code inside its text; that code is
-//! the first of the names here.
+//! An error outside the parser reaches the client as E0803 with another code inside its text; that code is the first
+//! of the names here.
 
 use ankus_lang::configuration::{CONSTANTS, MOST_RESOLVED, substitute};
 use ankus_lang::el::{Phase, Reason, Scope, Value};
@@ -15,28 +15,28 @@ use super::{Answer, Properties, Rejected, Rules};
 pub struct Submission {
     /// The properties of the job, as given.
     pub properties: Properties,
-    /// Those of `config-default.xml` beside the definition.
+    /// The properties of `config-default.xml` beside the definition.
     pub defaults: Properties,
-    /// Refuses a job whose properties name no application. Leave it off where nobody gave any properties: the path is
-    /// that of the definition then.
+    /// Whether a job whose properties name no application is refused. Not set if no properties were given: the path is
+    /// then that of the definition.
     pub(crate) needs_path: bool,
-    /// The name of defaults beside the definition that cannot be read.
+    /// Name of a `config-default.xml` beside the definition that cannot be read.
     pub broken: Option<String>,
 }
 
-/// Properties that defaults may not set.
+/// Properties that `config-default.xml` must not set.
 const IDENTITY: [&str; 2] = ["user.name", "mapreduce.job.user.name"];
 
 impl Submission {
-    /// The properties with the defaults below them.
+    /// The properties merged over the defaults.
     pub(super) fn merged(&self) -> Properties {
-        // A property with an empty value never arrives.
+        // The server never receives a property with an empty value.
         let all = self.defaults.iter().chain(&self.properties);
         let given = all.filter(|(_, value)| !value.is_empty());
         given.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Whether the check of forks and joins is switched off.
+    /// Whether validation of forks and joins is disabled.
     pub(super) fn no_fork_join(&self) -> bool {
         let value = self.merged();
         let value = value.get("oozie.wf.validate.ForkJoin").map(|value| value.trim());
@@ -65,7 +65,7 @@ impl Submission {
         }
     }
 
-    /// The checks behind the parser.
+    /// The checks after parsing.
     pub(super) fn after(
         &self,
         root: Element<'_, '_>,
@@ -108,7 +108,7 @@ impl Submission {
     }
 }
 
-/// An SLA block, evaluated and then held against the stricter schema that the server has for evaluated ones.
+/// Evaluates an SLA block and validates it against the stricter schema that the server has for evaluated ones.
 fn sla(block: Element<'_, '_>, resolved: &Properties, rules: &Rules<'_>) -> Result<(), Answer> {
     for child in block.children() {
         let text = evaluate(&child.text(), "E1004", Phase::WorkflowSla, resolved, rules)?;

@@ -1,17 +1,18 @@
-//! What the server checks of the graph: names, cycles and transitions first, then forks and joins.
+//! The server's checks of the graph: names, cycles and transitions first, then forks and joins.
 //!
-//! In: the nodes of a definition that its parser accepted. Out: the first refusal, with the names in its message. Both
-//! walks go depth first in the order of transitions, as the server's do, but on a stack of their own; and where the
-//! walk of 5.2.1 forgets what it has seen, this one remembers and only counts how many calls forgetting would take.
+//! Takes the nodes of a definition that its parser accepted, and returns the first refusal, with the names in its
+//! message. Both walks are depth-first in the order of transitions, as the server's are, but with an explicit stack;
+//! and where the walk of 5.2.1 forgets what it has visited, this one remembers and only counts how many calls
+//! forgetting would take.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::{Target, stacks};
 
-/// A node, by its place in a [`Graph`].
+/// A node, by its index in a [`Graph`].
 pub(super) type Id = u32;
 
-/// What a node is.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Start,
@@ -23,23 +24,23 @@ pub(super) enum Shape {
     Action,
 }
 
-/// A node and where it leads.
+/// A node and the targets of its transitions.
 pub(super) struct Node<'a> {
     pub(super) name: &'a str,
     pub(super) shape: Shape,
     /// An action's `ok` and `error`; a decision's cases, then its default; a fork's paths.
     pub(super) targets: Vec<&'a str>,
-    /// An action's type that nothing runs, where the server minds it only if it gets there.
+    /// An unsupported action type, if the server reports it only when its walk reaches the node.
     pub(super) unknown: Option<&'a str>,
 }
 
-/// The nodes of a definition, in order, the start first.
+/// The nodes of a definition, in order, `start` first.
 pub(super) struct Graph<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) by_name: HashMap<&'a str, Id>,
 }
 
-/// A refusal: the code, and the names in its message.
+/// A refusal: its code, and the names in its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) code: &'static str,
@@ -50,28 +51,28 @@ pub(super) fn refuse<const N: usize>(code: &'static str, names: [&str; N]) -> Re
     Refusal { code, names: names.map(str::to_owned).to_vec() }
 }
 
-/// A fault of forks and joins, with the nodes that have to do with it.
+/// A fault of forks and joins, with the nodes concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) code: &'static str,
     /// The node that the message names first.
     pub(super) node: Id,
-    /// The other node that it names: the end, the target that repeats, or the join's first fork.
+    /// The other node that the message names: the end, the repeated target, or the join's first fork.
     pub(super) other: Id,
-    /// The fork within which it was met, where the message does not name it.
+    /// The fork inside which it was found, if the message does not name it.
     pub(super) fork: Option<Id>,
 }
 
-/// Which server's walk over forks and joins.
+/// The variant of the fork/join walk, by server release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// 3.3.2: behind every join again, with a stack of forks and one of joins ([`stacks`]).
+    /// 3.3.2: continues after every join again, with a stack of forks and one of joins ([`stacks`]).
     Stacks,
-    /// 4.3.1: as 5.2.1, and `ok` begins an ok path anew, below an `error` too.
+    /// 4.3.1: like 5.2.1, but `ok` starts a new ok path, also below an `error`.
     Renews,
-    /// 5.2.1: without memory, so that every path is walked.
+    /// 5.2.1: remembers no visits, so that every path is walked.
     Forgets,
-    /// What came after 5.2.1: a node that was walked is not walked again, wherever it is met.
+    /// After 5.2.1: a visited node is not visited again, wherever it is reached.
     Remembers,
 }
 
@@ -86,17 +87,17 @@ impl Method {
     }
 }
 
-/// How many calls a walk without memory may take and still come back.
+/// Maximum number of calls with which a walk that does not remember visits still ends in reasonable time.
 pub(super) const SLOW: u64 = 10_000_000;
 
-/// The targets of the nodes that were reached, and how many of those are forks and joins.
+/// The targets of the reachable nodes, and the numbers of reachable forks and joins.
 pub(super) struct Reached {
     pub(super) targets: Vec<Vec<Id>>,
     pub(super) forks: usize,
     pub(super) joins: usize,
 }
 
-/// Names, cycles and transitions of the nodes that can be reached.
+/// Checks names, cycles and transitions of the reachable nodes.
 pub(super) fn basic(graph: &Graph<'_>, target: Target) -> Result<Reached, Refusal> {
     let mut reached = Reached { targets: Vec::new(), forks: 0, joins: 0 };
     reached.targets.resize_with(graph.nodes.len(), Vec::new);
@@ -160,38 +161,38 @@ fn name(node: &Node<'_>, limit: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// One visit of a node within the walk over forks and joins.
+/// A visit of a node in the walk over forks and joins.
 struct Visit {
     node: Id,
-    /// The fork whose path this is.
+    /// The fork to whose path it belongs.
     fork: Option<Id>,
-    /// The first decision on the way.
+    /// The first decision on the path to it.
     decision: Option<Id>,
-    /// Whether no error transition was taken.
+    /// Whether no error transition was taken on the path to it.
     ok: bool,
-    /// The next target; for a fork behind its paths, what follows its join.
+    /// Index of the next target; for a fork after its paths, the target of its join.
     next: usize,
-    /// How many calls the visit takes without memory.
+    /// Number of calls that the visit takes without remembering.
     calls: u64,
     /// See [`Known::again`].
     again: Option<Id>,
     key: Key,
 }
 
-/// All that the answer below a visit depends on: node, fork, kind of path, and for 4.3.1 the first decision, for its
-/// checks of ok paths begin anew below an `error`.
+/// Everything that the result of a visit depends on: node, fork, type of path, and for 4.3.1 the first decision,
+/// because its checks of ok paths restart below an `error`.
 type Key = (Id, Option<Id>, bool, Option<Id>);
 
-/// A visit that ended well.
+/// A visit that found no fault.
 #[derive(Clone, Copy)]
 struct Known {
-    /// How many calls it took.
+    /// Number of calls it took.
     calls: u64,
-    /// The first node met on an ok path with no decision before it: a second visit ends there.
+    /// The first node reached on an ok path without a preceding decision: a second visit ends there.
     again: Option<Id>,
 }
 
-/// Forks and joins. The answer, and whether the server would not come back with it.
+/// Checks forks and joins. Returns the answer, and whether the server would not return it in reasonable time.
 pub(super) fn forks(
     graph: &Graph<'_>,
     reached: &Reached,
@@ -208,7 +209,7 @@ pub(super) fn forks(
     (answer, method != Method::Remembers && walk.total > SLOW)
 }
 
-/// All faults of forks and joins: the walk goes on behind each of them. With each, the joins of the fork it is about.
+/// All faults of forks and joins, continuing the walk after each; each with the joins of the fork concerned.
 pub(super) fn faults(
     graph: &Graph<'_>,
     reached: &Reached,
@@ -224,7 +225,7 @@ pub(super) fn faults(
     let mut seen = HashSet::new();
     let mut faults = walk.all.take().unwrap_or_default();
     faults.retain(|fault| seen.insert((fault.code, fault.node, fault.other)));
-    // A path that is there twice is why its node is reached twice.
+    // If a path is repeated, its node is reached twice for that reason.
     let twice: HashSet<Id> =
         faults.iter().filter(|fault| fault.code == "E0744").map(|fault| fault.other).collect();
     faults.retain(|fault| fault.code != "E0743" || !twice.contains(&fault.node));
@@ -232,8 +233,8 @@ pub(super) fn faults(
     faults.iter().map(|fault| (*fault, joins(fault))).collect()
 }
 
-/// What can be reached in a graph that may be incomplete: transitions to no node are left out. None where it has a
-/// cycle. The second says whether nothing was left out.
+/// The reachable part of a graph that may be incomplete: unresolved transitions are left out. `None` if it has a
+/// cycle. The second value is whether nothing was left out.
 pub(super) fn reach(graph: &Graph<'_>) -> Option<(Reached, bool)> {
     let mut reached = Reached { targets: Vec::new(), forks: 0, joins: 0 };
     reached.targets.resize_with(graph.nodes.len(), Vec::new);
@@ -241,7 +242,7 @@ pub(super) fn reach(graph: &Graph<'_>) -> Option<(Reached, bool)> {
         targets.extend(node.targets.iter().filter_map(|target| graph.by_name.get(target)));
     }
     let mut whole = true;
-    // 0: not met, 1: on the path, 2: done.
+    // 0: not visited, 1: on the current path, 2: done.
     let mut state = vec![0_u8; graph.nodes.len()];
     let mut path: Vec<(Id, usize)> = Vec::new();
     if !graph.nodes.is_empty() {
@@ -274,7 +275,7 @@ pub(super) fn reach(graph: &Graph<'_>) -> Option<(Reached, bool)> {
 }
 
 impl Reached {
-    /// How many forks and how many joins can be reached.
+    /// The numbers of reachable forks and joins.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.forks, self.joins)
     }
@@ -286,14 +287,14 @@ struct Walk<'g, 'a> {
     method: Method,
     fork_of: Vec<Option<Id>>,
     joins_of: HashMap<Id, Vec<Id>>,
-    /// For nodes met on an ok path: the first decision on the way to them.
+    /// For nodes reached on an ok path: the first decision on the path to them.
     first_decision: Vec<Option<Option<Id>>>,
     visited: Vec<bool>,
-    /// Visits that ended well.
+    /// Visits that found no fault.
     known: HashMap<Key, Known>,
     path: Vec<Visit>,
     total: u64,
-    /// The faults met so far, where the walk goes on behind them.
+    /// The faults found so far, if the walk continues after them.
     all: Option<Vec<Fault>>,
 }
 
@@ -315,7 +316,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         }
     }
 
-    /// Ends the walk, or goes on.
+    /// Ends the walk with a fault, or records it and continues.
     fn fault(&mut self, fault: Fault) -> Result<(), Fault> {
         match &mut self.all {
             Some(all) => {
@@ -326,7 +327,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         }
     }
 
-    /// A fault in the words of the server.
+    /// The server's message for a fault.
     fn refusal(&self, fault: Fault) -> Refusal {
         let (node, other) = (self.name(fault.node), self.name(fault.other));
         match fault.code {
@@ -361,7 +362,7 @@ impl<'g, 'a> Walk<'g, 'a> {
                 (Shape::Fork, Some(to)) => self.enter(*to, Some(node), decision, ok)?,
                 (Shape::Fork, None) if next == targets.len() => {
                     let join = self.only_join(node)?;
-                    // The join has one target, unless the definition is broken.
+                    // The join has one target, unless the definition is invalid.
                     let to = join.and_then(|join| self.reached.targets[join as usize].first());
                     if let Some(to) = to.copied() {
                         self.enter(to, fork, decision, ok)?;
@@ -388,10 +389,10 @@ impl<'g, 'a> Walk<'g, 'a> {
         Ok(())
     }
 
-    /// The join of a fork whose paths were walked, if it has one.
+    /// The only join of a fork whose paths were walked, if it has one.
     fn only_join(&mut self, fork: Id) -> Result<Option<Id>, Fault> {
         let joins = self.joins_of.get(&fork).map_or(&[][..], Vec::as_slice);
-        // A join that belongs to another fork, which was told, goes on for that one.
+        // The walk after a join of another fork, which was reported, is done for that fork.
         let own = |join: &&Id| self.fork_of[**join as usize] == Some(fork);
         let first = joins.iter().find(own).copied();
         let code = match joins.len() {
@@ -444,7 +445,7 @@ impl<'g, 'a> Walk<'g, 'a> {
                     }
                     Some(first) if first != fork => {
                         if self.all.is_some() {
-                            // The join is this fork's as well, as far as later faults go.
+                            // For later faults, the join counts as one of this fork as well.
                             let joins = self.joins_of.entry(fork).or_default();
                             if !joins.contains(&node) {
                                 joins.push(node);
@@ -480,13 +481,13 @@ impl<'g, 'a> Walk<'g, 'a> {
         Ok(())
     }
 
-    /// A visit that ends at once.
+    /// Counts a visit that ends at once.
     fn counted(&mut self) -> Result<(), Fault> {
         self.add(Known { calls: 1, again: None });
         Ok(())
     }
 
-    /// Adds a visit that ended, or was made before, to the one it was made from.
+    /// Adds a visit that ended, or was made before, to its parent.
     fn add(&mut self, known: Known) {
         if let Some(parent) = self.path.last_mut() {
             parent.calls = parent.calls.saturating_add(known.calls);
@@ -494,7 +495,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         }
     }
 
-    /// A target that a fork names twice, joins and kills excepted.
+    /// Reports a target that a fork names twice, except joins and kill nodes.
     fn repeated_path(&mut self, fork: Id) -> Result<(), Fault> {
         let reached = self.reached;
         let targets = &reached.targets[fork as usize];
@@ -516,13 +517,13 @@ impl<'g, 'a> Walk<'g, 'a> {
 pub(super) mod tests {
     use super::*;
 
-    /// A graph of these nodes.
+    /// A graph of the given nodes.
     pub(in crate::reference) fn graph_of(nodes: Vec<Node<'_>>) -> Graph<'_> {
         let by_name = nodes.iter().zip(0..).map(|(node, id)| (node.name, id)).collect();
         Graph { nodes, by_name }
     }
 
-    /// The numbers of a seed, one after the other.
+    /// Deterministic pseudo-random numbers.
     struct Dice(u64);
 
     impl Dice {
@@ -535,7 +536,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A small graph without cycles, most of it reachable, with as many forks as joins more often than not.
+    /// A small acyclic graph, mostly reachable, usually with as many forks as joins.
     pub(in crate::reference) fn random_graph(seed: u64) -> Graph<'static> {
         const NAMES: [&str; 14] = [
             "a0", "f1", "j2", "d3", "a4", "f5", "j6", "d7", "a8", "a9", "x10", "y11", "z12", "w13",
@@ -551,7 +552,7 @@ pub(super) mod tests {
             targets: vec![NAMES[0]],
             unknown: None,
         }];
-        // What was opened and not yet closed, so that joins follow forks.
+        // Number of forks without a join so far, so that joins follow forks.
         let mut open = 0;
         for at in 0..count {
             let shape = match dice.below(6) {
@@ -584,7 +585,7 @@ pub(super) mod tests {
         graph_of(nodes)
     }
 
-    /// The published algorithm of 4.3.1 and 5.2.1, word for word: it recurs, and remembers nothing.
+    /// The published algorithm of 4.3.1 and 5.2.1, literally: it is recursive and does not remember visits.
     struct Plain<'g> {
         graph: &'g Graph<'g>,
         reached: &'g Reached,
@@ -682,7 +683,7 @@ pub(super) mod tests {
                 assert!(expected.is_err() || walk.total == plain.calls, "graph {seed}");
                 *codes.entry(expected.err().unwrap_or("accepted")).or_default() += 1;
             }
-            // Every answer there is came up.
+            // Every possible answer occurred.
             let all = ["accepted", "E0733", "E0737", "E0742", "E0743", "E0744", "E0757", "E0758"];
             for code in all {
                 assert!(codes.get(code).is_some_and(|count| *count > 20), "{codes:?}");

@@ -1,7 +1,7 @@
-//! The server's parser of workflows: what it checks while it builds the nodes, in the order of the document.
+//! The server's parser of workflows: its checks while it builds the nodes, in document order.
 //!
-//! In: a document that its schema accepts, and the properties of the job. Out: the nodes, or the first refusal. What
-//! the server does not check is not checked here either.
+//! Takes a document that its schema accepts, and the properties of the job; returns the nodes, or the first refusal.
+//! What the server does not check is not checked here either.
 
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use super::document::Element;
 use super::walk::{Graph, Node, Refusal, Shape};
 use super::{Executor, Rules, Target, retry};
 
-/// Properties of a job.
+/// The properties of a job.
 pub type Properties = BTreeMap<String, String>;
 
 fn refuse<const N: usize>(code: &'static str, names: [&str; N]) -> Refusal {
     Refusal { code, names: names.map(str::to_owned).to_vec() }
 }
 
-/// Formal parameters: defaults are put into `properties`; what has none and is not given is missing, or is taken as
-/// given where `bind` says so.
+/// Resolves the formal parameters: defaults are added to `properties`; a parameter without default that is not given
+/// is refused, or counts as given if `bind` is set.
 pub(super) fn parameters(
     root: Element<'_, '_>,
     properties: &mut Properties,
@@ -51,7 +51,7 @@ pub(super) fn parameters(
     if missing.is_empty() { Ok(()) } else { Err(Refusal { code: "E0738", names: missing }) }
 }
 
-/// Whether the version, which has to be two numbers, is one whose parameters count: 0.4.5 is none.
+/// Whether formal parameters are supported in this version, which must consist of two numbers: 0.4.5 is invalid.
 pub(crate) fn has_parameters(namespace: &str) -> bool {
     let mut parts = namespace.rsplitn(2, ':');
     let (Some(version), Some(uri)) = (parts.next(), parts.next()) else { return false };
@@ -65,7 +65,7 @@ pub(crate) fn has_parameters(namespace: &str) -> bool {
     version.is_some_and(|version| version >= least)
 }
 
-/// What `<global>` gives to all actions.
+/// The settings of `<global>` that apply to all actions.
 #[derive(Default)]
 struct Global {
     is_there: bool,
@@ -73,7 +73,7 @@ struct Global {
     job_tracker: bool,
 }
 
-/// Builds the nodes.
+/// Builds the nodes of the graph.
 pub(super) fn nodes<'d>(
     root: Element<'d, '_>,
     properties: &Properties,
@@ -130,7 +130,7 @@ pub(super) fn nodes<'d>(
             "info" | "credentials" | "parameters" => continue,
             other => return Err(refuse("E0703", [other])),
         };
-        // What no schema has looked at, behind a DOCTYPE, may lack anything.
+        // After a DOCTYPE no schema was checked, so anything may be missing.
         if graph.nodes.is_empty() {
             return Err(refuse("E0803", ["NullPointerException"]));
         }
@@ -156,7 +156,7 @@ pub(super) fn nodes<'d>(
     Ok(graph)
 }
 
-/// What an action says of the graph.
+/// The parts of an action that the graph needs.
 #[derive(Default)]
 struct Action<'d> {
     ok: &'d str,
@@ -165,7 +165,7 @@ struct Action<'d> {
     unknown: Option<&'d str>,
 }
 
-/// An action, after the checks of its body and of its retry attributes.
+/// Builds an action and checks its body and its retry attributes.
 fn action<'d>(
     element: Element<'d, '_>,
     global: &Global,
@@ -173,7 +173,7 @@ fn action<'d>(
     rules: &Rules<'_>,
 ) -> Result<Action<'d>, Refusal> {
     let (mut action, mut body) = (Action::default(), false);
-    // A `<global>` of 3.3.2 is all that it looks at: what is missing then is missed when the action runs.
+    // If there is a `<global>`, 3.3.2 checks nothing else: missing elements are noticed only when the action runs.
     let trusts_global = rules.target == Target::V3_3_2 && global.is_there;
     for child in element.children() {
         match child.name() {
@@ -185,7 +185,7 @@ fn action<'d>(
                 match rules.executor(kind) {
                     Some(_) if trusts_global => {}
                     Some(executor) => check_body(child, executor, global, rules)?,
-                    // Its walk over the graph minds the body that comes last.
+                    // Its walk over the graph refuses the type of the last body.
                     None if trusts_global => {}
                     None => return Err(refuse("E0723", [kind])),
                 }
@@ -194,7 +194,7 @@ fn action<'d>(
         }
     }
     let evaluated: &[&str] = match rules.target {
-        // It takes retry attributes as they are.
+        // 3.3.2 does not evaluate retry attributes.
         Target::V3_3_2 => &[],
         _ => &["retry-max", "retry-interval", "retry-policy"],
     };
@@ -218,7 +218,7 @@ fn check_body(
 ) -> Result<(), Refusal> {
     let has = |name: &str| body.child(name).is_some();
     if executor == Executor::Cluster {
-        // Defaults of the site came after 3.3.2.
+        // Site defaults were introduced after 3.3.2.
         let defaults = rules.target != Target::V3_3_2;
         let default_name_node = defaults && rules.default_name_node;
         let default_job_tracker = defaults && rules.default_job_tracker;
@@ -233,8 +233,8 @@ fn check_body(
     if executor == Executor::Plain { Ok(()) } else { launcher(body) }
 }
 
-/// The numbers of a `<launcher>`, which become properties: unlike the schema, the parser allows no blanks around them,
-/// and nothing beyond 2147483647.
+/// Checks the numbers in a `<launcher>`, which become properties: unlike the schema, the parser does not allow
+/// whitespace around them, nor values above 2147483647.
 fn launcher(parent: Element<'_, '_>) -> Result<(), Refusal> {
     let Some(launcher) = parent.child("launcher") else { return Ok(()) };
     let numbers =

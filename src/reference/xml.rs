@@ -1,33 +1,34 @@
 //! The server's XML parser: strict, in one pass, and stopping where it stops.
 //!
-//! In: a text. Out: events, in order, or the [`Stop`] that ends them. The tolerant tree of `syntax` is for people; this
-//! one must reproduce the server's answer, down to the position where its parser gave up. Names in comments here are
-//! those of the XML recommendation. Nothing outside the text is read and no entity is expanded into markup.
+//! Takes a text and returns its events in order, or the [`Stop`] that ends them. The tolerant tree of `syntax` is for
+//! people; this parser must reproduce the server's answer, down to the position where its parser stopped. Names in
+//! comments here are those of the XML recommendation. Nothing outside the text is read and no entity is expanded into
+//! markup.
 
 use foldhash::{HashMap, HashMapExt};
 use std::borrow::Cow;
 
 use crate::syntax::scope::{Namespaces, Prefixes};
 
-/// Why reading ended.
+/// The reason why parsing stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// Not well-formed, and where the parser stood; none where the text was over before anything began.
+    /// Not well-formed, with the offset of the parser; `None` if the text ended before anything began.
     Malformed(Option<usize>),
-    /// A DOCTYPE or an entity that lies outside: refused before anything is read.
+    /// An external DOCTYPE or entity: refused before anything is read.
     External,
 }
 
-/// What was read.
+/// A parsing event.
 #[derive(Debug)]
 pub(super) enum Event<'a> {
     /// A start tag; its attributes are in [`Reader::attributes`].
     Start(Name<'a>),
     /// An end tag, or the end of an empty one.
     End,
-    /// Text as it is meant, in one of perhaps several pieces.
+    /// Decoded text, possibly one of several pieces.
     Text(Cow<'a, str>),
-    /// The text is over.
+    /// The end of the text.
     Done,
 }
 
@@ -36,49 +37,49 @@ pub(super) enum Event<'a> {
 pub(super) struct Name<'a> {
     /// As written, with its prefix.
     pub(super) raw: &'a str,
-    /// Without its prefix.
+    /// The local name.
     pub(super) local: &'a str,
-    /// Index into [`Reader::namespaces`]; 0 is none.
+    /// Index into [`Reader::namespaces`]; 0 is no namespace.
     pub(super) namespace: u16,
 }
 
-/// An attribute that is no namespace declaration.
+/// An attribute that is not a namespace declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Attribute<'a> {
     /// Its name; without a prefix it is in no namespace.
     pub(super) name: Name<'a>,
-    /// Its value as it is meant.
+    /// Its decoded value.
     pub(super) value: Cow<'a, str>,
 }
 
-/// What a DOCTYPE said.
+/// A DOCTYPE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doctype {
-    /// Where the word `DOCTYPE` ends.
+    /// End offset of the word `DOCTYPE`.
     pub(super) at: usize,
 }
 
-/// Reads a text event by event.
+/// Parses a text event by event.
 pub(super) struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     /// The attributes of the last start tag.
     pub(super) attributes: Vec<Attribute<'a>>,
-    /// All namespaces met, the first being none.
+    /// All namespaces encountered; the first is the empty one.
     pub(super) namespaces: Namespaces<'a>,
     /// Prefixes in scope, the innermost last; the empty prefix is the default namespace.
     scope: Prefixes<'a>,
-    /// Names of the open elements, and how long `scope` was before each.
+    /// Names of the open elements, with the length of `scope` before each.
     open: Vec<(&'a str, u32)>,
     place: Place,
-    /// XML 1.1: more characters are allowed.
+    /// Whether the text is XML 1.1, which allows more characters.
     newer: bool,
-    /// What XML 1.1 allows and the next parser in line does not.
+    /// Whether there are characters that XML 1.1 allows and the next parser does not.
     pub(super) has_controls: bool,
-    /// A DOCTYPE without anything external.
+    /// The DOCTYPE, if it has no external parts.
     pub(super) doctype: Option<Doctype>,
-    /// Entities that the DOCTYPE declares, with their text.
+    /// Entities declared in the DOCTYPE, with their text.
     entities: HashMap<&'a str, Option<&'a str>>,
 }
 
@@ -113,17 +114,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where the parser stands.
+    /// The offset of the parser.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    /// The namespace an index of a [`Name`] stands for.
+    /// The namespace for an index from a [`Name`].
     pub(super) fn namespace(&self, index: u16) -> &str {
         &self.namespaces.list[index as usize]
     }
 
-    /// The namespace a prefix stands for here.
+    /// The namespace bound to a prefix here.
     pub(super) fn prefix(&self, prefix: &str) -> Option<u16> {
         self.scope.find(prefix)
     }
@@ -171,7 +172,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Passes the characters that need no closer look.
+    /// Skips the characters that need no further check.
     fn pass(&mut self, plain: &[bool; 256]) {
         let rest = &self.bytes[self.at..];
         let stop = rest.iter().position(|byte| !plain[usize::from(*byte)]);
@@ -192,7 +193,7 @@ impl<'a> Reader<'a> {
         self.at > from
     }
 
-    /// A name without a colon (NCName).
+    /// Parses a name without a colon (NCName).
     fn plain_name(&mut self) -> Option<&'a str> {
         let from = self.at;
         if !self.char().is_some_and(|c| starts_name(c) && c != ':') {
@@ -205,7 +206,7 @@ impl<'a> Reader<'a> {
         Some(&self.text[from..self.at])
     }
 
-    /// A name with at most one colon (QName): the prefix and the rest.
+    /// Parses a name with at most one colon (QName): the prefix and the rest.
     fn name(&mut self) -> Result<Option<(&'a str, &'a str, &'a str)>> {
         let from = self.at;
         let Some(first) = self.plain_name() else { return Ok(None) };
@@ -219,7 +220,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `<?xml …?>`, if the text begins with it.
+    /// Parses `<?xml …?>`, if the text begins with it.
     fn declaration(&mut self) -> Result<()> {
         if !self.bytes.starts_with(b"<?xml") || self.text[5..].chars().next().is_some_and(in_name) {
             return Ok(());
@@ -245,7 +246,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `name="value"` of the declaration, after a blank.
+    /// Parses `name="value"` in the declaration, after whitespace.
     fn pseudo(&mut self, name: &str) -> Result<Option<&'a str>> {
         let from = self.at;
         if !self.spaces() || !self.skip_text(name) {
@@ -383,7 +384,7 @@ impl<'a> Reader<'a> {
         Ok(Event::Text(lines(&self.text[from..self.at], rewrite)))
     }
 
-    /// Passes one character beyond the plain ones, if XML allows it.
+    /// Skips one character other than the plain ones, if XML allows it.
     fn allowed_char(&mut self) -> Result<()> {
         let Some(c) = self.char() else { return self.over() };
         if !self.allows(c) {
@@ -393,11 +394,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether a character may stand in the text as it is.
+    /// Whether a character may occur literally in the text.
     fn allows(&self, c: char) -> bool {
         match c {
             '\t' | '\n' | '\r' => true,
-            // XML 1.1 wants these as references.
+            // XML 1.1 requires references for these.
             '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' => !self.newer,
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => false,
             _ => true,
@@ -423,7 +424,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Behind `<!-`.
+    /// Parses the rest after `<!-`.
     fn comment(&mut self) -> Result<()> {
         if !self.skip(b'-') {
             return self.malformed();
@@ -441,7 +442,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Behind `<?`.
+    /// Parses the rest after `<?`.
     fn instruction(&mut self) -> Result<()> {
         let Some(target) = self.plain_name() else { return self.malformed() };
         if target.eq_ignore_ascii_case("xml") {
@@ -468,7 +469,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Behind `&`, in content or in a value.
+    /// Parses a reference after `&`, in content or in a value.
     fn reference(&mut self) -> Result<Cow<'a, str>> {
         if self.skip(b'#') {
             return self.character_reference();
@@ -544,7 +545,7 @@ impl<'a> Reader<'a> {
                 Some(_) => return self.malformed(),
             }
         }
-        // Prefixes mean something only now, for they may be declared behind their use.
+        // Prefixes are resolved only now, because they may be declared after their use.
         let Some(namespace) = self.resolve(prefix) else { return self.malformed() };
         if prefix == "xmlns" {
             return self.malformed();
@@ -565,7 +566,7 @@ impl<'a> Reader<'a> {
         Ok(Event::Start(Name { raw, local, namespace }))
     }
 
-    /// Whether two attributes, or two declarations of this tag, have one name.
+    /// Whether two attributes, or two declarations, of this tag have the same name.
     fn repeats_attribute(&self, outer: u32) -> bool {
         let declared = self.scope.since(outer as usize);
         let few = self.attributes.len() + declared.len() <= 16;
@@ -666,7 +667,7 @@ impl<'a> Reader<'a> {
     fn end_tag(&mut self) -> Result<()> {
         let (raw, _) = *self.open.last().expect("content is read within an element");
         if !self.skip_text(raw) {
-            // A text that is over in the middle of the right name is over, not wrong.
+            // A text that ends in the middle of the right name is incomplete, not malformed.
             let rest = &self.bytes[self.at..];
             return if raw.as_bytes().starts_with(rest) { self.over() } else { self.malformed() };
         }
@@ -684,7 +685,7 @@ impl<'a> Reader<'a> {
         self.place = if self.open.is_empty() { Place::After } else { Place::Content };
     }
 
-    /// Behind `<!DOCTYPE`. What is declared within is passed over, entities with their text excepted.
+    /// Parses the rest after `<!DOCTYPE`. Declarations in it are skipped, except entities with their text.
     fn document_type(&mut self) -> Result<()> {
         let at = self.at;
         if self.doctype.is_some() || !self.spaces() {
@@ -788,7 +789,7 @@ fn same(a: &Name<'_>, b: &Name<'_>) -> bool {
     a.local == b.local && a.namespace == b.namespace
 }
 
-/// Line ends as XML reads them: `\r\n` and a lone `\r` are `\n`.
+/// Normalizes line ends as XML requires: `\r\n` and a lone `\r` become `\n`.
 fn lines(text: &str, rewrite: bool) -> Cow<'_, str> {
     if rewrite {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
@@ -797,7 +798,7 @@ fn lines(text: &str, rewrite: bool) -> Cow<'_, str> {
     }
 }
 
-/// Bytes of a name, colon left out, that are a character each.
+/// Bytes that are a complete name character each, except the colon.
 const IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0u8;
@@ -819,7 +820,7 @@ const IN_VALUE: [bool; 256] = {
     table
 };
 
-/// Printed ASCII, tab and line feed, but for the bytes `special`.
+/// Printable ASCII, tab and line feed, except the bytes in `special`.
 const fn printed(special: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = b' ';

@@ -111,7 +111,7 @@ pub(crate) struct Simple {
     pub name: Box<str>,
     /// The pattern, as the server writes it.
     pub pattern: Box<str>,
-    /// What of the pattern is understood: characters that may come first, and later.
+    /// The part of the pattern that is supported: characters allowed in first place, and later.
     form: Option<(Class, Class)>,
     /// The only allowed values, if the type is an enumeration.
     pub values: Vec<Box<str>>,

@@ -3,7 +3,6 @@
 //! The automaton is small (at most some thirty states) and deterministic, as XML Schema requires. Apart from deciding
 //! which element is allowed next, it reproduces where the server counts occurrences: a child that must occur twice or
 //! more causes a different error once it has occurred at all.
-//! different error once it has occurred at all.
 
 use foldhash::{HashMap, HashMapExt};
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
-//! What expressions refer to in other actions: whether they exist, can have run, capture their output, and print that
-//! key.
+//! Checks how expressions refer to other actions: whether those exist, can have run, capture their output, and print
+//! the requested key.
 //!
-//! Whether an action has run where an expression is evaluated is a question about runs, which [`Order`] answers.
+//! Whether an action has run when an expression is evaluated depends on the possible runs; [`Order`] answers that.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
@@ -21,20 +21,20 @@ use crate::passes::flow::Flow;
 use crate::passes::pairs::order::{Chance, Order};
 use crate::source::Span;
 
-/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+/// Maximum number of names compared with unknown ones, in all; after that no suggestions are made.
 const MOST_COMPARED: usize = 500_000;
 
-/// A question about an action.
+/// A reference of an expression to an action.
 struct Question {
-    /// The action.
+    /// The name of the action.
     action: String,
-    /// Where its name stands.
+    /// The span of its name.
     span: Span,
     /// The function.
     function: String,
-    /// The key of `wf:actionData`, with its place.
+    /// The key of `wf:actionData`, with its span.
     key: Option<(String, Span)>,
-    /// The node in which the question stands.
+    /// The node that contains the expression.
     node: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn check(
     let workflow = flow.workflow;
     let mut runs = Order::of(flow.game(), None);
     let mut patience = MOST_COMPARED;
-    // What the script of an action prints, looked up once.
+    // What the script of each action prints, computed once.
     let mut printed: HashMap<NodeId, Option<(String, Vec<String>)>> = HashMap::new();
     let captures_any = LazyCell::new(|| {
         let mut bodies = workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
@@ -160,7 +160,7 @@ fn questions(all: &[Expression<'_>], facts: &Facts<'_>) -> Vec<Question> {
                             }
                         };
                         let span = place.span(start, end);
-                        // The question of the call itself is the last one asked about that action.
+                        // The reference of this call is the last one recorded for that action.
                         if let Some(question) =
                             questions.iter_mut().rev().find(|question| question.action == *action)
                         {
@@ -175,7 +175,7 @@ fn questions(all: &[Expression<'_>], facts: &Facts<'_>) -> Vec<Question> {
     questions
 }
 
-/// Whether the action can have run, and has run, where it is asked about.
+/// Reports an action that cannot have run, or may not have run, when it is referred to.
 fn order(
     question: &Question,
     action: NodeId,
@@ -189,7 +189,7 @@ fn order(
         return;
     }
     let asked = workflow.node(action);
-    // Nothing lies behind itself, which needs no look at the runs.
+    // No action precedes itself; that needs no look at the runs.
     if action == here || !runs.before(action.0, here.0).is_possible() {
         if action != here && runs.beside(action.0, here.0).is_possible() {
             let message =
@@ -201,7 +201,7 @@ fn order(
             return;
         }
         if !runs.enters(action.0).is_possible() {
-            // Nor does any run enter the action, which is told of the action itself.
+            // If no run enters the action, that is reported for the action itself.
             return;
         }
         let message = if action == here {
@@ -224,7 +224,7 @@ fn order(
     }
 }
 
-/// Types of action whose output can be captured with an element of their own.
+/// Whether the output of an action of this type can be captured with an element of its own.
 fn captures(body: &Body) -> Option<bool> {
     match action_type(&body.kind)?.output {
         Output::Captured => Some(body.capture_output.is_some()),
@@ -245,7 +245,7 @@ fn captured(
     if captures(body) == Some(false) {
         let message =
             format!("`{}` does not capture its output, so there is none", question.action);
-        // Where no other action captures anything, no other can be meant.
+        // If no other action captures its output, no other one can be meant.
         let can = matches!(body.kind.as_ref(), "shell" | "java" | "ssh");
         let finding = match can && !captures_any {
             true => Diagnostic::new(&WITHOUT_CAPTURE, name, message)
@@ -296,7 +296,7 @@ fn captured(
     out.push(finding);
 }
 
-/// Keys that are asked for once, and are nearly one that is asked for again and again of the same action.
+/// Reports keys that are used once and nearly equal one that is used repeatedly for the same action.
 fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for question in questions {
@@ -315,7 +315,7 @@ fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
         let near =
             others.filter(|(_, count)| **count > 1).map(|((_, other), count)| (*other, count));
         let mut near = near
-            // With another letter in front it is another key.
+            // With a different first letter it is another key.
             .filter(|(other, _)| key.chars().next() == other.chars().next())
             .filter(|(other, _)| within(key, other, 1).is_some() && letters(key) != letters(other));
         if let Some((other, count)) = near.next() {
@@ -326,13 +326,13 @@ fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// How many questions of a definition are compared with others.
+/// Maximum number of references of a definition that are compared with one another.
 const MOST_QUESTIONS: usize = 1_000;
 
-/// Keys that are named where none of them is near.
+/// Maximum number of keys listed if none of them is similar.
 const LISTED_KEYS: usize = 20;
 
-/// Where an element would be added as the last one, with the blanks before it.
+/// The offset at which to insert an element as the last one, with the indentation before it.
 fn end_of_content(input: &Input<'_>, body: &Body) -> Option<(usize, String)> {
     let element = input.tree.element(body.element)?;
     let last = element.elements().last()?;
@@ -369,15 +369,15 @@ fn counters(question: &Question, name: Span, body: &Body, out: &mut Vec<Diagnost
     out.push(finding);
 }
 
-/// The keys that the script of a shell action prints, where the script ships with the application and all it prints is
-/// plain to see.
+/// The keys that the script of a shell action prints, if the script is part of the application and its whole output is
+/// evident.
 pub(crate) fn printed_keys(
     body: &Body,
     shipped: &dyn Fn(&str) -> Option<Arc<String>>,
 ) -> Option<(String, Vec<String>)> {
     let Details::Shell { exec, arguments, .. } = &body.details else { return None };
     let exec = exec.as_ref()?.known()?;
-    // One line, of the arguments with blanks between them.
+    // One line, of the arguments separated by spaces.
     if exec == "echo" || exec == "/bin/echo" {
         let first = arguments.iter().find(|argument| !argument.as_str().starts_with('-'))?;
         let (key, _) = first.as_str().split_once('=')?;
@@ -399,7 +399,7 @@ pub(crate) fn printed_keys(
     Some((path, keys))
 }
 
-/// Keys of a shell script whose every output is an `echo` or `printf` of `key=value`, if that is plain to see.
+/// The keys that a shell script prints, if its only output is evidently from `echo` or `printf` of `key=value`.
 fn keys_of_script(text: &str) -> Option<Vec<String>> {
     let first = text.lines().next()?;
     if !first.starts_with("#!") || !first.contains("sh") {
@@ -421,8 +421,8 @@ fn keys_of_script(text: &str) -> Option<Vec<String>> {
     (!keys.is_empty()).then_some(keys)
 }
 
-/// The simple commands of a line of a shell script, without the words that begin a branch or a loop. Nothing where the
-/// line goes on in the next one, or has a pipe, a function or a here-document.
+/// The simple commands in a line of a shell script, without the keywords that begin a branch or a loop. `None` if the
+/// line is continued on the next one, or contains a pipe, a function or a here-document.
 fn commands(line: &str) -> Option<Vec<&str>> {
     let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
     let (mut quote, mut depth) = (None, 0_usize);
@@ -436,7 +436,7 @@ fn commands(line: &str) -> Option<Vec<&str>> {
             }
             (Some(open), _) if open == byte => quote = None,
             (None | Some(b'"'), b'$') if next == Some(b'(') => {
-                // What a substitution prints is part of a word.
+                // The output of a substitution is part of a word.
                 let end = end_of_substitution(&line[at..])?;
                 at += end - 1;
             }
@@ -479,7 +479,7 @@ fn commands(line: &str) -> Option<Vec<&str>> {
     Some(plain.filter(|command| !command.is_empty()).collect())
 }
 
-/// Where a text that begins with `$(` goes on after the bracket that closes it.
+/// The offset after the closing parenthesis of a substitution that begins with `$(`.
 fn end_of_substitution(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -493,14 +493,14 @@ fn end_of_substitution(text: &str) -> Option<usize> {
     None
 }
 
-/// What a command prints, as it is written; nothing for one that is no `echo` or `printf`, or prints elsewhere.
+/// The argument of `echo` or `printf`, as written; `None` for other commands, or if the output is redirected.
 fn printed(command: &str) -> Option<&str> {
     let rest = command.strip_prefix("echo ").or_else(|| command.strip_prefix("printf "))?;
     let rest = rest.trim_start().trim_start_matches("-e ").trim_start();
     (!rest.contains('>')).then_some(rest)
 }
 
-/// Whether what a command prints goes into a file or to the errors.
+/// Whether the output of a command is redirected to a file or to standard error.
 fn goes_elsewhere(command: &str) -> bool {
     let (mut quote, mut before) = (None, b' ');
     for (at, byte) in command.bytes().enumerate() {
@@ -518,10 +518,10 @@ fn goes_elsewhere(command: &str) -> bool {
     false
 }
 
-/// The keys of the lines that a text prints; nothing where a line is no `key=value`.
+/// The keys in the lines of an output; `None` if a line is not `key=value`.
 fn keys_of_output(text: &str) -> Option<Vec<String>> {
     let text = text.trim_matches(['"', '\'']);
-    // A message is no pair, and nobody asks for its first word.
+    // A message is not a pair, and its first word is not used as a key.
     let is_message = |line: &&str| !line.contains(['=', '$', '`']);
     let lines = text.split("\\n").filter(|line| !line.is_empty() && !is_message(line));
     lines
@@ -542,7 +542,7 @@ fn is_silent(command: &str) -> bool {
         && !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     {
-        // Words behind the value are a command that runs with it; those of a substitution or a quoted text are not.
+        // Words after the value are a command that runs with it, unless the value is a substitution or a quoted text.
         let is_open = value.starts_with(['"', '\'', '`']) || value.starts_with("$(");
         return is_open || words.next().is_none();
     }

@@ -4,7 +4,7 @@ use crate::diag::{Group, Kind, Level, Safety};
 
 macro_rules! kinds {
     ($($constant:ident: $name:literal, $group:ident, $level:ident, $oozie:expr, $fix:expr, $summary:literal;)*) => {
-        /// What the pass over expressions reports.
+        /// The kinds of findings that the pass over expressions reports.
         pub static KINDS: &[&Kind] = &[$(&$constant),*];
         $(
             #[doc = $summary]

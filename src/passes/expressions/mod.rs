@@ -1,9 +1,9 @@
-//! Reads, places and types every expression of a definition.
+//! Parses every expression of a definition, determines its evaluation group, and infers its types.
 //!
-//! In: the tree of a definition, its typed workflow if it is one, the known properties, and the files next to it. Out:
-//! findings about each text in the group in which the server evaluates it: what a server would refuse, what would fail
-//! only when a run gets there, and what has a different value than it seems. Kill messages, SLA blocks, cases of
-//! decisions and unreachable nodes are read like the rest.
+//! Takes the tree of a definition, its typed workflow if it is one, the known properties, and the files next to it.
+//! Returns findings about each text in the group in which the server evaluates it: what a server would refuse, what
+//! would fail only when a run gets there, and what has a different value than it seems. Kill messages, SLA blocks,
+//! cases of decisions and unreachable nodes are checked like the rest.
 //!
 //! Whether a variable is defined is checked elsewhere.
 
@@ -33,36 +33,36 @@ use place::Place;
 use rules::Examination;
 use types::{Known, Type};
 
-/// What the pass may know.
+/// The input of the pass.
 #[derive(Clone, Copy)]
 pub struct Input<'i> {
-    /// The tree.
+    /// The syntax tree.
     pub tree: &'i Tree,
-    /// The flow of a workflow, where it is one.
+    /// The control flow, if it is a workflow.
     pub flow: Option<Flow<'i>>,
-    /// The library that evaluates.
+    /// The EL implementation of the target.
     pub dialect: Dialect,
-    /// Functions of the site.
+    /// EL functions of the site.
     pub site: &'i [SiteFunction],
-    /// Properties that are known, as they would be submitted.
+    /// The known properties, as they would be submitted.
     pub properties: &'i BTreeMap<String, String>,
-    /// Names that something provides which no file shows.
+    /// Variables that are provided by something no file shows.
     pub provided: &'i [String],
-    /// Whether the file is a source from which a build makes what is deployed.
+    /// Whether the file is a template from which a build generates the deployed one.
     pub built: bool,
-    /// The text of a file of the application, by its path below the folder of the definition.
+    /// Returns the text of a file of the application, by its path relative to the folder of the definition.
     pub shipped: &'i dyn Fn(&str) -> Option<Arc<String>>,
 }
 
-/// An expression with its place.
+/// An expression with its location.
 #[derive(Clone, Debug)]
 struct Expression<'a> {
     place: Place<'a>,
-    /// What it was compiled to.
+    /// The compiled expression.
     template: Template,
 }
 
-/// Reads, places and types every expression. Total: it answers for every tree.
+/// Checks every expression. Total: it returns a result for every tree.
 pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
     let declared = input.flow.into_iter().flat_map(|flow| &flow.workflow.parameters);
     let declared = declared.map(|property| property.name.as_str().to_owned()).collect();
@@ -71,7 +71,8 @@ pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
     let patience = Patience::default();
     let facts = Facts { input, site: input.site.to_vec(), declared, cdata, patience };
     let mut out = Vec::new();
-    // Those that may ask for another action are kept; the rest would be in the way of a long definition.
+    // Only expressions that may refer to another action are kept; keeping all would take too much memory for a long
+    // definition.
     let mut asking = Vec::new();
     for place in place::collect(input.tree) {
         if budget::spent_often() {
@@ -91,7 +92,7 @@ pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Whether a property of that name is refused at submission.
+/// Whether a property with this name is refused at submission.
 pub(crate) fn is_reserved(name: &str, workflow: bool) -> bool {
     CONSTANTS.contains(&name) || !workflow && DATE_CONSTANTS.contains(&name)
 }
@@ -103,8 +104,8 @@ pub(crate) fn reserved_property(name: &str, span: Span) -> Diagnostic {
         .help("give the property another name, here and where it is read")
 }
 
-/// Properties that a definition itself submits: the configuration of a coordinator's workflow and of a sub-workflow, and
-/// formal parameters.
+/// Checks the properties that a definition itself submits: the configuration of a coordinator's workflow and of a
+/// sub-workflow, and formal parameters.
 fn constants(input: &Input<'_>, out: &mut Vec<Diagnostic>) {
     let Some(root) = input.tree.root() else { return };
     for property in root.descendants().filter(|element| element.is("property")) {
@@ -119,7 +120,7 @@ fn constants(input: &Input<'_>, out: &mut Vec<Diagnostic>) {
         };
         let Some(name) = property.child("name").filter(|_| submits) else { continue };
         let text = name.text().trimmed();
-        // What a coordinator or bundle hands on becomes the submission of a workflow or coordinator.
+        // A coordinator or bundle passes them on to the submission of a workflow or coordinator.
         let workflow = root.name() != "bundle-app" && parent.name() != "parameters"
             || root.name() == "workflow-app";
         if is_reserved(&text.text, workflow) {
@@ -128,22 +129,22 @@ fn constants(input: &Input<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is known while texts are examined.
+/// Facts used while texts are checked.
 struct Facts<'f> {
     input: &'f dyn Outside,
     site: Vec<SiteFunction>,
-    /// Names of formal parameters.
+    /// Names of the formal parameters.
     declared: HashSet<String>,
-    /// Sections of CDATA, in source order.
+    /// CDATA sections, in source order.
     cdata: Vec<Span>,
-    /// For names that are compared with those of functions.
+    /// Limits the comparison of names with those of functions.
     patience: Patience,
 }
 
-/// Bytes of a value that expressions are computed with: each that asks for it has its own.
+/// Maximum length of a value used in evaluation, in bytes: each expression that refers to it copies it.
 const LONGEST_VALUE: usize = 16 << 10;
 
-/// The part of [`Input`] that does not depend on the life of the text.
+/// The part of [`Input`] that does not depend on the lifetime of the text.
 trait Outside {
     fn property(&self, name: &str) -> Option<&str>;
     fn provides(&self, name: &str) -> bool;
@@ -165,14 +166,14 @@ impl Outside for Input<'_> {
 }
 
 impl Facts<'_> {
-    /// Whether something may define a variable of that name.
+    /// Whether a variable of this name may be defined.
     fn may_have(&self, name: &str) -> bool {
         self.input.property(name).is_some()
             || self.input.provides(name)
             || self.declared.contains(name)
     }
 
-    /// Whether a name with dots was declared as provided by a build.
+    /// Whether a name with dots is declared as provided by a build.
     fn declares(&self, name: &str) -> bool {
         self.input.provides(name)
     }
@@ -182,7 +183,7 @@ impl Facts<'_> {
         self.input.provides(name) || name.split('-').all(|part| self.may_have(part))
     }
 
-    /// Whether a place of the file lies in CDATA.
+    /// Whether a location of the file is in CDATA.
     fn in_cdata(&self, place: Span) -> bool {
         let behind = self.cdata.partition_point(|section| section.start < place.start);
         behind > 0 && place.start < self.cdata[behind - 1].end
@@ -192,7 +193,7 @@ impl Facts<'_> {
 impl Known for Facts<'_> {
     fn variable(&self, name: &str) -> Option<(Type, Option<Value<'static>>)> {
         let value = self.input.property(name)?;
-        // A value that refers to others is not resolved here, and one with markup is changed on its way.
+        // A value with references is not resolved here, and one with markup changes on its way.
         let plain =
             value.len() <= LONGEST_VALUE && !value.contains("${") && !value.contains(['<', '&']);
         let value = plain.then(|| Value::text(value.trim_matches(|c| c <= ' ').to_owned()));
@@ -206,7 +207,7 @@ impl Known for Facts<'_> {
     }
 }
 
-/// A function of `ankus.toml`, as the table of functions has it.
+/// Converts a function of `ankus.toml` to an entry of the function table.
 pub fn site_function(function: &crate::settings::SiteFunction) -> SiteFunction {
     let phases: Vec<Phase> =
         function.phases.iter().filter_map(|name| Phase::from_name(name)).collect();

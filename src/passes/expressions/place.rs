@@ -1,8 +1,8 @@
-//! The places of expressions: every text of a definition that the server evaluates, with its group.
+//! Collects the places of expressions: every text of a definition that the server evaluates, with its group.
 //!
-//! In: the tree of a workflow, coordinator, bundle or file of datasets, in any state. Out: [`Place`]s in source order.
-//! It reads the tree and not the typed definition, because the server also evaluates what the typed definition leaves
-//! out.
+//! Takes the tree of a workflow, coordinator, bundle or file of datasets, however broken, and returns [`Place`]s in
+//! source order. It uses the tree rather than the typed definition, because the server also evaluates what the typed
+//! definition leaves out.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use ankus_lang::el::Phase;
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element, Tree};
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The predicate of a decision.
@@ -31,32 +31,32 @@ pub struct Place<'a> {
     pub text: Decoded<'a>,
     /// The group in which it is evaluated first.
     pub phase: Phase,
-    /// The group in which what was deferred is evaluated again.
+    /// The group in which deferred parts are evaluated again.
     pub later: Option<Phase>,
-    /// What it is for.
+    /// The purpose of the text.
     pub(crate) role: Role,
-    /// The element it is the text of, or whose attribute it is.
+    /// The element that contains the text or has the attribute.
     pub element: &'a str,
-    /// The attribute, if it is one.
+    /// The attribute, if the text is the value of one.
     pub attribute: Option<&'a str>,
-    /// The name of the action, decision or kill node it stands in.
+    /// The name of the action, decision or kill node that contains it.
     pub node: Option<Cow<'a, str>>,
-    /// Whether the expression meets the text as serialized XML, where `<`, `>` and `&` are escaped.
+    /// Whether the text is evaluated as serialized XML, in which `<`, `>` and `&` are escaped.
     pub serialized: bool,
-    /// Whether CDATA does not survive on the way.
+    /// Whether CDATA sections are lost before evaluation.
     pub(crate) in_configuration: bool,
-    /// The name of the property it is the value of.
+    /// The name of the property whose value it is.
     pub property: Option<Cow<'a, str>>,
 }
 
 impl Place<'_> {
-    /// Where a range of the text is written.
+    /// The span of a range of the text in the source.
     pub fn span(&self, start: u32, end: u32) -> Span {
         self.text.source(start as usize..end as usize)
     }
 }
 
-/// What holds below an element.
+/// The context of the texts below an element.
 #[derive(Clone, Debug)]
 struct Context<'a> {
     phase: Phase,
@@ -66,7 +66,7 @@ struct Context<'a> {
     node: Option<Cow<'a, str>>,
 }
 
-/// Every text of a definition that is evaluated and holds an expression.
+/// Every text of a definition that is evaluated and contains an expression.
 pub fn collect<'a>(tree: &'a Tree) -> Vec<Place<'a>> {
     let Some(root) = tree.root() else { return Vec::new() };
     let mut collector = Collector { places: Vec::new() };
@@ -159,7 +159,7 @@ impl<'a> Collector<'a> {
         self.push(element.text().trimmed(), context, role, element.name(), None, None);
     }
 
-    /// Everything in an element: texts and attributes.
+    /// Collects all texts and attributes in an element.
     fn subtree(&mut self, top: Element<'a>, context: &Context<'a>) {
         for element in top.descendants() {
             for attribute in element.attributes() {

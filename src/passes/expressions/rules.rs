@@ -1,4 +1,4 @@
-//! Findings in one text: its syntax, its functions, its types.
+//! Checks one text: its syntax, its functions, its types.
 
 mod operands;
 
@@ -14,7 +14,7 @@ use super::types::{Origin, Type, Typed, Visit, infer};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::source::Span;
 
-/// Names that shells and other tools put into `${…}` and that are hardly ever properties of a job.
+/// Names that shells and other tools use in `${…}` and that are rarely properties of a job.
 const ENVIRONMENT: [&str; 12] = [
     "HOME",
     "PATH",
@@ -29,13 +29,13 @@ const ENVIRONMENT: [&str; 12] = [
     "CLASSPATH",
     "TMPDIR",
 ];
-/// Namespaces of other languages' placeholders.
+/// Prefixes of placeholders in other languages.
 const FOREIGN: [&str; 8] =
     ["hiveconf", "hivevar", "env", "system", "sys", "ENV", "maven", "spring"];
 /// Constants of URI templates.
 const TIME: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 
-/// One text under examination.
+/// The check of one text.
 pub(super) struct Examination<'e, 'a> {
     pub(super) place: &'e Place<'a>,
     pub(super) template: &'e Template,
@@ -52,9 +52,9 @@ impl Examination<'_, '_> {
         self.template.span(start, end)
     }
 
-    /// Everything that one text can show.
+    /// Runs all checks of the text.
     pub(super) fn all(mut self) {
-        // A text may have thousands of expressions, and each of them a fault.
+        // A text may have thousands of expressions, each with a fault.
         let mut faults: Vec<u32> = self.template.errors().iter().map(|e| e.start).collect();
         faults.sort_unstable();
         let mut told: Vec<(u32, u32)> = Vec::new();
@@ -67,7 +67,7 @@ impl Examination<'_, '_> {
                 }
             }
         }
-        // Pieces are in order, and so is what was told of them.
+        // Expressions are in order, and so are the reported ones.
         let told_before = |at: u32| told.partition_point(|(start, _)| *start <= at);
         for error in self.template.errors() {
             let within = told_before(error.start).checked_sub(1).map(|at| told[at].1);
@@ -92,14 +92,14 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// What is written in a form of another language; answers whether that explains all that is wrong with it.
+    /// Reports a syntax of another language; returns whether that explains all errors of the expression.
     fn form(&mut self, start: u32, end: u32, broken: bool) -> bool {
         let inner_end = if self.text(start, end).ends_with('}') { end - 1 } else { end };
         let inner = self.template.span(start + 2, inner_end.max(start + 2));
         let trimmed = inner.trim();
         // `${wf:conf(${key})}`
         if broken && let Some((at, length, name)) = nested(inner) {
-            // Nobody writes one over several lines: the one before was never closed.
+            // A multi-line expression is unlikely: the one before was never closed.
             if inner[..at].contains('\n') {
                 let place = self.span(start, start + 2);
                 self.out.push(Diagnostic::new(&UNTERMINATED, place, "`${` without a `}`"));
@@ -207,7 +207,7 @@ impl Examination<'_, '_> {
         false
     }
 
-    /// How sure it is that a name with a dot is a property: a build may put a value in its place before any server sees it.
+    /// Adjusts the confidence that a name with a dot is a property: a build may replace it before any server sees it.
     fn dotted(&self, finding: Diagnostic, name: &str) -> Diagnostic {
         let finding = finding.about(name);
         let known =
@@ -218,7 +218,7 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// How to read a property whose name is no identifier, where that can be done.
+    /// Suggests how to read a property whose name is not an identifier, if that is possible.
     fn as_property(&self, finding: Diagnostic, place: Span, name: &str) -> Diagnostic {
         let function = match self.place.phase {
             Phase::Workflow => "wf:conf",
@@ -228,7 +228,7 @@ impl Examination<'_, '_> {
         };
         let text = format!("${{{function}('{name}')}}");
         let title = format!("Read the property with `{function}`");
-        // In an attribute in single quotes the text would end.
+        // In a single-quoted attribute, the suggestion would end the value.
         if self.place.attribute.is_some() {
             return finding.help(format!("write {text}"));
         }
@@ -238,7 +238,7 @@ impl Examination<'_, '_> {
     fn syntax(&mut self, error: &SyntaxError) {
         let place = self.span(error.start, error.end.max(error.start));
         let kind = if error.fault == Fault::Unterminated { &UNTERMINATED } else { &SYNTAX_ERROR };
-        // The same text with the same fault is one slip that was copied.
+        // The same fault in the same text is one mistake that was copied.
         let about = format!("{}\n{}", error.message, self.place.text.text);
         let mut finding = Diagnostic::new(kind, place, error.message.clone()).about(about);
         if error.fault == Fault::Mixed {
@@ -254,7 +254,7 @@ impl Examination<'_, '_> {
         self.out.push(finding);
     }
 
-    /// Results of functions that are called as if they were functions: the evaluation always fails.
+    /// Reports function results that are called like functions: the evaluation always fails.
     fn results(&mut self) {
         let nodes = self.template.nodes();
         for (at, node) in nodes.iter().enumerate() {
@@ -279,10 +279,10 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// Functions that are not there, not here, or not so.
+    /// Reports functions that do not exist, are not available here, or are called incorrectly.
     fn calls(&mut self) {
         self.results();
-        // A function and its arguments are out of place together.
+        // A function is reported together with its arguments if they are all out of place.
         let mut elsewhere: Vec<(Span, String)> = Vec::new();
         for node in self.template.nodes() {
             let Op::Call { target, name_end, arguments } = node.op else { continue };
@@ -298,7 +298,7 @@ impl Examination<'_, '_> {
                 }
                 Target::Unknown => {
                     let message = format!("there is no function `{name}`");
-                    // A library that nobody has is one slip, however many of its functions are called.
+                    // An unknown prefix is one mistake, however many of its functions are called.
                     let library = name.split_inclusive(':').next().unwrap_or_default();
                     let is_known = |library: &str| {
                         functions::table().iter().any(|known| known.name.starts_with(library))
@@ -328,7 +328,7 @@ impl Examination<'_, '_> {
                     self.out.push(finding);
                 }
                 Target::Table { .. } => {
-                    // A deferred text is evaluated again, where not every function is available.
+                    // A deferred text is evaluated again in a group where some functions are not available.
                     if let Some(later) = self.place.later
                         && functions::find(&name, later).is_none()
                         && functions::find(&name, self.place.phase)
@@ -387,13 +387,13 @@ impl Examination<'_, '_> {
         self.out.push(finding);
     }
 
-    /// Characters that reach the expression as entities, because the server evaluates serialized XML.
+    /// Reports characters that are still entities in the expression, because the server evaluates serialized XML.
     fn escaped(&mut self, told: &[(u32, u32)]) {
         if !self.place.serialized {
             return;
         }
         let text = self.template.source();
-        // Leaves of an expression are in the order of the text.
+        // Leaves of an expression are in source order.
         let literals = self.template.nodes().iter().filter(|node| matches!(node.op, Op::Text(_)));
         let literals: Vec<(u32, u32)> = literals.map(|node| (node.start, node.end)).collect();
         let in_text = |at: u32| {
@@ -459,13 +459,13 @@ impl Examination<'_, '_> {
                     self.out.push(finding.help("use single quotes for strings in an expression"));
                     break;
                 }
-                // In a text of the expression the entity is only another text; the value then holds it.
+                // In a literal, the entity is just a different text, which becomes part of the value.
                 at += length;
             }
         }
     }
 
-    /// Values that make a path lose a segment, or change with every attempt.
+    /// Reports values that make a path lose a segment, or change with every attempt.
     fn paths(&mut self) {
         let source = self.template.source();
         let outputs = matches!(
@@ -483,7 +483,7 @@ impl Examination<'_, '_> {
                 | "script"
                 | "jar"
         );
-        // Of the whole text, once for all that stand in it.
+        // Computed for the whole text, once for all its expressions.
         let slash = source.find('/');
         let looks_like_path =
             outputs || slash.is_some() && !source.trim().contains(char::is_whitespace);
@@ -509,7 +509,7 @@ impl Examination<'_, '_> {
                     {
                         name.clone()
                     }
-                    // An action that ran has printed what it prints; only where files are touched is that worth a doubt.
+                    // An action that ran has printed its output; only if files are modified is that worth reporting.
                     Origin::ActionData(..) if outputs => "wf:actionData".to_owned(),
                     _ => continue,
                 };
@@ -535,7 +535,7 @@ impl Examination<'_, '_> {
                 let message = format!("`{name}` changes with every attempt, and this path with it");
                 let finding = Diagnostic::new(&UNSTABLE_PATH, place, message)
                     .help("use the nominal time, which a rerun keeps: coord:nominalTime()");
-                // A workflow knows no other time, and a name of its own for each run is often what is wanted.
+                // A workflow has no other time, and a different name for each run is often intended.
                 self.out.push(match name.as_ref() {
                     "coord:actualTime" => finding,
                     _ => finding.at_most(Level::Info),
@@ -544,7 +544,7 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// Whether a predicate can be `true` or `false`.
+    /// Reports a predicate that can be neither `true` nor `false`.
     fn predicate(&mut self) {
         let source = self.template.source();
         let whole = self.span(0, source.len() as u32);
@@ -584,7 +584,7 @@ impl Examination<'_, '_> {
         let message = match (&typed.constant, typed.kind) {
             (Some(Value::Boolean(_)), _) => return,
             (Some(Value::String(text)), _) if matches!(text.as_ref(), "true" | "false") => return,
-            // A value that is not written here is one of a property, and nobody's to read.
+            // A value that is not in the text comes from a property, and must not be shown.
             (Some(value), _) if source.contains(&*value.to_text()) => {
                 format!("this is `{}` and not `true`, so the case never matches", value.to_text())
             }
@@ -604,12 +604,12 @@ impl Examination<'_, '_> {
             _ => return,
         };
         let finding = Diagnostic::new(&DECISION_NOT_BOOLEAN, whole, message);
-        // Nobody gives a function nothing but constants by mistake.
+        // A function call with only constant arguments is deliberate.
         let dummy = typed.constant.is_some() && source.contains('(');
         self.out.push(if dummy { finding.at_most(Level::Info) } else { finding });
     }
 
-    /// The predicate with its text moved into the expression, where the result is an expression.
+    /// The predicate with its literal text moved into the expression, if the result is valid.
     fn moved_inside(&self) -> Option<String> {
         let source = self.template.source();
         let mut inner = String::new();
@@ -672,7 +672,7 @@ fn a_kind(kind: Type) -> &'static str {
     }
 }
 
-/// The first `${…}` inside of an expression, outside of its texts: where it is, how long, and what it holds.
+/// The first `${…}` nested in an expression, outside string literals: its offset, its length and its content.
 fn nested(inner: &str) -> Option<(usize, usize, &str)> {
     let bytes = inner.as_bytes();
     let mut quote = None;
@@ -695,7 +695,7 @@ fn nested(inner: &str) -> Option<(usize, usize, &str)> {
     None
 }
 
-/// Whether this is `name:-default` or another expansion of the shell.
+/// Whether the text is `name:-default` or another shell expansion.
 fn shell_default(text: &str) -> bool {
     let name = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let rest = &text[name..];
@@ -709,7 +709,7 @@ fn shell_default(text: &str) -> bool {
         || matches!(text, "@" | "*" | "?" | "!")
 }
 
-/// Names joined by a character, with nothing else in it: `job-tracker`.
+/// Names joined by a character, and nothing else: `job-tracker`.
 fn joined(text: &str, by: char) -> Option<String> {
     let mut parts = text.split(by);
     let is_name = |part: &str| {

@@ -1,8 +1,9 @@
-//! The type of each part of an expression, and its value where that is certain.
+//! Infers the type of each part of an expression, and its value if that is certain.
 //!
-//! In: a compiled text and what is known of the variables. Out: a [`Typed`] for each operation. One visit of the list of
-//! operations, with a stack: branches that may not be taken are typed as well, and a conditional has what both have in
-//! common. A value is folded only where the evaluator would compute the same one.
+//! Takes a compiled text and what is known about the variables, and returns a [`Typed`] for each operation. It makes
+//! one pass over the list of operations, with a stack: branches that may not be taken are typed as well, and a
+//! conditional gets what both branches have in common. A value is folded only if the evaluator would compute the same
+//! one.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use ankus_lang::el::{
 /// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// Nobody knows.
+    /// Not known.
     Unknown,
     /// Null.
     Null,
@@ -25,7 +26,7 @@ pub enum Type {
     Integer,
     /// A float.
     Double,
-    /// One of both.
+    /// An integer or a float.
     Number,
     /// A text.
     Text,
@@ -37,12 +38,12 @@ pub enum Type {
     Map,
     /// A list or set.
     List,
-    /// A function without a name.
+    /// An anonymous function.
     Lambda,
 }
 
 impl Type {
-    /// The word for it in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Type::Unknown => "unknown",
@@ -58,7 +59,7 @@ impl Type {
         }
     }
 
-    /// Whether it is a number.
+    /// Whether it is numeric.
     pub(crate) fn is_number(self) -> bool {
         matches!(self, Type::Integer | Type::Double | Type::Number)
     }
@@ -87,49 +88,49 @@ impl Type {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It is written in the expression.
+    /// A literal of the expression.
     Literal,
     /// A variable.
     Variable(String),
-    /// The result of a function: its name and its first argument where that is written.
+    /// The result of a function: its name, and its first argument if that is a literal.
     Call(String, Option<String>),
-    /// A key of `wf:actionData`: the action where that is written, and the key.
+    /// A key of `wf:actionData`: the action, if that is a literal, and the key.
     ActionData(Option<String>, Option<String>),
     /// Anything else.
     Other,
 }
 
-/// What is known of a part.
+/// What is known about a part of an expression.
 #[derive(Clone, Debug)]
 pub struct Typed {
     /// Its type.
     pub kind: Type,
     /// Whether it may be null.
     pub nullable: bool,
-    /// Its value where that is sure.
+    /// Its value, if that is certain.
     pub constant: Option<Value<'static>>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// Its first operation.
+    /// The index of its first operation.
     pub first: usize,
-    /// Where it begins in the text.
+    /// Its start offset in the text.
     pub start: u32,
-    /// Where it ends.
+    /// Its end offset.
     pub end: u32,
 }
 
-/// What the checker knows of the variables.
+/// What is known about variables and properties.
 pub trait Known {
-    /// The type of a variable, whether it is surely there, and its value where that is known.
+    /// The type of a variable that is certainly defined, and its value if that is known.
     fn variable(&self, name: &str) -> Option<(Type, Option<Value<'static>>)>;
-    /// The value of a property of the job, as `wf:conf` gives it; `Some(None)` where it is surely not set.
+    /// The value of a property of the job, as `wf:conf` returns it; `Some(None)` if it is certainly not set.
     fn property(&self, name: &str) -> Option<Option<String>>;
 }
 
-/// Nothing is known.
+/// A [`Known`] that knows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NothingKnown;
 
@@ -143,20 +144,21 @@ impl Known for NothingKnown {
     }
 }
 
-/// An operation that was visited, with its operands.
+/// A visited operation, with its operands.
 #[derive(Debug)]
 pub struct Visit<'v> {
-    /// Its place in the list.
+    /// Its index in the list.
     pub at: usize,
     /// The operation.
     pub node: Node,
-    /// What it takes, in order.
+    /// Its operands, in order.
     pub(crate) operands: &'v [Typed],
-    /// What it gives.
+    /// Its result.
     pub result: &'v Typed,
 }
 
-/// Types one expression; `visit` sees each operation behind its operands. Answers the type of the whole.
+/// Infers the types of one expression; `visit` is called with each operation after its operands. Returns the type of
+/// the whole.
 pub fn infer(
     template: &Template,
     first: u32,
@@ -200,7 +202,7 @@ pub fn infer(
         let from = stack.len().saturating_sub(takes);
         let operands = &stack[from..];
         let result = if operands.len() < takes {
-            // A broken expression: what is missing is unknown, and so is everything above it.
+            // In an expression with errors, missing operands have an unknown type, and so does everything above them.
             unknown(&node, at)
         } else {
             let mut result = typing.step(&node, at, operands, &parameters);
@@ -226,7 +228,7 @@ fn unknown(node: &Node, at: usize) -> Typed {
     }
 }
 
-/// What the operations of one expression are typed with.
+/// The context in which the operations of one expression are typed.
 struct Typing<'t> {
     template: &'t Template,
     known: &'t dyn Known,
@@ -245,38 +247,38 @@ impl Typed {
         self.origin = Origin::Literal;
     }
 
-    /// Of a type, and never null.
+    /// Sets the type, and that it is never null.
     fn be_some(&mut self, kind: Type) {
         self.kind = kind;
         self.nullable = false;
     }
 
-    /// Of the type of another.
+    /// Copies the type of another part.
     fn be_like(&mut self, other: &Typed) {
         self.kind = other.kind;
         self.nullable = other.nullable;
     }
 
-    /// What another is.
+    /// Copies everything about another part.
     fn be(&mut self, other: &Typed) {
         self.be_like(other);
         self.constant = other.constant.clone();
     }
 
-    /// The text that it certainly is.
+    /// Its value, if that is certainly a text.
     fn as_text(&self) -> Option<String> {
         let text = self.constant.as_ref().filter(|value| matches!(value, Value::String(_)))?;
         Some(text.to_text().into_owned())
     }
 
-    /// Whether it is certainly true or certainly false.
+    /// Its truth value, if that is certain.
     fn truth(&self) -> Option<bool> {
         self.constant.as_ref()?.to_boolean().ok()
     }
 }
 
 impl Typing<'_> {
-    /// The type of an operation on these operands, all of which are there.
+    /// The type of an operation, given all of its operands.
     fn step(&self, node: &Node, at: usize, operands: &[Typed], parameters: &[String]) -> Typed {
         let mut typed = unknown(node, at);
         match node.op {
@@ -347,7 +349,7 @@ impl Typing<'_> {
             return;
         }
         match self.template.phase().constant(name) {
-            // A property may take the place of a constant only where it is not reserved, which is nowhere.
+            // A property could override a constant only if its name were not reserved, which it always is.
             Some(value) => {
                 typed.be_some(Type::of(&value));
                 typed.constant = Some(value);
@@ -427,7 +429,7 @@ impl Typing<'_> {
     }
 }
 
-/// A value of a map, where its key is known.
+/// The type of an entry of a map, given its key if that is known.
 fn member(base: &Typed, key: Option<String>, typed: &mut Typed) {
     typed.start = base.start;
     typed.kind = match base.kind {
@@ -466,10 +468,10 @@ fn choice(operands: &[Typed], typed: &mut Typed) {
     }
 }
 
-/// A text that grows beyond that is not followed: each call around it would copy it.
+/// Longer texts are not folded: each call around them would copy them.
 const MOST_FOLDED: usize = 16 << 10;
 
-/// Functions whose value follows from their arguments and the properties.
+/// Evaluates functions whose value follows from their arguments and the properties.
 fn fold_call(name: &str, operands: &[Typed], known: &dyn Known, phase: Phase, typed: &mut Typed) {
     let text = |at: usize| {
         operands

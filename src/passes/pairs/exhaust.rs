@@ -1,8 +1,8 @@
-//! Plays every run of a small graph, and generates small graphs to play.
+//! Simulates every run of a small graph, and generates such graphs.
 //!
-//! The analysis is compared with this: [`play`] shares no code with it, nor with [`super::game::Play`]. Runs are played
-//! cheapest first over all states of the game, every order of moves included. Only `cargo xtask graphs` and the tests
-//! call it; it takes time exponential in the size of the graph.
+//! The analysis is compared with this: [`play`] shares no code with it, nor with [`super::game::Play`]. Runs are
+//! simulated cheapest first over all states of the game, with every order of moves. Only `cargo xtask graphs` and the
+//! tests call it; it takes time exponential in the size of the graph.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,41 +10,41 @@ use std::fmt::Write as _;
 use super::game::{Fault, Graph, Role};
 use super::solve::solve;
 
-/// Price of what no run does.
+/// The price of what no run does.
 pub(crate) const NEVER: u32 = u32::MAX;
 
-/// Most nodes of a graph that is played: a node is five bits of a path.
+/// Maximum number of nodes of a graph: a node takes five bits of a path.
 pub(crate) const MOST_NODES: usize = 30;
 
-/// Most forks within forks: a path is eleven nodes.
+/// Maximum depth of nested forks: a path has eleven nodes.
 const MOST_DEPTH: u32 = 11;
 
-/// What playing everything shows.
+/// The result of simulating all runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// The least price of a fault, and the faults that some run of this price ends in.
+    /// The least price of a fault, and the faults in which some run of this price ends.
     pub least: Option<(u32, Vec<Fault>)>,
-    /// What was seen of each two nodes in runs before their fault; only where it was asked for.
+    /// What was observed about each pair of nodes in runs before their fault, if requested.
     pub pairs: Option<Pairs>,
 }
 
-/// Least prices at which something was seen of two nodes, by `first * nodes + second`.
+/// Least prices of observations about two nodes, indexed by `first * nodes + second`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: usize,
-    /// Both were at work at once.
+    /// Both were active at once.
     pub beside: Vec<u32>,
-    /// The first lay behind a token that entered the second.
+    /// The first was in the past of a token that entered the second.
     pub before: Vec<u32>,
-    /// The second was entered by a token that had no first behind it.
+    /// The second was entered by a token without the first in its past.
     pub without: Vec<u32>,
 }
 
-/// A token, or a counter: where it is, packed, and the nodes behind it.
+/// A token or a counter: its packed place, and the nodes in its past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Piece {
-    /// Of a token: path, node, whether it is settled. Of a counter: path, join, tokens left.
+    /// For a token: path, node, whether it is settled. For a counter: path, join, tokens left.
     place: u64,
     past: u32,
 }
@@ -72,15 +72,15 @@ impl Piece {
     }
 }
 
-/// No join has been come to.
+/// No token has arrived at a join.
 const NO_JOIN: u64 = 31;
 
-/// A counter: its path in front, as in a token, then the join and how many are left.
+/// A counter: its path first, as in a token, then the join and the number of tokens left.
 fn counter(path: u64, join: u64, left: u64, past: u32) -> Piece {
     Piece { place: path << 9 | join << 4 | left, past }
 }
 
-/// What entering a node comes to.
+/// The result of entering a node.
 enum Entry {
     Goes(State),
     Over,
@@ -92,8 +92,8 @@ struct Game<'g> {
     pairs: Option<Pairs>,
 }
 
-/// Plays everything; `None` for a graph too large for it. With `pairs` set all runs are played on to their fault, and
-/// not only the cheapest.
+/// Simulates all runs; `None` if the graph is too large. With `pairs` set, all runs are continued to their fault, not
+/// only the cheapest.
 pub fn play(graph: &Graph, pairs: bool) -> Option<Truth> {
     let nodes = graph.len();
     if nodes > MOST_NODES {
@@ -162,7 +162,8 @@ pub fn play(graph: &Graph, pairs: bool) -> Option<Truth> {
     Some(Truth { least, pairs: game.pairs })
 }
 
-/// Compares the analysis of a graph with playing everything: the least price of a fault, or what differs.
+/// Compares the analysis of a graph with the simulation of all runs. Returns the least price of a fault, or what
+/// differs.
 pub fn compare(graph: &Graph) -> Result<Option<u32>, String> {
     let truth = play(graph, false).ok_or("the graph is too large to be played")?;
     let solution = solve(graph);
@@ -187,7 +188,7 @@ pub fn compare(graph: &Graph) -> Result<Option<u32>, String> {
 }
 
 impl Game<'_> {
-    /// Lets a token into a node; `None` where forks lie too deep.
+    /// Lets a token enter a node; `None` if forks are nested too deeply.
     fn enter(
         &mut self,
         mut state: State,
@@ -266,7 +267,7 @@ impl Game<'_> {
         })
     }
 
-    /// Notes what lies behind a token that enters a node.
+    /// Records the past of a token that enters a node.
     fn entered(&mut self, node: u32, past: u32, price: u32) {
         let Some(pairs) = &mut self.pairs else { return };
         for other in 0..pairs.nodes {
@@ -276,7 +277,7 @@ impl Game<'_> {
         }
     }
 
-    /// Notes what is at work at once.
+    /// Records which nodes are active at once.
     fn look(&mut self, state: &State, price: u32) {
         let Some(pairs) = &mut self.pairs else { return };
         let settled = || state.tokens.iter().filter(|token| token.settled());
@@ -294,10 +295,11 @@ fn insert(pieces: &mut Vec<Piece>, piece: Piece) {
     pieces.insert(at, piece);
 }
 
-/// The parts of a graph: what each node is, and its exits with their prices.
+/// The parts of a graph: the role of each node, and its exits with their prices.
 pub(crate) type Parts = Vec<(Role, Vec<(u32, u32)>)>;
 
-/// A graph of 4 to some 20 nodes, all but the end reachable, every exit leading forward; the same for the same seed.
+/// A pseudo-random graph of 4 to some 20 nodes, all but the end reachable, with every exit leading forward;
+/// deterministic in `seed`.
 pub fn random(seed: u64) -> Parts {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
     let mut next = move |below: usize| {
@@ -310,7 +312,7 @@ pub fn random(seed: u64) -> Parts {
     without_islands(&parts)
 }
 
-/// Every exit leads to a near node, whatever that is.
+/// A graph in which every exit leads to a near node, whatever its role.
 fn tangled(next: &mut dyn FnMut(usize) -> usize) -> Parts {
     let count = 4 + next(9);
     let (kill, end) = (count - 2, count - 1);
@@ -338,7 +340,7 @@ fn tangled(next: &mut dyn FnMut(usize) -> usize) -> Parts {
 const KILL: u32 = u32::MAX - 1;
 const HANDLER: u32 = u32::MAX - 2;
 
-/// A well-nested graph with a shared error handler, of which a few exits are led astray.
+/// A well-nested graph with a shared error handler, with a few exits redirected.
 fn nested(next: &mut dyn FnMut(usize) -> usize) -> Parts {
     let mut parts: Parts = vec![(Role::Step, vec![(1, 0), (KILL, 1)])];
     let open = row(&mut parts, next, 2);
@@ -369,7 +371,7 @@ fn nested(next: &mut dyn FnMut(usize) -> usize) -> Parts {
     parts
 }
 
-/// Adds a well-nested row of blocks, no deeper than `depth`; answers with the exits that lead on from it.
+/// Appends a well-nested sequence of blocks, no deeper than `depth`; returns the exits that lead out of it.
 fn row(
     parts: &mut Parts,
     next: &mut dyn FnMut(usize) -> usize,
@@ -414,7 +416,7 @@ fn row(
     open
 }
 
-/// What is unreachable has no part in the game; the end stays, as every definition has one.
+/// Removes unreachable nodes; the end stays, as every definition has one.
 fn without_islands(parts: &Parts) -> Parts {
     let mut place: Vec<Option<u32>> = vec![None; parts.len()];
     let mut reached = vec![false; parts.len()];
@@ -434,7 +436,8 @@ fn without_islands(parts: &Parts) -> Parts {
     kept.map(|(_, (role, exits))| (*role, exits.iter().map(lead).collect())).collect()
 }
 
-/// A definition with these parts. A node is named after its place; an action has the dearer exit for its `error`.
+/// A definition with these parts. A node is named after its index; an action uses the more expensive exit for its
+/// `error`.
 pub fn definition(parts: &[(Role, Vec<(u32, u32)>)]) -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"n0\"/>\n",
@@ -464,7 +467,7 @@ pub fn definition(parts: &[(Role, Vec<(u32, u32)>)]) -> String {
             (Role::Step, exits) => {
                 let cases =
                     exits.iter().rev().skip(1).rev().fold(String::new(), |mut cases, (to, _)| {
-                        // Each asks something else, so that no run contradicts itself.
+                        // Each predicate tests something else, so that no run contradicts itself.
                         let _ = write!(cases, "<case to=\"n{to}\">${{p{index} eq {to}}}</case>");
                         cases
                     });

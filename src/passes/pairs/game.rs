@@ -1,8 +1,8 @@
-//! The token game that a run of the engine is.
+//! The token game that models a run of the engine.
 //!
 //! A token has a node and a path; entering a fork puts a token on a child path for each of its paths, and a join takes
-//! the tokens of the innermost fork of their path, whichever join it is. [`Graph`] is what the game is played on,
-//! [`Play`] plays given moves and reports when one ends in a fault. (`reference` on forks and joins, "The game".)
+//! the tokens of the innermost fork of their path, whichever join it is. The game is played on a [`Graph`]; [`Play`]
+//! makes given moves and reports when one ends in a fault. (`reference` on forks and joins, "The game".)
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::passes::names::Names;
 use crate::passes::reach::Reach;
 use crate::source::look;
 
-/// What a node is to the game.
+/// The role of a node in the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An action or a decision, or the start: left by one exit.
@@ -20,20 +20,21 @@ pub enum Role {
     Fork,
     /// Waits.
     Join,
-    /// Ends the run, never a fault: a kill, and whatever cannot be judged (a circle, a transition to nowhere).
+    /// Ends the run without a fault: a kill node, and everything that cannot be judged (a cycle, an unresolved
+    /// transition).
     Stop,
-    /// Ends the run well.
+    /// Ends the run successfully.
     End,
 }
 
-/// A way out of a node.
+/// An exit of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// The node that is entered.
+    /// The target node.
     pub to: u32,
-    /// 1 where the action must fail for it.
+    /// 1 if the action must fail to take it.
     pub price: u32,
-    /// The transition, in the workflow.
+    /// The transition in the workflow.
     pub transition: TransitionId,
 }
 
@@ -41,21 +42,21 @@ pub struct Exit {
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     roles: Vec<Role>,
-    /// Where the exits of each node begin; one more at the end.
+    /// The index of the first exit of each node, and the total at the end.
     offsets: Vec<u32>,
     exits: Vec<Exit>,
-    /// How many exits lead to a node.
+    /// The number of exits that lead to each node.
     pub entries: Vec<u32>,
-    /// Reachable nodes, each before those it leads to.
+    /// The reachable nodes in topological order.
     pub order: Vec<u32>,
-    /// Position in [`Graph::order`], by node.
+    /// The index in [`Graph::order`], by node.
     pub(crate) rank: Vec<u32>,
-    /// Where a run begins.
+    /// The node at which a run starts.
     pub start: Option<u32>,
 }
 
 impl Graph {
-    /// The graph of a workflow. What is unreachable has no exits.
+    /// Creates the graph of a workflow. Unreachable nodes have no exits.
     pub fn of(workflow: &Workflow, names: &Names, reach: &Reach) -> Graph {
         let count = workflow.nodes.len();
         let mut graph = Graph { start: workflow.start().map(|id| id.0), ..Graph::default() };
@@ -80,7 +81,7 @@ impl Graph {
                             graph.exits.push(Exit { to, price, transition: transition.id })
                         }
                         None if role == Role::Step => {}
-                        // A fork or join that leads nowhere cannot be judged.
+                        // A fork or join with an unresolved transition cannot be judged.
                         None => role = Role::Stop,
                     }
                 }
@@ -97,7 +98,7 @@ impl Graph {
         graph
     }
 
-    /// A graph from its parts, for games without a workflow: roles, and exits with prices. Nodes are in an order in
+    /// Creates a graph from roles, and exits with prices, for games without a workflow. The nodes are in an order in
     /// which every exit leads forward, and the first is the start.
     #[cfg(test)]
     pub(crate) fn from_parts(nodes: &[(Role, Vec<(u32, u32)>)]) -> Graph {
@@ -127,37 +128,37 @@ impl Graph {
         }
     }
 
-    /// The same graph, in which a node ends the run.
+    /// The same graph, with a node that ends the run.
     pub fn without(&self, node: u32) -> Graph {
         let mut graph = self.clone();
         graph.roles[node as usize] = Role::Stop;
         graph
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.roles.len()
     }
 
-    /// Whether there is no node.
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.roles.is_empty()
     }
 
-    /// What a node is.
+    /// The role of a node.
     pub(crate) fn role(&self, node: u32) -> Role {
         look();
         self.roles[node as usize]
     }
 
-    /// The ways out of a node.
+    /// The exits of a node.
     pub fn exits(&self, node: u32) -> &[Exit] {
         look();
         let node = node as usize;
         &self.exits[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
 
-    /// Whether a fork names a node twice that is no end of the run; its paths would share one child path.
+    /// Whether a fork names a node twice that does not end the run; its paths would share one child path.
     pub fn repeats(&self, fork: u32) -> bool {
         let exits = self.exits(fork);
         let mut targets: Vec<u32> = exits.iter().map(|exit| exit.to).collect();
@@ -167,12 +168,12 @@ impl Graph {
     }
 }
 
-/// How a run goes wrong.
+/// The way in which a run fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
     /// A node is entered a second time.
     Double,
-    /// A token meets a join outside any fork.
+    /// A token arrives at a join outside any fork.
     Orphan,
     /// The end is entered on a path of a fork.
     CutOff,
@@ -183,7 +184,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The word for it in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Double => "double",
@@ -195,17 +196,17 @@ impl Fault {
     }
 }
 
-/// A path, by its place in [`Play`]; 0 is `/`.
+/// A path, by its index in [`Play`]; 0 is `/`.
 pub(crate) type PathId = u32;
 
-/// One move of a run: an exit that a token on a path took.
+/// One move of a run: the exit that a token on a path takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The node that was left.
+    /// The node that the token leaves.
     pub from: u32,
-    /// Which of its exits.
+    /// The index of the exit.
     pub exit: u32,
-    /// The path of the token when it left.
+    /// The path of the token before the move.
     pub path: PathId,
 }
 
@@ -213,25 +214,26 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct Play<'g> {
     graph: &'g Graph,
-    /// Parent and first node, by path.
+    /// The parent and first node of each path.
     paths: Vec<(PathId, u32)>,
-    /// The node each living token is at, by path, and whether it has entered it yet.
+    /// The node of each live token, by path, and whether the token has entered it yet.
     at: HashMap<PathId, (u32, bool)>,
     entered: HashMap<u32, ()>,
-    /// By parent path: how many tokens of the fork are under way, and the join that one of them arrived at.
+    /// By parent path: the number of tokens of the fork that are on their way, and the join at which one of them
+    /// arrived.
     counters: HashMap<PathId, (u32, Option<u32>)>,
-    /// What happened.
+    /// The moves so far.
     pub steps: Vec<Step>,
-    /// How many actions failed.
+    /// The number of failed actions.
     pub price: u32,
-    /// How it went wrong, and at which node; nothing more happens then.
+    /// The fault and its node, if the run failed; it is over then.
     pub fault: Option<(Fault, u32)>,
-    /// Whether the run has ended, well or badly.
+    /// Whether the run has ended, successfully or not.
     pub over: bool,
 }
 
 impl<'g> Play<'g> {
-    /// A run with one token at the start.
+    /// Creates a run with one token at the start.
     pub fn new(graph: &'g Graph, start: u32) -> Play<'g> {
         Play {
             graph,
@@ -246,17 +248,17 @@ impl<'g> Play<'g> {
         }
     }
 
-    /// The node where the token of a path is.
+    /// The node of a path's token.
     pub fn token(&self, path: PathId) -> Option<u32> {
         self.at.get(&path).map(|(node, _)| *node)
     }
 
-    /// The path that a path was split from; `/` is its own.
+    /// The path that a path was split from; `/` is its own parent.
     pub fn parent(&self, path: PathId) -> PathId {
         self.paths[path as usize].0
     }
 
-    /// The first nodes of the branches that lead to a path, the innermost first, and at most so many.
+    /// The first nodes of the branches that lead to a path, innermost first, at most `most`.
     pub fn branches(&self, path: PathId, most: usize) -> Vec<u32> {
         let mut out = Vec::new();
         let mut at = path;
@@ -273,7 +275,7 @@ impl<'g> Play<'g> {
         self.over = true;
     }
 
-    /// Lets the token of a path enter the node that it was sent to. Whatever it does next, it does this first.
+    /// Lets the token of a path enter the node that it was sent to, which always comes before its next move.
     pub fn settle(&mut self, path: PathId) {
         if self.over {
             return;
@@ -334,7 +336,7 @@ impl<'g> Play<'g> {
         self.at.insert(path, (taken.to, false));
     }
 
-    /// Splits the token of a path, settled at a fork; answers with the paths of its branches.
+    /// Splits the token of a path, settled at a fork; returns the paths of its branches.
     pub fn split(&mut self, path: PathId) -> Vec<PathId> {
         self.settle(path);
         if self.over {

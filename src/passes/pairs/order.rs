@@ -1,9 +1,10 @@
 //! The relation of two nodes in runs: can they run at once, can one come after the other, does one always come after
 //! the other?
 //!
-//! In: a [`Graph`] with its [`Solution`]. Out: [`Order`], which answers about actions, decisions and kill nodes, and
-//! computes what it needs on demand: only the nodes around the two, unless more is asked about the first. "No" is certain. "Yes" is certain below the least price of a fault
-//! ([`Chance::Exact`]); above it, some other fault may end every such run first ([`Chance::Over`]).
+//! An [`Order`] is created from a [`Graph`] with its [`Solution`]. It answers queries about actions, decisions and
+//! kill nodes, and computes what it needs on demand: only the nodes around the two, unless more is asked about the
+//! first. "No" is certain. "Yes" is certain below the least price of a fault ([`Chance::Exact`]); above it, some other
+//! fault may end every such run first ([`Chance::Over`]).
 //!
 //! `docs/graph-analysis.md` has the recurrences.
 
@@ -12,16 +13,16 @@ use std::collections::HashMap;
 use super::game::{Graph, Role};
 use super::solve::{Arrivals, NEVER, Solution, Solver};
 
-/// Whether something can happen, and how many actions must fail for it at least.
+/// Whether something can happen, and the least number of actions that must fail for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chance {
     /// In no run.
     No,
-    /// In a run with so many failures, and in none with fewer.
+    /// In a run with this number of failures, and in none with fewer.
     Exact(u32),
-    /// In no run with fewer failures; perhaps in none at all.
+    /// In no run with fewer failures; possibly in none at all.
     Over(u32),
-    /// The budget is spent.
+    /// The budget is used up.
     Undecided,
 }
 
@@ -32,30 +33,30 @@ impl Chance {
     }
 }
 
-/// Nodes that are looked at for questions, in all, before answers end.
+/// Maximum number of node visits for all queries; after that there are no answers.
 const BUDGET: u64 = 20_000_000;
 
-/// What holds between the nodes of a graph.
+/// Relations between the nodes of a graph.
 pub(crate) struct Order<'g> {
     graph: &'g Graph,
-    /// Which joins are arrived at from a node, and at which joins a fork can be completed.
+    /// The joins at which tokens from each node arrive, and those at which a fork can be completed.
     base: Solver<'g>,
-    /// Least price of entering each node.
+    /// The least price of entering each node.
     entry: Vec<u32>,
     least: Option<u32>,
     ways: Ways,
-    /// By question and first node: what was asked about it once, and the price.
+    /// By relation and first node: the second node of the only query so far, and its price.
     asked: HashMap<(Question, u32), (u32, u32)>,
-    /// The same for all second nodes, where more than one was asked about.
+    /// The prices for all second nodes, if more than one was queried.
     known: HashMap<(Question, u32), Vec<u32>>,
     left: u64,
 }
 
-/// What leads to the nodes of a graph.
+/// The exits that lead to the nodes of a graph.
 struct Ways {
-    /// Where the ways to each node begin; one more at the end.
+    /// The index of the first exit to each node, and the total at the end.
     offsets: Vec<u32>,
-    /// Nodes that a run can reach and that are left for this one, with the price.
+    /// The reachable nodes that these exits leave, with their prices.
     from: Vec<(u32, u32)>,
     /// By join, the forks that can be completed at it.
     forks: HashMap<u32, Vec<u32>>,
@@ -64,7 +65,7 @@ struct Ways {
 impl Ways {
     fn of(graph: &Graph, base: &Solver<'_>) -> Ways {
         let mut offsets = vec![0; graph.len() + 1];
-        // No run gets anywhere by a transition of a node to itself.
+        // A transition of a node to itself gets no run any further.
         let leaving = |node: u32| graph.exits(node).iter().filter(move |exit| exit.to != node);
         for exit in graph.order.iter().flat_map(|node| leaving(*node)) {
             offsets[exit.to as usize + 1] += 1;
@@ -97,7 +98,7 @@ impl Ways {
         self.forks.get(&join).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Has a look taken at all nodes whose arrivals depend on those of one.
+    /// Schedules all nodes whose arrivals depend on those of one.
     fn dependents(&self, graph: &Graph, node: u32, todo: &mut Agenda) {
         for (from, _) in self.to(node) {
             match graph.role(*from) {
@@ -108,10 +109,10 @@ impl Ways {
     }
 }
 
-/// Nodes to be looked at, in the order of their graph or against it.
+/// Nodes scheduled for a visit, in topological order or the reverse.
 struct Agenda<'g> {
     graph: &'g Graph,
-    /// A bit for each rank.
+    /// One bit per rank.
     marks: Vec<u64>,
 }
 
@@ -130,7 +131,7 @@ impl<'g> Agenda<'g> {
         self.graph.order[place * 64 + bit as usize]
     }
 
-    /// The first node, where it is not behind one; `from` is where to look on.
+    /// Removes the first node, unless it is after `until`; `from` is the place to continue the search.
     fn first(&mut self, from: &mut usize, until: u32) -> Option<u32> {
         let place = (*from..self.marks.len()).find(|place| self.marks[*place] != 0)?;
         *from = place;
@@ -138,7 +139,7 @@ impl<'g> Agenda<'g> {
         ((place * 64) as u32 + bit <= until).then(|| self.take(place, bit))
     }
 
-    /// The last node; `from` is where to look on.
+    /// Removes the last node; `from` is the place to continue the search.
     fn last(&mut self, from: &mut usize) -> Option<u32> {
         let place = (0..=*from).rev().find(|place| self.marks[*place] != 0)?;
         *from = place;
@@ -155,7 +156,7 @@ enum Question {
 }
 
 impl<'g> Order<'g> {
-    /// The order of a graph. Where its faults are not given, every "yes" is [`Chance::Over`].
+    /// The relations in a graph. Without the solution of its faults, every "yes" is [`Chance::Over`].
     pub(crate) fn of(graph: &'g Graph, solution: Option<&Solution<'_>>) -> Order<'g> {
         let mut left = BUDGET;
         let base = arrivals(graph, &mut left);
@@ -164,7 +165,7 @@ impl<'g> Order<'g> {
             entry[start as usize] = 0;
         }
         forward(graph, &base, &mut entry);
-        // What was not decided may be a fault that needs nothing.
+        // What was not decided may be a fault that needs no failure.
         let least = match solution {
             Some(solution) if !solution.undecided => {
                 solution.faults.iter().map(|found| found.price).min()
@@ -189,17 +190,17 @@ impl<'g> Order<'g> {
         self.chance(self.entry[node as usize])
     }
 
-    /// Whether `first` can lie behind a token that enters `second`.
+    /// Whether `first` can be in the past of a token that enters `second`.
     pub(crate) fn before(&mut self, first: u32, second: u32) -> Chance {
         self.ask(Question::Before, first, second)
     }
 
-    /// Whether both can be at work at once.
+    /// Whether both nodes can be active at once.
     pub(crate) fn beside(&mut self, first: u32, second: u32) -> Chance {
         self.ask(Question::Beside, first, second)
     }
 
-    /// Whether `second` can be entered by a token that has no `first` behind it.
+    /// Whether `second` can be entered by a token without `first` in its past.
     pub(crate) fn without(&mut self, first: u32, second: u32) -> Chance {
         self.ask(Question::Without, first, second)
     }
@@ -212,7 +213,7 @@ impl<'g> Order<'g> {
         if self.left == 0 {
             return Chance::Undecided;
         }
-        // As long as nobody asks about another node, nothing behind this one matters.
+        // As long as only one node is queried, later nodes do not matter.
         let first = match self.asked.get(&(question, of)) {
             Some((known, price)) if *known == about => return self.chance(*price),
             before => before.is_none() && question != Question::Beside,
@@ -231,7 +232,7 @@ impl<'g> Order<'g> {
             self.asked.insert((question, of), (about, price));
             return self.chance(price);
         }
-        // Answers are kept as long as they take no more room than the graph itself on large ones.
+        // Results are kept as long as they take no more memory than the graph itself if it is large.
         if self.known.len() as u64 > 4 + 1_000_000 / size.max(1) {
             self.known.clear();
         }
@@ -239,7 +240,7 @@ impl<'g> Order<'g> {
         self.chance(price)
     }
 
-    /// Least prices of entering nodes without `of` behind the token, as far as a rank.
+    /// Least prices of entering nodes without `of` in the past of the token, up to a rank.
     fn avoiding(&mut self, of: u32, until: u32) -> Vec<u32> {
         let graph = self.graph;
         let hangs = |from: &u32| graph.role(*from) == Role::Fork && graph.repeats(*from);
@@ -288,7 +289,7 @@ impl<'g> Order<'g> {
         entry
     }
 
-    /// Has runs end at a node; answers with what that changes, as it was before.
+    /// Makes runs end at a node; returns the previous values of what that changes.
     #[expect(clippy::type_complexity, reason = "two lists that are put back at once")]
     fn stop_at(&mut self, of: u32) -> (Vec<(u32, Arrivals)>, Vec<(u32, Vec<(u32, u32)>)>) {
         let (mut arrivals_before, mut sums_before) = (Vec::new(), Vec::new());
@@ -314,7 +315,7 @@ impl<'g> Order<'g> {
         (arrivals_before, sums_before)
     }
 
-    /// The least price of entering a node, by those of the nodes before it but one.
+    /// The least price of entering a node, from those of its predecessors other than `but`.
     fn lowest(&self, node: u32, but: u32, entry: &[u32]) -> u32 {
         let graph = self.graph;
         let seed = if graph.start == Some(node) { 0 } else { NEVER };
@@ -334,7 +335,7 @@ impl<'g> Order<'g> {
         prices.min().unwrap_or(NEVER).min(seed)
     }
 
-    /// Least prices of entering nodes with `node` behind the token, as far as a rank.
+    /// Least prices of entering nodes with `node` in the past of the token, up to a rank.
     fn behind(&mut self, node: u32, until: u32) -> Vec<u32> {
         let graph = self.graph;
         let mut prices = vec![NEVER; graph.len()];
@@ -343,7 +344,7 @@ impl<'g> Order<'g> {
             return prices;
         }
         let mut joins = Vec::new();
-        // Arrivals with the node behind them, of those nodes that have any.
+        // Arrivals with `node` in the past, for the nodes that have any.
         let mut through: HashMap<u32, Arrivals> = HashMap::new();
         let mut todo = Agenda::new(graph);
         todo.add(node);
@@ -376,8 +377,8 @@ impl<'g> Order<'g> {
         prices
     }
 
-    /// The arrivals of a node with `node` behind them, by those of the nodes that it leads to. What forks are completed
-    /// at in this way goes to `joins`, with the price of entering it.
+    /// The arrivals of a node with `node` in the past, from those of its successors. Joins at which forks are
+    /// completed this way are added to `joins`, with the price of entering them.
     fn passing_by(
         &mut self,
         node: u32,
@@ -425,10 +426,10 @@ impl<'g> Order<'g> {
         }
     }
 
-    /// Least prices of entering nodes while `node` is at work.
+    /// Least prices of entering nodes while `node` is active.
     fn around(&mut self, node: u32) -> Vec<u32> {
         let graph = self.graph;
-        // Least price for a token, or one that comes of it, to enter the node.
+        // The least price for a token, or one split from it, to enter `node`.
         let mut to_node = vec![NEVER; graph.len()];
         for at in graph.order.iter().rev().copied() {
             to_node[at as usize] = match graph.role(at) {
@@ -482,7 +483,7 @@ impl<'g> Order<'g> {
     }
 }
 
-/// The least price at which a fork is completed at a join with some node behind one of its branches.
+/// The least price at which a fork is completed at a join with some node in the past of one of its branches.
 fn passing(
     base: &Solver<'_>,
     through: &HashMap<u32, Arrivals>,
@@ -504,7 +505,7 @@ fn passing(
     least.map_or(NEVER, |detour| sum.saturating_add(detour))
 }
 
-/// Which joins are arrived at, for every node.
+/// The joins at which tokens arrive, for every node.
 fn arrivals<'g>(graph: &'g Graph, left: &mut u64) -> Solver<'g> {
     let mut solver = Solver::new(graph, graph.start.unwrap_or(0), u64::MAX);
     for node in graph.order.iter().rev().copied() {
@@ -518,15 +519,15 @@ fn arrivals<'g>(graph: &'g Graph, left: &mut u64) -> Solver<'g> {
     solver
 }
 
-/// Carries prices of entering nodes forward, to whatever can be entered from there; a join counts as entered when it
-/// is completed.
+/// Propagates the prices of entering nodes forward to everything that can be entered from there; a join counts as
+/// entered when it is completed.
 fn forward(graph: &Graph, base: &Solver<'_>, prices: &mut [u32]) {
     for node in graph.order.iter().copied() {
         onward(graph, base, node, prices, &mut |_| {});
     }
 }
 
-/// The same from one node on; tells of each node that is entered at a lower price now.
+/// The same from one node on; reports each node whose price decreases.
 fn onward(
     graph: &Graph,
     base: &Solver<'_>,
@@ -563,7 +564,7 @@ mod tests {
     use super::super::solve::solve;
     use super::*;
 
-    /// Compares what the recurrences say of every two nodes with what all runs show.
+    /// Compares the result of the recurrences for every two nodes with what all runs show.
     #[track_caller]
     fn compare(seed: u64) -> bool {
         let parts = exhaust::random(seed);
@@ -576,7 +577,7 @@ mod tests {
         for first in (0..graph.len() as u32).filter(|node| graph.role(*node) == Role::Step) {
             for second in (0..graph.len() as u32).filter(|node| asks(*node) && *node != first) {
                 let cell = first as usize * pairs.nodes + second as usize;
-                // Whoever asks for the first time is answered without a look at what lies behind both.
+                // The first query is answered without visiting the nodes after both.
                 once.asked.clear();
                 let answers = [
                     ("before", once.before(first, second), pairs.before[cell]),
@@ -586,7 +587,7 @@ mod tests {
                     ("beside", order.beside(first, second), pairs.beside[cell]),
                 ];
                 for (name, said, seen) in answers {
-                    // A kill node ends the run at once, so that nothing is beside it.
+                    // A kill node ends the run at once, so nothing runs beside it.
                     if name == "beside" && graph.role(second) == Role::Stop {
                         continue;
                     }

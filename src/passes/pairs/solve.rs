@@ -1,35 +1,35 @@
-//! Decides which faults some run ends in, and how many actions must fail for it.
+//! Determines the faults in which some run ends, and how many actions must fail for each.
 //!
-//! The method is the one of `docs/graph-analysis.md`. In short: `A` gives the joins at which a token can arrive, with
-//! prices; one pass per fork, the innermost first, carries the two cheapest labels of different paths through whatever
-//! the paths can enter. What only one fork leads to belongs to it and is never visited again by the forks around it:
-//! they see the fork's `Rim` instead. So a graph of well-nested forks takes linear time.
+//! The method is described in `docs/graph-analysis.md`. In short: `A` gives the joins at which a token can arrive,
+//! with prices; one pass per fork, the innermost first, propagates the two cheapest labels of different paths through
+//! everything that the paths can enter. Nodes to which only one fork leads belong to it and are never visited again by
+//! the forks around it: they use the fork's `Rim` instead. So a graph of well-nested forks takes linear time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::game::{Fault, Graph, PathId, Play, Role};
 
-/// More than any run can cost.
+/// More than the price of any run.
 pub(super) const NEVER: u32 = u32::MAX;
 
-/// How many labels may be carried in all before the analysis stops and says so.
+/// Maximum number of labels propagated in all; beyond that the analysis stops and reports that.
 pub(crate) const BUDGET: u64 = 40_000_000;
 
-/// Faults that are played; a generated definition with a systematic mistake would give thousands.
+/// Maximum number of faults simulated; a generated definition with a systematic mistake would have thousands.
 const MOST_FAULTS: usize = 100;
 
-/// Moves in all runs that are kept, but for the first run.
+/// Maximum number of moves stored for all runs, except the first run.
 const MOST_MOVES: usize = 100_000;
 
 /// A fault with the run that ends in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Found<'g> {
-    /// How it goes wrong.
+    /// The way in which the run fails.
     pub fault: Fault,
-    /// Where.
+    /// The node of the fault.
     pub node: u32,
-    /// How many actions must fail.
+    /// The number of actions that must fail.
     pub price: u32,
     /// The fork whose paths meet, if one is involved.
     pub fork: Option<u32>,
@@ -37,18 +37,18 @@ pub(crate) struct Found<'g> {
     pub play: Play<'g>,
 }
 
-/// What the analysis says.
+/// The result of the analysis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Solution<'g> {
-    /// Faults, each with a run that was played and ends in it; the cheapest first.
+    /// Faults, each with a simulated run that ends in it; the cheapest first.
     pub faults: Vec<Found<'g>>,
-    /// Whether the budget ended before the graph did.
+    /// Whether the budget was used up before the analysis was complete.
     pub undecided: bool,
-    /// How many more faults were foretold, but not played.
+    /// The number of further faults that were predicted but not simulated.
     pub(crate) unplayed: usize,
 }
 
-/// Solves a graph.
+/// Analyzes a graph.
 pub(crate) fn solve(graph: &Graph) -> Solution<'_> {
     let Some(start) = graph.start.filter(|start| (*start as usize) < graph.len()) else {
         return Solution::default();
@@ -59,7 +59,7 @@ pub(crate) fn solve(graph: &Graph) -> Solution<'_> {
     found.sort_by_key(|candidate| (candidate.price, candidate.fault, candidate.node));
     let mut solution = Solution { undecided: solver.spent > solver.budget, ..Solution::default() };
     let mut told: HashSet<(Fault, u32)> = HashSet::new();
-    // Playing costs as much as looking; the cheapest fault is played whatever it costs.
+    // A move costs as much as a visit; the cheapest fault is simulated whatever it costs.
     solver.spent = 0;
     let mut moves = 0;
     for candidate in found {
@@ -86,21 +86,21 @@ pub(crate) fn solve(graph: &Graph) -> Solution<'_> {
     solution
 }
 
-/// Which joins a token can arrive at, with the least price: sorted by join, shared where nothing changes.
+/// The joins at which a token can arrive, with the least price: sorted by join, shared between nodes if equal.
 pub(super) type Arrivals = Option<std::rc::Rc<[(u32, u32)]>>;
 
-/// How a label came to a node.
+/// How a label reached a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// It was there at the begin: a path of the fork, or the start.
+    /// It was there initially: on a path of the fork, or on the start.
     Seed,
-    /// By an exit of the node before.
+    /// By an exit of the preceding node.
     Exit(u32),
-    /// A fork before it was entered, and this is a path of it.
+    /// By entering the preceding fork; this is a path of it.
     Path(u32),
-    /// A fork before it was completed at this join.
+    /// By completing the preceding fork at this join.
     Complete,
-    /// Something below a fork before it leads here.
+    /// From inside the preceding fork, by its rim.
     Rim,
 }
 
@@ -115,29 +115,29 @@ struct Label {
 
 const NO_LABEL: Label = Label { price: NEVER, path: NEVER, from: NEVER, how: How::Seed };
 
-/// What is known of a node during one pass.
+/// The state of a node during one pass.
 #[derive(Clone, Copy)]
 struct Mark {
     pass: u32,
-    /// The cheapest two, of different paths.
+    /// The two cheapest labels, of different paths.
     labels: [Label; 2],
-    /// How many of the entries were seen to belong to the fork.
+    /// The number of entries found to belong to the fork.
     entries: u32,
     /// The least price by ways that belong to the fork.
     own_price: u32,
     queued: bool,
 }
 
-/// What the forks around a fork see of it.
+/// A summary of a fork for the forks around it.
 #[derive(Clone, Debug, Default)]
 struct Rim {
-    /// Nodes outside that something inside leads to: the price, if a token can get there, and how many exits do.
+    /// Nodes outside to which nodes inside lead: the price, if a token can get there, and the number of exits.
     outside: Vec<(u32, u32, u32)>,
     /// The first node inside that is entered whenever the fork is, and the path it is on.
     entry: Option<u32>,
 }
 
-/// Two journeys, or one, that meet in a fault.
+/// A predicted fault, with the journeys of one or two tokens that lead to it.
 #[derive(Clone, Debug)]
 struct Candidate {
     fault: Fault,
@@ -149,15 +149,15 @@ struct Candidate {
 
 #[derive(Clone, Debug)]
 enum Ends {
-    /// The token of the start arrives at the node.
+    /// The token of the start reaches the node.
     Start,
     /// The fork is entered.
     Fork,
-    /// Both paths get to the node.
+    /// Both paths reach the node.
     Both(u32, u32),
-    /// One path gets to the node.
+    /// One path reaches the node.
     One(u32),
-    /// One path arrives at one join, the other at the other.
+    /// One path arrives at one join, and the other path at another.
     Joins { first: (u32, u32), second: (u32, u32) },
 }
 
@@ -173,7 +173,7 @@ pub(super) struct Solver<'g> {
     candidates: Vec<Candidate>,
     budget: u64,
     pub(super) spent: u64,
-    /// By node, how it is best come to from the start.
+    /// By node, the cheapest way to reach it from the start.
     from_start: Vec<(u32, How)>,
 }
 
@@ -212,7 +212,7 @@ impl<'g> Solver<'g> {
             self.candidates.push(Candidate { fault, node, price, fork: None, ends: Ends::Start });
         }
 
-        // A pass a fork, the innermost first: prices are from the fork on, until that of the way to it is known.
+        // One pass per fork, the innermost first: prices count from the fork, until that of reaching it is known.
         let forks: Vec<u32> = self
             .graph
             .order
@@ -247,7 +247,7 @@ impl<'g> Solver<'g> {
         self.candidates.retain(|candidate| candidate.price < NEVER);
     }
 
-    /// The recurrence `A`.
+    /// Computes the recurrence `A`.
     pub(super) fn arrive(&mut self, node: u32) -> Arrivals {
         match self.graph.role(node) {
             Role::Join => Some([(node, 0)].into()),
@@ -260,7 +260,7 @@ impl<'g> Solver<'g> {
                 }
                 best
             }
-            // Nothing happens behind a fork that hangs.
+            // Nothing happens after a fork that hangs.
             Role::Fork if self.graph.repeats(node) => None,
             Role::Fork => {
                 let sums = self.sum(node);
@@ -278,7 +278,7 @@ impl<'g> Solver<'g> {
         }
     }
 
-    /// The less of both at each join, the second with `price` on top.
+    /// The cheaper of both prices for each join, with `price` added to those of the second.
     pub(super) fn cheaper(&mut self, first: Arrivals, second: Arrivals, price: u32) -> Arrivals {
         let (Some(a), Some(b)) = (&first, &second) else {
             return match second {
@@ -290,7 +290,7 @@ impl<'g> Solver<'g> {
             };
         };
         self.spent += (a.len() + b.len()) as u64;
-        // Most often the second adds nothing, and the first is kept as it is.
+        // Usually the second adds nothing, and the first is reused.
         let adds = |(join, own): &(u32, u32)| match a.binary_search_by_key(join, |(join, _)| *join)
         {
             Ok(at) => own.saturating_add(price) < a[at].1,
@@ -310,7 +310,7 @@ impl<'g> Solver<'g> {
         Some(merged.into())
     }
 
-    /// The joins that all paths of a fork can arrive at, with the sum of their prices.
+    /// The joins at which all paths of a fork can arrive, with the sum of their prices.
     fn sum(&mut self, fork: u32) -> Vec<(u32, u32)> {
         let mut sums: Option<Vec<(u32, u32)>> = None;
         for exit in self.graph.exits(fork) {
@@ -330,7 +330,7 @@ impl<'g> Solver<'g> {
         sums.unwrap_or_default()
     }
 
-    /// All faults among the paths of a fork; prices without that of the way to it.
+    /// Finds all faults among the paths of a fork; their prices do not include that of reaching the fork.
     fn fork(&mut self, fork: u32) {
         let graph = self.graph;
         let fork_of = Some(fork);
@@ -359,7 +359,7 @@ impl<'g> Solver<'g> {
                 let (fault, price) = (Fault::CutOff, first.price);
                 self.candidates.push(Candidate { fault, node, price, fork: fork_of, ends });
             }
-            // Two ways that came together before are told where they did.
+            // If two ways met before, the fault was found where they met.
             let apart = first.from != second.from || first.how != second.how;
             if second.price < NEVER && role != Role::End && (apart || first.how == How::Seed) {
                 let place = match role {
@@ -379,7 +379,7 @@ impl<'g> Solver<'g> {
                     });
                 }
             }
-            // Stops and joins that nobody completes carry no label, but joins count their entries.
+            // Stop nodes, and joins that are not completed, carry no label, but joins count their entries.
             if mark.entries < graph.entries[node as usize] || role == Role::End {
                 rim.outside.push((node, mark.own_price, mark.entries));
             }
@@ -393,10 +393,10 @@ impl<'g> Solver<'g> {
         self.rims.insert(fork, rim);
     }
 
-    /// The cheapest two paths of a fork that can arrive at different joins.
+    /// Finds the cheapest two paths of a fork that can arrive at different joins.
     fn race(&mut self, fork: u32) {
         let exits = self.graph.exits(fork);
-        // By join, the two cheapest paths; a fork of many paths has few joins.
+        // By join, the two cheapest paths; a fork with many paths has few joins.
         let mut by_join: HashMap<u32, [(u32, u32); 2]> = HashMap::new();
         for (path, exit) in exits.iter().enumerate() {
             for (join, price) in self.arrivals[exit.to as usize].iter().flat_map(|list| list.iter())
@@ -461,9 +461,9 @@ impl<'g> Solver<'g> {
         if mark.pass == self.pass { mark.labels[0].price } else { NEVER }
     }
 
-    /// Carries labels from the paths of a fork (or from the start, where forks are entered and not gone around) to
-    /// whatever they can enter, but not past the node of rank `until`. Answers with the nodes in order; their marks hold
-    /// until the next pass.
+    /// Propagates labels from the paths of a fork (or from the start, in which case forks are entered and not
+    /// bypassed) to all nodes that they can enter, but not past the node of rank `until`. Returns those nodes in
+    /// order; their marks are valid until the next pass.
     fn travel(&mut self, fork: Option<u32>, from: u32, until: u32) -> Vec<u32> {
         self.pass += 1;
         let graph = self.graph;
@@ -487,13 +487,13 @@ impl<'g> Solver<'g> {
             }
             visited.push(node);
             let mark = *self.mark(node);
-            // A node belongs to the fork where every way to it does.
+            // A node belongs to the fork if all of its entries do.
             let own = mark.entries == graph.entries[node as usize];
             let labels = mark.labels.into_iter().filter(|label| label.price < NEVER);
             self.spent += 1;
             match graph.role(node) {
                 Role::Stop | Role::End => {}
-                // A token that arrives stays; only a completed fork goes on from its join.
+                // A token that arrives stays; only a completed fork continues from its join.
                 Role::Join | Role::Step => {
                     for (index, exit) in graph.exits(node).iter().enumerate() {
                         let how = How::Exit(index as u32);
@@ -554,7 +554,7 @@ impl<'g> Solver<'g> {
         visited
     }
 
-    /// Lets a label into a node, and counts entries that belong to the fork. Joins take labels only when a fork is
+    /// Adds a label to a node, and counts entries that belong to the fork. Joins get labels only when a fork is
     /// completed there ([`Solver::complete`]).
     fn send(
         &mut self,
@@ -595,7 +595,7 @@ impl<'g> Solver<'g> {
         }
     }
 
-    /// Plays the run of a candidate.
+    /// Simulates the run of a candidate.
     fn replay(&mut self, candidate: &Candidate) -> Option<Play<'g>> {
         let mut play = Play::new(self.graph, self.start);
         let Some(fork) = candidate.fork else {
@@ -614,7 +614,7 @@ impl<'g> Solver<'g> {
             let seed = solver.graph.exits(fork)[index as usize].to;
             let way = solver.way(seed, candidate.node)?;
             let path = solver.walk(play, *branches.get(index as usize)?, &way)?;
-            // A join has been completed by now; what stands behind it is not entered, for it may end the run.
+            // A join has been completed by now; the node after it is not entered, because it may end the run.
             if solver.graph.role(candidate.node) != Role::Join {
                 play.settle(path);
             }
@@ -638,7 +638,7 @@ impl<'g> Solver<'g> {
         Some(play)
     }
 
-    /// The cheapest steps from a node to another, into and around forks.
+    /// The cheapest steps from one node to another, into and around forks.
     fn way(&mut self, from: u32, to: u32) -> Option<Vec<Leg>> {
         let kept = from == self.start && !self.from_start.is_empty();
         if !kept {
@@ -656,7 +656,7 @@ impl<'g> Solver<'g> {
                 if known { (label.from, label.how) } else { (NEVER, How::Seed) }
             };
             match how {
-                // The label that was there at the begin came from the node itself.
+                // The initial label came from the node itself.
                 How::Seed if at == from && before == from => break,
                 How::Seed => return None,
                 how => legs.push(Leg { from: before, to: at, how }),
@@ -667,7 +667,7 @@ impl<'g> Solver<'g> {
         Some(legs)
     }
 
-    /// Walks a token along a way; answers with the path it is on then.
+    /// Moves a token along a way; returns the path it is on then.
     fn walk(&mut self, play: &mut Play<'g>, path: PathId, way: &[Leg]) -> Option<PathId> {
         let mut path = path;
         for leg in way {
@@ -691,14 +691,14 @@ impl<'g> Solver<'g> {
         Some(path)
     }
 
-    /// Brings a token to a join at the least price, completing what lies between. It stands before the join then.
+    /// Moves a token to a join at the least price, completing inner forks. The token ends up before the join.
     fn bring(&mut self, play: &mut Play<'g>, path: PathId, join: u32) {
         let price = |solver: &Solver<'_>, node: u32, join: u32| {
             let list = solver.arrivals[node as usize].as_ref()?;
             let at = list.binary_search_by_key(&join, |(join, _)| *join).ok()?;
             Some(list[at].1)
         };
-        // Tokens to bring, the last first. One that waits for the branches of an inner fork lies below them.
+        // Tokens to move, the last first. A token that waits for the branches of an inner fork is below them.
         let mut open = vec![(path, join)];
         while let Some((path, join)) = open.pop() {
             if play.over {
@@ -706,7 +706,7 @@ impl<'g> Solver<'g> {
             }
             let Some(node) = play.token(path) else { continue };
             if node == join {
-                // Inner tokens arrive at once; the outermost is left to the caller.
+                // Inner tokens arrive at once; entering the join with the outermost is left to the caller.
                 if !open.is_empty() {
                     play.settle(path);
                 }
@@ -741,7 +741,7 @@ impl<'g> Solver<'g> {
     }
 }
 
-/// A part of a way.
+/// A step of a way.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     from: u32,
@@ -776,7 +776,7 @@ mod tests {
 
     #[test]
     fn a_join_before_a_kill_is_completed_twice() {
-        // The first time must not end the run.
+        // The first completion must not end the run.
         let graph = Graph::from_parts(&exhaust::random(10_181_954));
         assert_eq!(exhaust::compare(&graph), Ok(Some(0)));
     }
@@ -806,7 +806,7 @@ mod tests {
         {
             println!("graphs by the least price of a fault: {by_price:?}");
         }
-        // The graphs are worth nothing as a test unless all sorts of them come up.
+        // The graphs are useful as a test only if they include all kinds.
         for price in [None, Some(0), Some(1), Some(2)] {
             assert!(by_price.get(&price).is_some_and(|graphs| *graphs > 20), "{price:?}");
         }

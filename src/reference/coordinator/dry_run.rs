@@ -1,4 +1,4 @@
-//! What a dry run of a coordinator shows: its first actions, as the server would make them.
+//! Reproduces a dry run of a coordinator: its first actions, as the server would create them.
 
 use super::{Outcome, Refused, integer, is_uri, local_path, parent, scheme};
 use crate::settings::site::FILE_SYSTEMS;
@@ -9,26 +9,26 @@ use ankus_lang::coordinator::{
 use ankus_lang::time::Instant;
 use std::collections::{HashMap, HashSet};
 
-/// What a dry run shows.
+/// The result of a dry run.
 #[derive(Clone, Debug)]
 pub struct DryRun {
     /// The actions of the first hour.
     pub actions: Vec<Action>,
-    /// The same actions, as far as they were evaluated.
+    /// The same actions, evaluated as far as possible.
     pub shown: Vec<ShownAction>,
 }
 
 /// An action of a dry run.
 #[derive(Clone, Debug)]
 pub struct ShownAction {
-    /// Its inputs as they are known.
+    /// Its inputs, as far as they are known.
     pub inputs: Vec<EventData>,
-    /// What its workflow is given: evaluated where every input is there, else as it is written.
+    /// Configuration of its workflow: evaluated if all inputs exist, otherwise as written.
     pub configuration: Vec<(String, String)>,
 }
 
-/// Runs the first hour of a definition without keeping anything, as a dry run on the server does. Failures of any action
-/// are failures of the whole, with E0803 around them.
+/// Materializes the first hour of a definition without storing anything, as a dry run on the server does. If any
+/// action fails, so does the whole dry run, with E0803 around the error.
 pub fn dry_run(
     definition: &Definition,
     id: &str,
@@ -69,8 +69,8 @@ pub fn dry_run(
     Ok(DryRun { actions: made, shown: all_shown })
 }
 
-/// What the server's dry run cannot evaluate of an input logic that is satisfied, although the action itself would start: one that
-/// combines datasets, and `coord:dataIn` of one of its names.
+/// Reports what the server's dry run cannot evaluate in a satisfied input logic, although the action itself would
+/// start: logic that combines datasets, and `coord:dataIn` of one of its names.
 fn unevaluated(definition: &Definition) -> Outcome<()> {
     let Some(logic) = &definition.logic else { return Ok(()) };
     if logic.iter().any(|part| part.kind == LogicKind::Combine) {
@@ -91,7 +91,7 @@ fn unevaluated(definition: &Definition) -> Outcome<()> {
     }
 }
 
-/// The input logic, which the server looks at in a dry run only: an action of a wrong one waits forever.
+/// Checks the input logic, which the server does only in a dry run: an action with faulty logic waits forever.
 fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
     let about = "input-logic";
     match logic.iter().filter(|part| part.parent.is_none()).count() {
@@ -143,7 +143,7 @@ fn plain_number(text: &str) -> Option<i64> {
     text.split_once('(')?.1.split_once(')')?.0.trim().parse().ok()
 }
 
-/// Existence as a set of paths; the authority of a URI counts for nothing, and only some schemes are served.
+/// The paths that exist. The authority of a URI is ignored, and only some schemes are supported.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     paths: HashSet<String>,
@@ -152,8 +152,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// These paths exist, and all folders above them; of a URI of HCatalog, everything below it. The schemes are those that the
-    /// server lists, `*` for all; where it lists none, those of a server as shipped.
+    /// Creates a set in which these paths exist, and all folders above them; for a URI of HCatalog, everything below
+    /// it. `schemes` are those that the server lists, `*` for all; if it lists none, its defaults apply.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, schemes: &[String]) -> Paths {
         let (mut all, mut tables) = (HashSet::new(), Vec::new());
         for path in paths {
@@ -170,7 +170,7 @@ impl Paths {
     }
 }
 
-/// Refuses a URI whose scheme is not among those that a server lists. Where it lists none, those of a server as shipped count.
+/// Refuses a URI whose scheme is not among those that a server lists. If it lists none, its defaults apply.
 pub fn admitted(schemes: &[String], uri: &str) -> Result<(), Failure> {
     if !uri.is_empty() && !is_uri(uri) {
         return Err(Failure::new("E0902", format!("`{uri}` is not a URI")));

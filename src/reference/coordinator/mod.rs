@@ -1,8 +1,8 @@
-//! What a server answers to the submission of a coordinator, and what it stores if it accepts it.
+//! The server's answer to the submission of a coordinator, and what it stores if it accepts it.
 //!
-//! In: a text or a path, the properties of the job, the files the server would see. Out: a [`Definition`] with every
-//! attribute evaluated, or the first [`Refused`], in the order of `coordinator-language.md` 8: schema, parameters,
-//! attributes, controls, datasets, events, logic, action, SLA, includes, times.
+//! Takes a text or a path, the properties of the job, and the files that the server would see; returns a
+//! [`Definition`] with every attribute evaluated, or the first [`Refused`], in the order of `coordinator-language.md`
+//! 8: schema, parameters, attributes, controls, datasets, events, logic, action, SLA, includes, times.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -33,34 +33,34 @@ use scope::{Asked, Literal};
 
 pub use dry_run::{DryRun, Paths, ShownAction, admitted, dry_run};
 
-/// Whether a submission may not define a property of this name.
+/// Whether a property of this name must not be defined in a submission.
 fn is_reserved(name: &str) -> bool {
     CONSTANTS.contains(&name) || DATE_CONSTANTS.contains(&name)
 }
 
-/// The most minutes an action may wait.
+/// Maximum time-out of an action, in minutes.
 const MOST_TIMEOUT: i64 = 86_400;
-/// The most actions that may wait: a twentieth of the server's queue.
+/// Maximum number of waiting actions: a twentieth of the server's queue.
 const MOST_THROTTLE: i64 = 500;
 
-/// What the server would see of its file systems.
+/// The file systems as the server would see them.
 pub trait Files {
-    /// What is at a URI.
+    /// Returns what exists at a URI.
     fn look(&self, uri: &str) -> Entry;
 }
 
-/// What is at a URI.
+/// What exists at a URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// Nothing.
     Nothing,
     /// A folder.
     Folder,
-    /// A file with that text.
+    /// A file with this text.
     File(String),
 }
 
-/// No files at all.
+/// File systems without any files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -70,20 +70,20 @@ impl Files for NoFiles {
     }
 }
 
-/// What holds for all submissions to a server, beside [`Rules`].
+/// Settings that apply to all submissions to a server, in addition to [`Rules`].
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
-    /// Zone in which instants are written.
+    /// Time zone in which instants are written.
     pub processing: ProcessingZone,
-    /// Whether frequencies under five minutes are refused.
+    /// Whether frequencies below five minutes are refused.
     pub check_frequency: bool,
-    /// Whether every scheme of a file system is served, or only `hdfs`, `hftp` and `webhdfs`.
+    /// Whether every file system scheme is supported, or only `hdfs`, `hftp` and `webhdfs`.
     pub any_filesystem: bool,
-    /// What a coordinator has that says nothing.
+    /// Default controls of a coordinator.
     pub controls: Controls,
-    /// The most minutes an action may wait.
+    /// Maximum time-out of an action, in minutes.
     pub most_timeout: i64,
-    /// The most actions that may wait.
+    /// Maximum number of waiting actions.
     pub most_throttle: i64,
 }
 
@@ -103,13 +103,13 @@ impl Default for Site {
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The code; none where the exception is not the server's.
+    /// The error code; `None` if the exception is not one of the server's own.
     pub code: Option<&'static str>,
-    /// Codes within.
+    /// Nested error codes.
     pub inner: Vec<&'static str>,
-    /// Names, values or the check in question.
+    /// Names, values or the failed check.
     pub subject: Vec<String>,
-    /// The attribute or element that it is about, for a finding: `frequency`, `dataset d/@timezone`.
+    /// The attribute or element concerned, for a finding: `frequency`, `dataset d/@timezone`.
     pub about: String,
 }
 
@@ -118,7 +118,7 @@ impl Refused {
         Refused { code: Some(code), inner: Vec::new(), subject: Vec::new(), about: about.into() }
     }
 
-    /// Defaults beside a definition that cannot be read.
+    /// The refusal of an invalid `config-default.xml` beside a definition.
     pub(crate) fn of_defaults(code: &'static str, file: &str) -> Refused {
         Refused::new(code, file.rsplit('/').next().unwrap_or(file)).within("E0702")
     }
@@ -136,7 +136,7 @@ impl Refused {
 
 type Outcome<T> = Result<T, Refused>;
 
-/// Submits what lies at the application path of the properties.
+/// Submits the definition at the application path of the properties.
 pub fn submit_path(
     given: &Properties,
     files: &dyn Files,
@@ -159,7 +159,7 @@ pub fn submit_path(
     submit_resolved(&text, place.properties, files, rules, site, None)
 }
 
-/// Submits a text as if it lay where its properties say.
+/// Submits a text as if it were at the path that its properties name.
 pub fn submit(
     text: &str,
     given: &Properties,
@@ -171,36 +171,36 @@ pub fn submit(
     submit_resolved(text, properties, files, rules, site, None)
 }
 
-/// What a submission would have needed and nobody gave.
+/// What a submission requires but was not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// Properties.
+    /// Names of properties.
     pub names: BTreeSet<String>,
-    /// Those of them without which nothing can be said of times, data and controls. The others stand only in texts, and
-    /// there they stay as they are written.
+    /// The properties among them without which times, data and controls cannot be determined. The others occur only in
+    /// texts, where references to them are kept.
     pub needed: BTreeSet<String>,
-    /// Included files that are not at hand.
+    /// Included files that are not available.
     pub includes: BTreeSet<String>,
-    /// Those, and the ones whose names are not known, as they are written.
+    /// Included files that are not available, and those whose names are unknown, as written.
     pub datasets: BTreeSet<String>,
-    /// Whether anything but included files was not known where a text does not do.
+    /// Whether anything but included files was unknown for which a placeholder text does not suffice.
     pub beyond: bool,
 }
 
 impl Unknown {
-    /// Whether times, data or controls rest on guesses.
+    /// Whether times, data or controls are based on guesses.
     pub fn is_unsure(&self) -> bool {
         !self.needed.is_empty() || !self.includes.is_empty()
     }
 
-    /// Whether nothing but datasets that stand in other files is missing: times and controls are known then.
+    /// Whether only datasets in other files are missing: times and controls are known then.
     pub fn lacks_datasets_alone(&self) -> bool {
         !self.datasets.is_empty() && !self.beyond
     }
 }
 
-/// Submits a text of which some properties are not known: what depends on them is taken to be right. Beside the outcome
-/// comes what was missing.
+/// Submits a text of which some properties are unknown: what depends on them is assumed to be right. Returns what was
+/// missing along with the outcome.
 pub(crate) fn submit_leniently(
     text: &str,
     given: &Properties,
@@ -215,7 +215,7 @@ pub(crate) fn submit_leniently(
     });
     let unknown = guesses.into_inner().unknown;
     let outcome = outcome.map(|mut definition| {
-        // What an action evaluates later finds them as they are written, too.
+        // Expressions evaluated later by actions see references to them as well.
         for name in unknown.names.difference(&unknown.needed) {
             definition.properties.entry(name.clone()).or_insert_with(|| written(name));
         }
@@ -224,22 +224,22 @@ pub(crate) fn submit_leniently(
     (outcome, unknown)
 }
 
-/// What was assumed because nobody gave a property.
+/// The assumptions made for missing properties.
 #[derive(Default)]
 struct Guesses {
     unknown: Unknown,
-    /// Times were assumed, so that comparing them says nothing.
+    /// Times were assumed, so comparing them is meaningless.
     times: bool,
-    /// The frequency was assumed, too.
+    /// The frequency was assumed as well.
     frequency: bool,
     /// Not all datasets are known.
     datasets: bool,
 }
 
-/// What stands for a value that depends on an unknown property: something of the kind that is wanted there, and a date in
-/// the zone of the server.
+/// A placeholder for a value that depends on an unknown property: a valid value of the required type, with dates in
+/// the server's time zone.
 fn guess(about: &str, zone: ProcessingZone) -> String {
-    // The beginnings of two days of 2020.
+    // The beginnings of two days in 2020.
     let (start, end) = (Instant(1_577_836_800), Instant(1_578_009_600));
     let known = match about.rsplit('/').next().unwrap_or(about) {
         "frequency" | "@frequency" => "60",
@@ -254,26 +254,26 @@ fn guess(about: &str, zone: ProcessingZone) -> String {
     known.to_owned()
 }
 
-/// Whether a value is a text only, of which nothing depends on a property within it.
+/// Whether a value is only text, so that nothing depends on the properties in it.
 fn is_text(about: &str) -> bool {
     let part = about.rsplit('/').next().unwrap_or(about);
     about.starts_with("configuration/")
         || matches!(part, "name" | "app-path" | "uri-template" | "done-flag" | "configuration")
 }
 
-/// A property as an expression asks for it.
+/// A reference to a property, as written in an expression.
 fn written(name: &str) -> String {
     format!("${{{name}}}")
 }
 
-/// Where an application lies, and what it is given.
+/// The path of an application, and its properties.
 pub(super) struct Place {
     pub(super) path: String,
     pub(super) properties: Properties,
 }
 
-/// What comes before an application is read: its path and user, the defaults beside it, reserved names, properties within
-/// properties.
+/// The checks before an application is read: its path and user, `config-default.xml` beside it, reserved names,
+/// references between properties.
 pub(super) fn locate(
     given: &Properties,
     files: &dyn Files,
@@ -308,7 +308,7 @@ pub(super) fn locate(
     Ok(Place { path, properties: resolved(properties)? })
 }
 
-/// Refuses an application path that is no URI, or of a file system that the server does not support; `*` stands for all of them.
+/// Refuses an application path that is not a URI, or is in an unsupported file system; `*` stands for all.
 pub(crate) fn served(
     path: &str,
     key: &'static str,
@@ -326,7 +326,7 @@ pub(crate) fn served(
     Err(Refused::new(wrapped, key).within("E0904").names([scheme]))
 }
 
-/// A property with an empty value never arrives.
+/// The properties without those with an empty value, which the server never receives.
 fn arrived(given: &Properties) -> Properties {
     let with_value = given.iter().filter(|(_, value)| !value.is_empty());
     with_value.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -380,7 +380,7 @@ pub(super) fn join(folder: &str, file: &str) -> String {
     format!("{}/{file}", folder.trim_end_matches('/'))
 }
 
-/// What the schema stage of any of the two languages refuses.
+/// The refusal by the schema stage, which both languages share.
 pub(super) fn schema_fault(fault: &Fault) -> Refused {
     match fault {
         Fault::Xml(Stop::Malformed(_)) => Refused::new("E0701", "not-well-formed"),
@@ -412,7 +412,7 @@ fn submit_resolved(
     }
     let root = reading.document.root().expect("a document without a fault has a root");
     if root.name() != "coordinator-app" {
-        // A root that the schemas have, and that is no application.
+        // A root element in the schemas that is not an application.
         return Err(Refused::new("E0803", root.name()));
     }
     let in_bundle = properties.contains_key("oozie.bundle.id");
@@ -421,7 +421,7 @@ fn submit_resolved(
     }
     if let Err(refusal) = workflow::parameters(root, &mut properties, false) {
         match guesses.filter(|_| refusal.code == "E0738") {
-            // A declared parameter is one that a submission would be given.
+            // A declared parameter is assumed to be given in a submission.
             Some(guesses) => guesses.borrow_mut().unknown.names.extend(refusal.names),
             None => return Err(Refused::new(refusal.code, "parameters").names(refusal.names)),
         }
@@ -434,10 +434,10 @@ fn submit_resolved(
     Ok(Definition { properties, ..parts })
 }
 
-/// A submission under way.
+/// The state of a submission.
 struct Submission<'s> {
     properties: &'s Properties,
-    /// Names of data that the configuration may ask for.
+    /// Names of data that the configuration may refer to.
     names: &'s mut HashMap<String, DataKind>,
     site: &'s Site,
     files: &'s dyn Files,
@@ -445,7 +445,7 @@ struct Submission<'s> {
     guesses: Option<&'s RefCell<Guesses>>,
 }
 
-/// A frequency as it was evaluated.
+/// An evaluated frequency.
 struct Evaluated {
     text: String,
     unit: Unit,
@@ -616,7 +616,7 @@ impl<'s> Submission<'s> {
         let (times, frequency) = guessed.map_or((false, false), |of| (of.times, of.frequency));
         match (times, frequency) {
             (false, _) => self.times(&schedule)?,
-            // Whatever the times are, this is said of the frequency.
+            // This is refused of the frequency regardless of the times.
             (true, false) => self.fires(&schedule.frequency)?,
             (true, true) => {}
         }
@@ -641,7 +641,7 @@ impl<'s> Submission<'s> {
     }
 }
 
-/// An event whose dataset is only a name.
+/// An event whose dataset is only known by name so far.
 struct Unbound {
     name: String,
     kind: &'static str,
@@ -655,7 +655,7 @@ fn bind(
     datasets: &BTreeMap<String, Arc<DatasetText>>,
     unsure: bool,
 ) -> Outcome<Vec<DataEvent>> {
-    // Where a name or the datasets are not known, an event is left out instead of refused.
+    // If a name or the datasets are unknown, the event is left out instead of refused.
     let is_open = |event: &Unbound| {
         (unsure || event.dataset.is_empty()) && !datasets.contains_key(&event.dataset)
     };
@@ -671,7 +671,7 @@ fn bind(
     bound.collect()
 }
 
-/// A dataset of the application or of an included file.
+/// A dataset of the application, or of an included file.
 enum Source<'d, 'a> {
     Own(Element<'d, 'a>),
     Included(roxmltree::Node<'d, 'd>),
@@ -700,12 +700,12 @@ impl Source<'_, '_> {
     }
 }
 
-/// Java's reading of an integer: 32 bits, a sign allowed, no blanks.
+/// Parses an integer as Java does: 32 bits, an optional sign, no whitespace.
 pub(super) fn integer(text: &str) -> Option<i64> {
     text.parse::<i32>().ok().map(i64::from)
 }
 
-/// Whether a comma stands outside of all parentheses and braces; nothing where those do not match.
+/// Whether there is a comma outside all parentheses and braces; `None` if those are unbalanced.
 fn has_bare_comma(text: &str) -> Option<bool> {
     let mut open = Vec::new();
     let mut found = false;

@@ -1,4 +1,4 @@
-//! The parts of a definition, evaluated and checked in the order in which the server does.
+//! Evaluates and checks the parts of a definition in the same order as the server.
 
 use super::{
     Entry, Outcome, Refused, Source, Submission, Unbound, has_bare_comma, integer, is_uri,
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// No throttle is larger than what the server allows.
+/// Limits the throttle to the maximum of the server.
 fn clipped(mut controls: Controls, most: i64) -> Controls {
     if !(1..=most).contains(&controls.throttle) {
         controls.throttle = most;
@@ -30,7 +30,7 @@ impl<'s> Submission<'s> {
         if let Some(text) = text("timeout") {
             let (text, effects) =
                 self.evaluate_with(&text, Phase::CoordinatorTimeout, "timeout")?;
-            // An empty element is compared by identity there; with a current Java it counts as absent.
+            // The server compares an empty element by identity; with a current Java it counts as absent.
             if !text.is_empty() {
                 let wrong = || Refused::new("E1003", "timeout").names(["timeout", &text]);
                 let number = integer(&text).ok_or_else(wrong)?;
@@ -99,7 +99,7 @@ impl<'s> Submission<'s> {
         })
     }
 
-    /// Reads the files that are included, and those that they include; datasets of the application itself win.
+    /// Reads the included files, and those that they include; datasets of the application itself take precedence.
     pub(super) fn included(
         &self,
         includes: Vec<String>,
@@ -122,7 +122,7 @@ impl<'s> Submission<'s> {
             if is_again && empty.contains(&uri) {
                 continue;
             }
-            // What has no more time is thrown away whole.
+            // If the time is up, the whole result is discarded.
             if is_again && seen.len() > 1000 || budget::spent() {
                 return Err(Refused::new("E0803", about));
             }
@@ -144,7 +144,7 @@ impl<'s> Submission<'s> {
             let namespace = root.tag_name().namespace();
             let before = found.len();
             for child in root.children().filter(roxmltree::Node::is_element) {
-                // Only children in no namespace are datasets; a namespace hides them.
+                // Only children without a namespace are datasets; a namespace hides them.
                 if child.tag_name().name() != "dataset" || child.tag_name().namespace().is_some() {
                     continue;
                 }
@@ -163,7 +163,7 @@ impl<'s> Submission<'s> {
                 empty.insert(uri.clone());
             }
             if seen.contains(&uri) && nested.iter().any(|nested| seen.contains(nested)) {
-                // The server reads in circles until its stack ends.
+                // The server recurses until its stack overflows.
                 return Err(Refused::new("E0803", about).names(["include-cycle"]));
             }
             open.extend(nested.into_iter().rev());
@@ -211,7 +211,7 @@ impl<'s> Submission<'s> {
             events.push(Unbound { name, kind, dataset, instances, keeps_output });
         }
         if data == DataKind::Out {
-            // An output may share the name of an input; the last one wins.
+            // An output may have the name of an input; the last one applies.
             for event in &events {
                 self.names.insert(event.name.clone(), data);
             }
@@ -262,7 +262,7 @@ impl<'s> Submission<'s> {
             let about = format!("sla {}", leaf.name());
             let text = leaf.text();
             let text = text.trim();
-            // What fails here is only logged, and tried again as a whole.
+            // An error here is only logged, and the expression is evaluated again as part of the whole.
             let plain = self.rules.expression(text, Phase::CoordinatorPlain);
             let asked = self.asked(Phase::CoordinatorPlain);
             let scope = self.rules.with_site(&asked);
@@ -293,7 +293,7 @@ impl<'s> Submission<'s> {
         Ok((info.namespace().to_owned(), leaves))
     }
 
-    /// What is refused of a frequency, whatever the times.
+    /// The checks of a frequency that do not depend on the times.
     pub(super) fn fires(&self, frequency: &Frequency) -> Outcome<()> {
         let refuse = |check: &str| Refused::new("E1003", "frequency").names([check]);
         match frequency {
@@ -332,7 +332,7 @@ impl<'s> Submission<'s> {
         }
     }
 
-    /// The texts of the first event of a kind; later ones are not looked at.
+    /// The texts of the first event of a kind; later ones are ignored.
     pub(super) fn instance_texts(
         &self,
         section: Option<Element<'_, '_>>,

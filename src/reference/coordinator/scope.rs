@@ -1,4 +1,4 @@
-//! What expressions of a coordinator see at submission.
+//! The scope of a coordinator's expressions at submission.
 
 use super::{is_reserved, written};
 use ankus_lang::coordinator::Properties;
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-/// What expressions may ask during a submission.
+/// The scope of expressions during a submission.
 pub(super) struct Asked<'s> {
     pub(super) properties: &'s Properties,
     pub(super) names: &'s HashMap<String, DataKind>,
@@ -21,7 +21,7 @@ impl Scope for Asked<'_> {
     fn variable(&self, name: &str) -> Option<Value<'_>> {
         let value = self.properties.get(name)?;
         if value.is_empty() {
-            // The default of a parameter; at submission it counts.
+            // The default value of a parameter counts at submission.
             return Some(Value::String(Cow::Borrowed("")));
         }
         self.phase.admit(name, value).map(Value::String)
@@ -32,7 +32,7 @@ impl Scope for Asked<'_> {
     }
 }
 
-/// As [`Asked`], but what nobody gave has itself for a value; keeps those names.
+/// Like [`Asked`], but an unknown variable evaluates to a reference to itself and its name is recorded.
 pub(super) struct Literal<'s>(pub(super) Asked<'s>, pub(super) RefCell<BTreeSet<String>>);
 
 impl Scope for Literal<'_> {

@@ -1,11 +1,11 @@
-//! Findings in the types of what an expression works on.
+//! Checks the types of operands.
 
 use super::*;
 
 impl Examination<'_, '_> {
     pub(super) fn typed(&mut self, first: u32, last: u32) {
         let (template, facts) = (self.template, self.facts);
-        // Of a variable alone, which most expressions are, nothing can be said here.
+        // A lone variable, as in most expressions, cannot be wrong here.
         if let [only] = &template.nodes()[first as usize..last as usize]
             && only.op == Op::Variable
             && matches!(self.place.phase, Phase::CoordinatorPlain | Phase::Workflow)
@@ -28,7 +28,7 @@ impl Examination<'_, '_> {
                 let mut finding =
                     Diagnostic::new(&SINGLE_EQUALS, place, "`=` assigns; it does not compare")
                         .help("compare with `eq`");
-                // Between the target and the value there is one `=`.
+                // There is one `=` between the target and the value.
                 if let [target, value] | [target, _, value] = visit.operands {
                     let from =
                         if visit.operands.len() == 3 { visit.operands[1].end } else { target.end };
@@ -83,7 +83,7 @@ impl Examination<'_, '_> {
         found
     }
 
-    /// A property of what is neither map nor list.
+    /// Reports a property access on a value that is neither a map nor a list.
     fn property(&self, visit: &Visit<'_>, found: &mut Vec<Diagnostic>) {
         let base = &visit.operands[0];
         if !matches!(base.kind, Type::Text | Type::Boolean)
@@ -159,7 +159,7 @@ impl Examination<'_, '_> {
                 Takes::Text | Takes::Anything => {}
             }
         }
-        // What is deferred becomes an integer later, where a text fails.
+        // The deferred value is converted to an integer later, which fails for a text.
         if deferred
             && let Some(later) = self.place.later
             && let Some((_, function)) = functions::find(&name, later)
@@ -174,7 +174,7 @@ impl Examination<'_, '_> {
                 }
             }
         }
-        // A unit of time is a text like any other until the server looks it up.
+        // A time unit is an ordinary text until the server looks it up.
         let unit = match &*name {
             "coord:dateOffset" => visit.operands.get(2),
             "coord:offset" => visit.operands.get(1),
@@ -227,7 +227,7 @@ impl Examination<'_, '_> {
         let [left, right] = visit.operands else { return };
         let place = self.span(visit.node.start, visit.node.end);
         if operator.is_ordering() {
-            // Two literals are a joke or a test; a number in the text makes the author's wish plain.
+            // Two literals are a joke or a test; a number in the text shows that a numeric comparison is meant.
             let texts = left.kind == Type::Text && right.kind == Type::Text;
             let date = |typed: &Typed| {
                 matches!(&typed.origin, Origin::Call(name, _) if matches!(name.as_str(), "timestamp"))
@@ -318,7 +318,7 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// A size compared with a long number.
+    /// Reports a comparison of a size with a long number.
     fn size(&self, left: &Typed, right: &Typed, found: &mut Vec<Diagnostic>) {
         let is_size = |typed: &Typed| matches!(&typed.origin, Origin::Call(name, _) if matches!(name.as_str(), "fs:fileSize" | "fs:dirSize" | "fs:blockSize"));
         for (size, number) in [(left, right), (right, left)] {
@@ -346,7 +346,7 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// A part as it is written in the file.
+    /// A part as written in the source.
     fn written(&self, _place: Span, typed: &Typed) -> String {
         let text = self.text(typed.start, typed.end);
         if self.place.attribute.is_some() || text.contains(['<', '&', '"']) {
