@@ -1,4 +1,4 @@
-//! What a step can read, and what it writes.
+//! The context of a call: what a step can read, and what it writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, Host, New, ProcedureId};
 use crate::store::{Error, Key, Reader, Row, Write};
 
-/// Something that came through the durable inbox. Each is delivered once to a step that commits.
+/// A message from the durable inbox. Each is delivered to exactly one step that commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Its number, unique in the store; later ones are larger.
+    /// Its number, unique in the store; later messages have larger ones.
     pub number: u64,
-    /// The procedure it is from; none when it came from outside.
+    /// The procedure that sent it; none if it came from outside.
     pub from: Option<ProcedureId>,
-    /// Of an answer, the tag its procedure was spawned with; of anything else, what the sender chose.
+    /// For an answer, the tag with which its procedure was spawned; otherwise the sender's choice.
     pub tag: u64,
-    /// What it says.
+    /// Its content.
     pub note: Note,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Note {
-    /// Bytes that sender and receiver agree on.
+    /// Bytes in a format that sender and receiver agree on.
     Data(Vec<u8>),
     /// A spawned procedure has succeeded, with this result.
     Succeeded(Option<Vec<u8>>),
@@ -32,7 +32,7 @@ pub enum Note {
     Failed(Failure),
 }
 
-/// What a step leaves behind: it becomes durable with the step, in the same commit, or not at all.
+/// The effects of a step: they become durable with the step, in the same commit, or not at all.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) writes: Vec<Write>,
@@ -43,10 +43,10 @@ pub(crate) struct Effects {
     pub(crate) skip: bool,
 }
 
-/// Given to every call of a procedure.
+/// The context of every call of a procedure.
 ///
-/// Whatever it collects ([`put`](Self::put), [`delete`](Self::delete), [`spawn`](Self::spawn), [`send`](Self::send),
-/// [`take_messages`](Self::take_messages)) commits together with the record of the procedure, or not at all.
+/// Everything it collects ([`put`](Self::put), [`delete`](Self::delete), [`spawn`](Self::spawn), [`send`](Self::send),
+/// [`take_messages`](Self::take_messages)) is committed together with the record of the procedure, or not at all.
 pub struct Context<'a> {
     pub(crate) id: ProcedureId,
     pub(crate) parent: Option<ProcedureId>,
@@ -63,33 +63,33 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The procedure's own id.
+    /// Returns the procedure's own id.
     pub fn id(&self) -> ProcedureId {
         self.id
     }
 
-    /// Its parent's id, if it is a child.
+    /// Returns its parent's id, if it is a child.
     pub fn parent(&self) -> Option<ProcedureId> {
         self.parent
     }
 
-    /// Who gets its answer, if it was [spawned](Self::spawn).
+    /// Returns the receiver of its answer, if it was [spawned](Self::spawn).
     pub fn answers_to(&self) -> Option<ProcedureId> {
         self.answers_to
     }
 
-    /// Time and randomness.
+    /// Returns the source of time and randomness.
     pub fn host(&self) -> &dyn Host {
         self.host
     }
 
-    /// Whether an abort was asked for and accepted. Outlives a crash.
+    /// Whether an abort was requested and accepted. Survives a crash.
     pub fn abort_requested(&self) -> bool {
         self.abort
     }
 
-    /// Whether this is its first call since the process started and the procedure was there before: its last step may
-    /// have been in flight then.
+    /// Whether this is its first call since the process started, of a procedure that existed before: its last step may
+    /// have been in progress then.
     pub fn after_restart(&self) -> bool {
         self.restarted
     }
@@ -99,12 +99,12 @@ impl Context<'_> {
         (self.ready)(event)
     }
 
-    /// The messages that wait, oldest first. They stay until a step takes them.
+    /// Returns the waiting messages, oldest first. They stay until a step takes them.
     pub fn messages(&self) -> &[Message] {
         &self.messages[self.first..]
     }
 
-    /// Takes all messages. They are gone when the step commits; if it never does, they come again.
+    /// Takes all messages. They are removed when the step commits; if it never does, they are delivered again.
     pub fn take_messages(&mut self) -> Vec<Message> {
         self.effects.taken |= self.first < self.messages.len();
         let taken = self.messages[self.first..].to_vec();
@@ -130,7 +130,7 @@ impl Context<'_> {
         self.effects.writes.push(Write::Delete(Key::new(space, key)));
     }
 
-    /// Reads a committed row. What this step has put is not there yet.
+    /// Reads a committed row. What this step has put is not visible yet.
     pub fn get(&self, space: &str, key: impl AsRef<[u8]>) -> Result<Option<Box<[u8]>>, Error> {
         self.reader.get(space, key.as_ref())
     }
@@ -145,8 +145,8 @@ impl Context<'_> {
         self.reader.scan(space, prefix.as_ref(), None, limit)
     }
 
-    /// Starts an independent procedure when this step commits. Its end, either way, comes back as a message; its failure
-    /// rolls nothing of ours back.
+    /// Starts an independent procedure when this step commits. Its end, either way, comes back as a message; its
+    /// failure does not roll this procedure back.
     pub fn spawn(&mut self, new: New) -> ProcedureId {
         let id = ProcedureId(self.next_id.fetch_add(1, Ordering::Relaxed));
         self.effects.spawned.push((id, new));
@@ -158,19 +158,19 @@ impl Context<'_> {
         self.effects.sent.push((to, tag, data.into()));
     }
 
-    /// Sets what whoever waits for the procedure gets, if this step ends it.
+    /// Sets the result that waiting callers get if this step ends the procedure.
     pub fn set_result(&mut self, result: impl Into<Vec<u8>>) {
         self.effects.result = Some(result.into());
     }
 
-    /// Forgets all that this step has collected, and puts back the messages that it took.
+    /// Discards everything that this step has collected, and puts back the messages that it took.
     pub fn start_over(&mut self) {
         self.effects = Effects::default();
         self.first = 0;
     }
 
-    /// Leaves nothing of this step in the store: a crash repeats it, and rollback does not undo it. Has no effect on a
-    /// step that collects something, has children, ends or fails.
+    /// Keeps this step out of the store: a crash repeats it, and rollback does not undo it. Has no effect on a step
+    /// that collects something, has children, ends or fails.
     pub fn skip_persistence(&mut self) {
         self.effects.skip = true;
     }

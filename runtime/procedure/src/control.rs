@@ -1,4 +1,4 @@
-//! One process runs a store; others reach it.
+//! Lets one process run a store, and others send requests to it.
 //!
 //! To use a store, call [`hold`] with its path. It returns either the right to run the store, which lasts as long as
 //! the [`Guard`] (or the process: a killed one leaves nothing behind that blocks the next), or a [`Client`] of the
@@ -32,29 +32,29 @@ use crate::store;
 
 use super::{Executor, Finished, Listing, Metrics, New, Nonce, ProcedureId, State};
 
-/// No frame is longer.
+/// The maximum length of a frame.
 const LONGEST: usize = 64 << 20;
 
-/// So long a process that has just begun to run a store may take to answer.
+/// How long a process that has just begun to run a store may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// So long an answer may take, beyond what the question itself allows.
+/// How long an answer may take, beyond the time that the request itself allows.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// The same for whoever only wants to look, and can do without.
+/// The same for clients that only want to inspect the store, and can do without.
 const GLANCE: Duration = Duration::from_secs(2);
 
-/// How often whoever runs a store looks whether lock and socket are still where others look for them.
+/// How often the process that runs a store checks whether lock and socket are still where others look for them.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Who runs a store.
+/// The process that runs a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
-    /// Since when, in milliseconds since 1970.
+    /// Since when it has run the store, in milliseconds since 1970.
     pub since_ms: i64,
-    /// What it was called with.
+    /// Its command line.
     pub command: String,
 }
 
@@ -67,7 +67,7 @@ impl Holder {
         Holder { pid: std::process::id(), since_ms, command: words.join(" ") }
     }
 
-    /// Who runs the store in this file, as far as that process has said; nobody where nobody does.
+    /// Returns the process that runs the store in this file, as far as it has recorded itself; none if there is none.
     pub fn of(store: &Path) -> Result<Option<Holder>, ControlError> {
         let path = beside(store, ".lock");
         let file = match File::open(&path) {
@@ -85,7 +85,7 @@ impl Holder {
         }
     }
 
-    /// Whether somebody has stopped the process without ending it, where the system can tell.
+    /// Whether the process is stopped (by SIGSTOP or a debugger), where the system shows that.
     fn is_paused(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
@@ -109,12 +109,12 @@ impl fmt::Display for Holder {
     }
 }
 
-/// What `hold` found.
+/// The result of [`hold`].
 #[derive(Debug)]
 pub enum Hold {
-    /// Nobody ran the store. Now it is ours to run.
+    /// No process ran the store. Now this process may.
     Mine(Guard),
-    /// Another process runs it, and this reaches it.
+    /// Another process runs the store, and this client is connected to it.
     Theirs(Client),
 }
 
@@ -125,7 +125,7 @@ pub struct Guard {
     lock: File,
 }
 
-/// Which file something is, whatever its name leads to by now.
+/// The identity of a file, whatever its name refers to by now.
 type Identity = (u64, u64);
 
 fn identity(found: &fs::Metadata) -> Identity {
@@ -136,7 +136,7 @@ fn identity_at(path: &Path) -> Option<Identity> {
     fs::symlink_metadata(path).ok().map(|found| identity(&found))
 }
 
-/// Takes the right to run the store in this file, or reaches whoever has it.
+/// Takes the right to run the store in this file, or connects to the process that has it.
 pub fn hold(store: &Path) -> Result<Hold, ControlError> {
     let began = Instant::now();
     loop {
@@ -146,14 +146,14 @@ pub fn hold(store: &Path) -> Result<Hold, ControlError> {
         match Client::reach(store) {
             Ok(client) => return Ok(Hold::Theirs(client)),
             Err(error @ ControlError::Silent(_)) => return Err(error),
-            // Whoever holds the lock is about to open the socket, or about to end.
+            // The holder of the lock is about to open the socket, or about to end.
             Err(_) if began.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
             Err(_) => return Err(silent(store)),
         }
     }
 }
 
-/// Why nobody answers for a store.
+/// Returns why no process answers for a store.
 fn silent(store: &Path) -> ControlError {
     let holder = match Holder::of(store) {
         Ok(Some(holder)) => holder,
@@ -168,13 +168,13 @@ fn silent(store: &Path) -> ControlError {
 }
 
 impl Guard {
-    /// Takes the right to run a store; none if someone else has it.
+    /// Takes the right to run a store; none if another process has it.
     pub fn take(store: &Path) -> Result<Option<Self>, ControlError> {
         let path = beside(store, ".lock");
         let file = lock_file(&path).map_err(|error| ControlError::at(&path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
-                // Who it is; without it the lock holds all the same.
+                // Records this process; without that, the lock holds all the same.
                 let holder = serde_json::to_vec(&Holder::own()).unwrap_or_default();
                 let mut written = &file;
                 let _ = file.set_len(0).and_then(|()| written.write_all(&holder));
@@ -185,7 +185,7 @@ impl Guard {
         }
     }
 
-    /// Answers others about this executor. `call` answers [`Client::call`], whatever it is they ask.
+    /// Answers requests of other processes for this executor. `call` answers [`Client::call`].
     pub fn serve(
         self,
         executor: Executor,
@@ -209,15 +209,15 @@ impl Guard {
         Ok(Server { serving, bell, thread: Some(thread), _guard: guard })
     }
 
-    /// Whether the lock that others would try is still the one that is held here. Where somebody has deleted the files of the store, or
-    /// moved them, another process may run what is there now.
+    /// Whether the lock that others would try is still the one held here. If the files of the store were deleted or
+    /// moved, another process may run what is there now.
     fn holds(&self) -> bool {
         let own = self.lock.metadata().ok().map(|found| identity(&found));
         own.is_some() && own == identity_at(&beside(&self.store, ".lock"))
     }
 }
 
-/// Where others reach us.
+/// The socket at which others connect.
 struct Socket {
     listener: UnixListener,
     path: PathBuf,
@@ -225,7 +225,8 @@ struct Socket {
 }
 
 impl Socket {
-    /// Opens it. Only who has the lock may: what lies there was left behind by a process that was killed.
+    /// Opens the socket. Only the holder of the lock may: an existing socket was left behind by a process that was
+    /// killed.
     fn bind(path: &Path) -> io::Result<Socket> {
         let _ = fs::remove_file(path);
         let listener = with_short(path, UnixListener::bind)?;
@@ -234,7 +235,7 @@ impl Socket {
         Ok(Socket { listener, path: path.to_owned(), identity: identity_at(path) })
     }
 
-    /// Whether others find it.
+    /// Whether others can find the socket.
     fn is_there(&self) -> bool {
         self.identity.is_some() && self.identity == identity_at(&self.path)
     }
@@ -242,17 +243,17 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // What somebody else has put in its place is not ours.
+        // A file that another process has put in its place is not ours.
         if self.is_there() {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Answers others for as long as it is not dropped.
+/// Answers other processes until it is dropped.
 pub struct Server {
     serving: Arc<Serving>,
-    /// Tells whoever accepts guests that there are to be no more.
+    /// Tells the accepting thread to stop.
     bell: UnixStream,
     thread: Option<thread::JoinHandle<()>>,
     _guard: Arc<Guard>,
@@ -267,7 +268,7 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.serving.stop.store(true, Ordering::Release);
-        // It hears this whatever has become of the socket's name.
+        // The thread notices this even if the socket's file is gone.
         let _ = self.bell.shutdown(Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -288,7 +289,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Lets guests in until it is told to stop.
+    /// Accepts connections until it is told to stop.
     fn accept(self: Arc<Self>, mut socket: Socket, guard: &Guard, ear: &UnixStream) {
         let pause = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
         let mut looked = Instant::now();
@@ -305,7 +306,7 @@ impl Serving {
                 if !guard.holds() {
                     self.executor.give_up(store::Error::Gone);
                 } else if !socket.is_there() {
-                    // Somebody tidied up. Without it nobody could command what runs.
+                    // The socket was deleted. Without it no process could send commands.
                     if let Ok(again) = Socket::bind(&socket.path) {
                         socket = again;
                     }
@@ -320,11 +321,11 @@ impl Serving {
                 Ok((stream.try_clone()?, stream))
             });
             let Ok((other, stream)) = stream else {
-                // For want of files or of anything else that comes back.
+                // A temporary lack of file handles or of other resources.
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            // The socket is ours alone, and so is the folder of a store; a store of a test may lie anywhere.
+            // The socket and the folder of a store are private; but the store of a test may be anywhere.
             if !is_ours(&stream) {
                 continue;
             }
@@ -335,7 +336,7 @@ impl Serving {
                 serving.streams.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
             });
             if talking.is_err() {
-                // The guest hears that nobody talks to him, and comes again.
+                // The client sees that the connection is closed, and retries.
                 let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(stream) = streams.remove(&number) {
                     let _ = stream.shutdown(Shutdown::Both);
@@ -351,7 +352,7 @@ impl Serving {
                 Err(_) => Reply::Error("the request is of another version".to_owned()),
             };
             if matches!(reply, Reply::Error(_)) && self.executor.is_stopping() {
-                // It was not done because we end. The guest asks whoever comes next.
+                // It was not done because this process is ending. The client asks the next one.
                 return Ok(());
             }
             send(&mut stream, &reply)?;
@@ -403,7 +404,7 @@ impl Serving {
     }
 }
 
-/// What is asked of the process that runs a store.
+/// A request to the process that runs a store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Request {
     Ping,
@@ -443,7 +444,7 @@ enum Request {
     },
 }
 
-/// What it answers.
+/// An answer of the process that runs a store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Reply {
     Done,
@@ -458,25 +459,25 @@ enum Reply {
     Error(String),
 }
 
-/// Reaches the process that runs a store.
+/// A connection to the process that runs a store.
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
     store: PathBuf,
-    /// So long an answer may take, beyond what the question itself allows.
+    /// How long an answer may take, beyond the time that the request itself allows.
     patience: Duration,
 }
 
 impl Client {
-    /// Connects to whoever runs this store now.
+    /// Connects to the process that runs this store now.
     pub fn reach(store: &Path) -> Result<Self, ControlError> {
         Self::reach_within(store, ANSWER)
     }
 
-    /// The same for whoever only wants to look: who does not answer soon is not waited for.
+    /// Like [`Client::reach`], for clients that only want to inspect the store: a slow answer is not waited for.
     pub fn glance(store: &Path) -> Result<Self, ControlError> {
         Self::reach_within(store, GLANCE).map_err(|error| match error {
-            // It holds the lock, and is about to open its socket or to end; or it is gone.
+            // The process holds the lock, and is about to open its socket or to end; or it is gone.
             ControlError::Files(_) | ControlError::Gone(_) => silent(store),
             error => error,
         })
@@ -497,12 +498,12 @@ impl Client {
         }
     }
 
-    /// Asks whatever the process that runs the store was given to answer.
+    /// Sends a request that the process which runs the store was given to answer: see [`Guard::serve`].
     pub fn call(&mut self, name: &str, data: &[u8]) -> Result<Vec<u8>, ControlError> {
         self.call_within(name, data, Duration::ZERO)
     }
 
-    /// The same for what may take so long.
+    /// Like [`Client::call`], for requests that may take this much longer.
     pub fn call_within(
         &mut self,
         name: &str,
@@ -613,7 +614,7 @@ impl Client {
         self.ask_within(request, Duration::ZERO)
     }
 
-    /// Asks what may take so long to be done.
+    /// Sends a request that may take this much longer.
     fn ask_within(&mut self, request: &Request, longer: Duration) -> Result<Reply, ControlError> {
         let at_most = Some(self.patience.saturating_add(longer));
         let failed = |error: io::Error, store: &Path| match error.kind() {
@@ -639,14 +640,14 @@ impl Client {
     }
 }
 
-/// Why nobody answered, or not as asked.
+/// Errors of requests to the process that runs a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlError {
     /// The lock file or the socket cannot be used.
     Files(String),
     /// The process that ran the store has gone. Calling [`hold`] again may give the right to run it.
     Gone(String),
-    /// It answered that it will not.
+    /// The request was refused.
     Refused(String),
     /// The process that runs the store does not answer.
     Silent(String),
@@ -678,7 +679,7 @@ fn strange(reply: &Reply) -> ControlError {
     ControlError::Refused(format!("it answered something else than was asked: {reply:?}"))
 }
 
-/// Opens the lock. Whoever can open a file can lock it, even only to read it: so it is this user's alone.
+/// Opens the lock file. It is private to this user, since any user who can open a file, even for reading, can lock it.
 fn lock_file(path: &Path) -> io::Result<File> {
     let file = private::options()
         .read(true)
@@ -695,7 +696,7 @@ fn lock_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether it is this user who holds the other end.
+/// Whether the peer is of this user.
 #[cfg(target_os = "linux")]
 fn is_ours(stream: &UnixStream) -> bool {
     let peer = rustix::net::sockopt::socket_peercred(stream);
@@ -713,7 +714,7 @@ fn beside(store: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Socket addresses are short; a longer path is reached through its folder.
+/// Socket addresses are short; a longer path is opened relative to its folder.
 fn with_short<T>(path: &Path, open: impl Fn(PathBuf) -> io::Result<T>) -> io::Result<T> {
     if path.as_os_str().as_bytes().len() < 100 {
         return open(path.to_owned());
@@ -745,7 +746,7 @@ fn receive(stream: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
     if length > LONGEST {
         return Err(io::Error::other("the frame is too long"));
     }
-    // Room is made as the bytes come, not as they are promised.
+    // Memory is allocated as the bytes arrive, not as announced.
     let mut bytes = Vec::new();
     let read = stream.take(length as u64).read_to_end(&mut bytes)?;
     if read < length {

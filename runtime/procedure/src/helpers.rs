@@ -25,7 +25,7 @@ pub struct Visited {
 }
 
 impl Visited {
-    /// The state to execute now, beginning with `initial`; none when the machine has ended.
+    /// Returns the state to execute now, starting with `initial`; none when the machine has ended.
     pub fn enter(&mut self, initial: u32) -> Option<u32> {
         if self.ended {
             return None;
@@ -36,23 +36,23 @@ impl Visited {
         self.states.last().copied()
     }
 
-    /// Another state follows. Without this the same one is executed again.
+    /// Sets the next state. Without this the same one is executed again.
     pub fn next(&mut self, state: u32) {
         self.states.push(state);
     }
 
-    /// No state follows.
+    /// Ends the machine.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether no state follows.
+    /// Whether the machine has ended.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// What to answer after a state: its children if it has some, else more, else done. A machine whose last state has
-    /// children is called once more when they have succeeded; `enter` answers none then.
+    /// Returns the step to answer after a state: its children if it has some, else more, else done. A machine whose
+    /// last state has children is called once more when they have succeeded; `enter` then returns none.
     pub fn step(&self, children: Vec<New>) -> Step {
         match (children.is_empty(), self.ended) {
             (false, _) => Step::Children(children),
@@ -61,19 +61,19 @@ impl Visited {
         }
     }
 
-    /// The state to undo now; the initial one when a step had entered none.
+    /// Returns the state to undo now; the initial one if the step had entered none.
     pub fn undoing(&self, initial: u32) -> u32 {
         self.states.last().copied().unwrap_or(initial)
     }
 
-    /// That state is undone. Not to be called for one that has to be tried again.
+    /// Records that the state is undone. Not to be called for one that has to be retried.
     pub fn undone(&mut self) {
         self.states.pop();
         self.ended = false;
     }
 }
 
-/// A procedure whose `execute` is called once: what it starts are children, and their end is its own.
+/// A procedure whose `execute` is called once: it only starts children, and ends when they have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
     executed: bool,
@@ -96,7 +96,7 @@ impl Sequence {
     }
 }
 
-/// A procedure of one step, made of a function and the bytes it needs. Register it with the same function:
+/// Creates a procedure of one step from a function and the bytes it needs. Register it with the same function:
 ///
 /// ```
 /// use ankus_procedure::{Registry, Step, one_step};

@@ -6,24 +6,25 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Time and randomness, real or simulated.
 pub trait Host: Send + Sync {
-    /// Milliseconds since the epoch. May jump both ways; used for what is shown and for what must outlive the process.
+    /// Returns the milliseconds since the epoch. May jump both ways; used for display and for what must outlive the
+    /// process.
     fn wall_ms(&self) -> i64;
 
-    /// Milliseconds since some moment, never backwards; used for time-outs within the process.
+    /// Returns the milliseconds since some time, never going backward; used for time-outs within the process.
     fn elapsed_ms(&self) -> u64;
 
-    /// Any number.
+    /// Returns a random number.
     fn random(&self) -> u64;
 }
 
-/// The machine's own clock and randomness.
+/// The clock and the randomness of the machine.
 #[derive(Debug, Clone)]
 pub struct RealHost {
     start: Instant,
 }
 
 impl RealHost {
-    /// Counts elapsed time from now.
+    /// Creates a host that counts elapsed time from now.
     pub fn new() -> Self {
         RealHost { start: Instant::now() }
     }

@@ -1,10 +1,11 @@
 //! The durable executor of procedures: long operations of many steps that must end in a known state, whatever happens.
 //!
-//! In: procedures of kinds that a [`Registry`] knows, a [`Store`](crate::store::Store), a [`Host`]. Out: each submitted
-//! procedure ends as *succeeded* or *rolled back*, its steps made durable one by one, through crashes of the process and of
-//! the machine. What a step may assume, and the guarantees in full, follow below.
+//! It runs procedures of the kinds in a [`Registry`] over a [`Store`](crate::store::Store), with the time and
+//! randomness of a [`Host`]. Each submitted procedure ends as *succeeded* or *rolled back*, its steps made durable one
+//! by one, through crashes of the process and of the machine. What a step may assume, and the guarantees in full,
+//! follow below.
 //!
-//! It leaves to others what the steps do. Workflow jobs, coordinators and purges are procedures; they keep their own
+//! What the steps do is up to the caller. Workflow jobs, coordinators and purges are procedures; they keep their own
 //! rows next to the records of the executor, written in the same commit as the step that changes them
 //! ([`Context::put`]).
 //!
@@ -42,75 +43,77 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A durable operation. One value of a type is one procedure; `save` is all of it that a restart finds again.
+/// A durable operation. One value of a type is one procedure; only what `save` returns survives a restart.
 ///
-/// A procedure is never run by two workers at once. Any step may run again after a crash when its commit had not happened,
-/// so what it does outside must be safe to repeat; see `docs/procedures.md`.
+/// A procedure is never run by two workers at once. A step whose commit had not happened may run again after a crash,
+/// so its effects outside must be safe to repeat; see `docs/procedures.md`.
 pub trait Procedure: Send {
-    /// Does one step and says what comes next. An `Err` is a failure whose collected rows and messages are dropped;
+    /// Executes one step and returns what comes next. With an `Err`, the collected rows and messages are dropped;
     /// `Ok(Step::Fail(…))` commits them with the failure.
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure>;
 
-    /// Undoes one step: called once for each step that became durable, last first, when the tree has failed.
-    /// Steps of a procedure that succeeded are not undone; its parent makes up for them in its own.
+    /// Undoes one step: called once for each step that became durable, last first, when the tree has failed. Steps of a
+    /// child that succeeded are not undone on their own; its parent compensates for them in its own rollback.
     fn rollback(&mut self, context: &mut Context<'_>) -> Result<(), UndoError> {
         let _ = context;
         Ok(())
     }
 
-    /// Someone asks it to give up. `true` accepts: that is durable, and from then on [`Context::abort_requested`] says so.
-    /// It does not interrupt or wake anything.
+    /// Asks the procedure to abort. `true` accepts: that is durable, and from then on [`Context::abort_requested`]
+    /// returns `true`. It does not interrupt or wake anything.
     fn abort(&mut self, context: &mut Context<'_>) -> bool {
         let _ = context;
         true
     }
 
-    /// The time-out of a [`Wait`] has passed.
+    /// Handles the time-out of a [`Wait`].
     fn timed_out(&mut self, context: &mut Context<'_>) -> TimedOut {
         let _ = context;
         TimedOut::Fail
     }
 
-    /// The state of its own, as bytes; what the registered function of its kind gets to make it anew.
+    /// Returns its own state as bytes, from which the registered function of its kind restores it.
     fn save(&self) -> Vec<u8>;
 
-    /// The lock it needs while it runs, if any.
+    /// Returns the lock that it needs while it runs, if any.
     fn lock(&self) -> Option<Lock> {
         None
     }
 
-    /// Asked of a root at its submission: are its steps, and those of its children, undone when it fails? Where not, no
-    /// stack of steps is kept, and a failure ends the tree without calling `rollback` on anyone.
+    /// Whether its steps, and those of its children, are undone if it fails; called for a root at its submission. If
+    /// not, no stack of steps is kept, and a failure ends the tree without any call of `rollback`.
     fn undoable(&self) -> bool {
         true
     }
 
-    /// Whether messages that come during its last step are dropped, as those are that come later. Where not, another step follows.
+    /// Whether messages that arrive during its last step are dropped, like later ones. If not, another step follows.
     fn drops_messages(&self) -> bool {
         true
     }
 
-    /// Whether it goes to the end of the queue after each step, instead of running on.
+    /// Whether it goes to the end of the queue after each step, instead of continuing.
     fn yields_after_step(&self) -> bool {
         false
     }
 }
 
-/// What `execute` answers.
+/// The result of `execute`.
 #[derive(Debug)]
 pub enum Step {
-    /// It has succeeded. See [`Context::set_result`].
+    /// The procedure has succeeded. See [`Context::set_result`].
     Done,
-    /// This step is done and another follows at once.
+    /// This step is done, and another follows at once.
     More,
-    /// These children run, in no order that is promised; the next step follows when all have succeeded.
-    /// An empty list means `Done`.
+    /// These children run, in no particular order; the next step follows when all have succeeded. An empty list means
+    /// `Done`.
     Children(Vec<New>),
-    /// This step is done; the next follows when it is woken.
+    /// This step is done; the next one follows when the procedure is woken.
     Suspend(Wait),
-    /// Not a step: nothing is written or counted, what was collected is dropped, and it is tried again after the others.
+    /// Not a step: nothing is written or counted, what was collected is dropped, and it is tried again after other
+    /// procedures.
     Yield,
-    /// It has failed, and its tree is rolled back. Collected rows and messages are committed with the failure.
+    /// The procedure has failed, and its tree is rolled back. Collected rows and messages are committed with the
+    /// failure.
     Fail(Failure),
 }
 
@@ -126,27 +129,28 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Until somebody calls [`Executor::wake`] for it, or it gets a message.
+    /// Waits until [`Executor::wake`] is called for it, or it gets a message.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Until the event of this name is ready. If it is ready now, the next step follows at once.
+    /// Waits until the event of this name is ready. If it is ready now, the next step follows at once.
     pub fn event(name: impl Into<Arc<str>>) -> Self {
         Wait { event: Some(name.into()), ..Self::default() }
     }
 
-    /// Until it has a message, which may be there already. A restart does not wake it, for messages are durable.
+    /// Waits until it has a message, which may have arrived already. A restart does not wake it, since messages are
+    /// durable.
     pub fn for_message() -> Self {
         Wait { message: true, ..Self::default() }
     }
 
-    /// For so long, and then on with the next step. A message wakes it before.
+    /// Waits for this long, and then continues with the next step. A message wakes it earlier.
     pub fn pause(ms: u64) -> Self {
         Wait { timeout_ms: Some(ms), resumes: true, ..Self::default() }
     }
 
-    /// At most so long; then [`Procedure::timed_out`] decides.
+    /// Limits the wait; after that, [`Procedure::timed_out`] decides.
     #[must_use]
     pub fn timeout(mut self, ms: u64) -> Self {
         self.timeout_ms = Some(ms);
@@ -154,7 +158,7 @@ impl Wait {
         self
     }
 
-    /// At most so long; then the next step follows.
+    /// Limits the wait; after that, the next step follows.
     #[must_use]
     pub fn or_pause(mut self, ms: u64) -> Self {
         self.timeout_ms = Some(ms);
@@ -162,7 +166,7 @@ impl Wait {
         self
     }
 
-    /// Meanwhile these children run. Their end does not wake it.
+    /// Runs these children meanwhile. Their end does not wake it.
     #[must_use]
     pub fn children(mut self, children: Vec<New>) -> Self {
         self.children = children;
@@ -170,7 +174,7 @@ impl Wait {
     }
 }
 
-/// What a passed time-out means.
+/// What follows after a time-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimedOut {
     /// The procedure fails and its tree is rolled back.
@@ -182,20 +186,20 @@ pub enum TimedOut {
 /// Why a step could not be undone now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoError {
-    /// Try again, without limit, after the others had their turn.
+    /// Try again, without limit, after other procedures.
     Retry(String),
-    /// It cannot be undone. Noted, and the step counts as undone.
+    /// It cannot be undone. This is logged, and the step counts as undone.
     GiveUp(String),
 }
 
 /// Why a procedure failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Who says so: the procedure's own word, or `executor`.
+    /// The source of the failure: a name chosen by the procedure, or `executor`.
     pub source: String,
-    /// A short name for the sort of failure, for programs; [`Failure::TIMEOUT`] and its like come from the executor.
+    /// A short name for the kind of failure, for programs; [`Failure::TIMEOUT`] and the like come from the executor.
     pub code: String,
-    /// For people.
+    /// A message for people.
     pub message: String,
 }
 
@@ -204,10 +208,10 @@ impl Failure {
     pub const TIMEOUT: &'static str = "timeout";
     /// The code of a step that panicked; the source is `bug`.
     pub const PANIC: &'static str = "panic";
-    /// The code of a parent whose child is of a kind that nobody registered.
+    /// The code for a parent whose child is of an unregistered kind.
     pub const CHILD: &'static str = "child";
 
-    /// A failure of a procedure.
+    /// Creates a failure of a procedure.
     pub fn new(
         source: impl Into<String>,
         code: impl Into<String>,
@@ -225,32 +229,32 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Where a procedure is between its submission and its end.
+/// The state of a procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Ready to run, running, or suspended without a time-out.
     Runnable,
-    /// Waits for its children.
+    /// Waiting for its children.
     Waiting,
     /// Suspended, with a time-out.
     WaitingTimeout,
     /// Suspended until it has a message.
     WaitingMessage,
-    /// Has failed and is not yet undone.
+    /// Failed and not yet undone.
     Failed,
-    /// Has failed and is undone. An end.
+    /// Failed and undone. Final.
     RolledBack,
-    /// Has succeeded. An end.
+    /// Succeeded. Final.
     Success,
 }
 
 impl State {
-    /// Whether nothing follows.
+    /// Whether the state is final.
     pub fn is_end(self) -> bool {
         matches!(self, State::Success | State::RolledBack)
     }
 
-    /// The lower-case name, for people and for metrics.
+    /// Returns the name in lower case, for people and for metrics.
     pub fn name(self) -> &'static str {
         match self {
             State::Runnable => "runnable",
@@ -263,12 +267,12 @@ impl State {
         }
     }
 
-    /// Its place in [`State::ALL`].
+    /// Returns its index in [`State::ALL`].
     pub(crate) fn place(self) -> usize {
         Self::ALL.iter().position(|state| *state == self).expect("every state is in the list")
     }
 
-    /// All of them.
+    /// All states.
     pub const ALL: [State; 7] = [
         State::Runnable,
         State::Waiting,
@@ -280,7 +284,7 @@ impl State {
     ];
 }
 
-/// Names one request of one client, so that sending it twice does it once. Number zero names none.
+/// Identifies one request of one client, so that sending it twice carries it out once. Number zero identifies none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Nonce {
     /// The client.
@@ -300,38 +304,38 @@ pub struct New {
 }
 
 impl New {
-    /// A procedure of a registered kind.
+    /// Creates a procedure of a registered kind.
     pub fn of(kind: impl Into<Arc<str>>, body: impl Procedure + 'static) -> Self {
         Self::boxed(kind, Box::new(body))
     }
 
-    /// The same, of a procedure that is boxed already.
+    /// Like [`New::of`], for a boxed procedure.
     pub fn boxed(kind: impl Into<Arc<str>>, body: Box<dyn Procedure>) -> Self {
         New { kind: kind.into(), body, owner: None, priority: 0, keep: true, tag: 0 }
     }
 
-    /// On whose behalf: owners take turns in the queue. A child without one has its parent's.
+    /// Sets the owner. Owners take turns in the queue. A child without one has its parent's.
     #[must_use]
     pub fn owner(mut self, owner: impl Into<Arc<str>>) -> Self {
         self.owner = Some(owner.into());
         self
     }
 
-    /// Larger goes first; zero is usual.
+    /// Sets the priority. Larger numbers go first; zero is the default.
     #[must_use]
     pub fn priority(mut self, priority: u8) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Nobody will acknowledge the result: it may go at the next cleaning.
+    /// Declares that the result will not be acknowledged, so that the next cleanup may remove it.
     #[must_use]
     pub fn unattended(mut self) -> Self {
         self.keep = false;
         self
     }
 
-    /// A number of the spawner's choice that comes back with the answer ([`Message::tag`]).
+    /// Sets a number, chosen by the spawner, that comes back with the answer ([`Message::tag`]).
     #[must_use]
     pub fn tag(mut self, tag: u64) -> Self {
         self.tag = tag;
@@ -350,15 +354,15 @@ impl fmt::Debug for New {
 
 type Decode = dyn Fn(&[u8]) -> Result<Box<dyn Procedure>, String> + Send + Sync;
 
-/// The kinds of procedures a process knows, each with the function that makes one of its saved bytes. Whatever a
-/// procedure needs of the world outside, that function captures.
+/// The kinds of procedures that a process knows, each with the function that restores one from its saved bytes. That
+/// function captures whatever a procedure needs from the outside world.
 #[derive(Default)]
 pub struct Registry {
     kinds: HashMap<Arc<str>, Box<Decode>>,
 }
 
 impl Registry {
-    /// Knows nothing.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
@@ -373,7 +377,7 @@ impl Registry {
         self
     }
 
-    /// Makes a procedure of its saved state.
+    /// Restores a procedure from its saved state.
     pub fn decode(&self, kind: &str, bytes: &[u8]) -> Result<Box<dyn Procedure>, String> {
         let Some(decode) = self.kinds.get(kind) else {
             return Err(format!("no kind of procedure is named `{kind}`"));
@@ -381,7 +385,7 @@ impl Registry {
         decode(bytes)
     }
 
-    /// The one copy of a kind's name, if the kind is known.
+    /// Returns the shared copy of a kind's name, if the kind is registered.
     pub(crate) fn name(&self, kind: &str) -> Option<Arc<str>> {
         self.kinds.get_key_value(kind).map(|(name, _)| name.clone())
     }

@@ -1,4 +1,4 @@
-//! From the contents of a store to live procedures.
+//! Loads live procedures from the contents of a store.
 //!
 //! A tree is loaded whole or set aside whole: with a record that is damaged or missing, of an unregistered kind, or
 //! with inconsistent steps, none of it is run or changed. The rest continues.
@@ -12,7 +12,7 @@ use super::executor::Unfit;
 use super::{IdHasher, Message, ProcedureId, Record, Registry, State};
 use crate::store::{Error, Key, Loaded, Reader, Write};
 
-/// Fills an empty core. Returns what was set aside, and the roots that go on.
+/// Fills an empty core. Returns what was set aside, and the roots that continue.
 pub(super) fn load(
     core: &mut Core,
     loaded: Loaded,
@@ -37,7 +37,7 @@ pub(super) fn load(
         }
     }
 
-    // They come in the order of ids, so the map is made of them at once.
+    // They are ordered by id, so the map is built in one go.
     let records: BTreeMap<ProcedureId, Record> = records.into_iter().collect();
     core.procedures.reserve(records.len());
     let roots = roots(&records);
@@ -55,7 +55,7 @@ pub(super) fn load(
         fit.insert(id, record);
     }
 
-    // Kinds may turn out to be unknown or unwilling only here, and then the whole tree goes.
+    // Unknown kinds and invalid states are only noticed here, and then the whole tree is set aside.
     let mut bodies: HashMap<_, _, IdHasher> = HashMap::default();
     let mut unwilling: HashMap<ProcedureId, String> = HashMap::new();
     for (id, record) in &fit {
@@ -95,7 +95,7 @@ pub(super) fn load(
     Ok((set_aside, loaded))
 }
 
-/// The root of each record whose chain of parents is whole.
+/// Returns the root of each record whose chain of parents is complete.
 fn roots(records: &BTreeMap<ProcedureId, Record>) -> HashMap<ProcedureId, ProcedureId, IdHasher> {
     let mut roots: HashMap<ProcedureId, ProcedureId, IdHasher> = HashMap::default();
     for id in records.keys() {
@@ -108,7 +108,7 @@ fn roots(records: &BTreeMap<ProcedureId, Record>) -> HashMap<ProcedureId, Proced
             match records.get(&at).map(|record| record.parent) {
                 None => break None,
                 Some(None) => break Some(at),
-                // A parent is older than its child; anything else may be a circle.
+                // A parent is older than its child; anything else could be a cycle.
                 Some(Some(parent)) if parent >= at => break None,
                 Some(Some(parent)) => {
                     path.push(parent);
@@ -123,7 +123,7 @@ fn roots(records: &BTreeMap<ProcedureId, Record>) -> HashMap<ProcedureId, Proced
     roots
 }
 
-/// The trees that do not add up, and why.
+/// Returns the inconsistent trees, and why.
 fn judge(
     records: &BTreeMap<ProcedureId, Record>,
     roots: &HashMap<ProcedureId, ProcedureId, IdHasher>,
@@ -146,7 +146,7 @@ fn judge(
         if !record.stack.is_empty() {
             steps.entry(root_id).or_default().extend(&record.stack);
         }
-        // While a tree goes forward, none of its records goes away.
+        // While a tree is not undone, none of its records are removed.
         let undoing = root.state == State::Failed || record.state == State::Failed;
         if let (Some((first, count)), false, false) =
             (record.children, undoing, record.state.is_end())
@@ -208,7 +208,7 @@ fn take_up(
                 nonce: record.nonce.map(Box::new),
                 submitted_ms: record.submitted_ms,
                 updated_ms: record.updated_ms,
-                // A clock that was set back makes nothing younger than now.
+                // If the clock was set back, nothing is younger than now.
                 ended_ms: elapsed - (core.now.wall_ms - record.updated_ms).max(0),
                 acknowledged_ms: None,
                 keep: record.keep,
@@ -227,7 +227,7 @@ fn take_up(
     }
     if record.state == State::Failed {
         tree.course = Course::Failed;
-        // The root's own word counts for more than a child's.
+        // The failure of the root takes precedence over that of a child.
         if id == root || tree.first_failure.is_none() {
             tree.first_failure = Some(id);
         }
@@ -274,7 +274,7 @@ fn take_up(
     core.procedures.insert(id, Box::new(entry));
 }
 
-/// What members know of each other: who waits for how many, and who made which step.
+/// Restores what members know of each other: how many children each waits for, and which steps each has made.
 fn finish_trees(core: &mut Core) {
     let mut left: HashMap<ProcedureId, u32> = HashMap::new();
     let mut steps: HashMap<ProcedureId, Vec<(u32, ProcedureId)>> = HashMap::new();
@@ -296,7 +296,7 @@ fn finish_trees(core: &mut Core) {
         made.sort_unstable();
         let tree = core.roots.get_mut(&root).expect("members have a root");
         tree.stack = made.into_iter().map(|(_, id)| id).collect();
-        // A stack that is there is used, whatever was asked for.
+        // An existing stack is used, whatever was requested.
         tree.undoable = true;
     }
 }
@@ -344,12 +344,12 @@ fn take_bypasses(core: &mut Core, reader: &dyn Reader) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives locks back, arms timers and queues whoever is to run. Returns the roots that are to run, in order.
+/// Restores locks, arms timers and queues the runnable procedures. Returns the roots to run, in order.
 fn queue(core: &mut Core) -> Vec<ProcedureId> {
     let mut ids: Vec<ProcedureId> = core.procedures.keys().copied().collect();
     ids.sort_unstable();
 
-    // Ids grow downwards in a tree, so ancestors come first.
+    // Ids increase downward in a tree, so ancestors come first.
     for id in &ids {
         let entry = &core.procedures[id];
         let for_life = entry.lock.as_ref().is_some_and(|lock| lock.held);
@@ -393,8 +393,8 @@ fn queue(core: &mut Core) -> Vec<ProcedureId> {
         }
     }
     runnable.sort_unstable();
-    // Children that never ran begin with the last of them, as they would have without the restart: so the same one of
-    // several that fail is the first.
+    // Children that never ran start with the last of them, as they would have without the restart, so that of several
+    // that fail the same one is the first.
     let parent = |(idle, id): &(bool, ProcedureId)| {
         idle.then(|| core.procedures[id].parent).flatten().unwrap_or(*id)
     };

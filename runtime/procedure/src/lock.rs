@@ -1,4 +1,4 @@
-//! Exclusive and shared locks on named things.
+//! Exclusive and shared locks by name.
 //!
 //! Locks are in memory; a lock for life is also in the record of its procedure, and a restart restores it before
 //! anything runs. Children may use what their ancestors hold.
@@ -8,40 +8,41 @@ use std::sync::Arc;
 
 use super::ProcedureId;
 
-/// How a lock is shared.
+/// The mode of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Nobody else.
+    /// One holder.
     Exclusive,
-    /// Others who share it.
+    /// Several holders that share it.
     Shared,
 }
 
-/// What a procedure asks for.
+/// A lock that a procedure requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lock {
-    /// The thing.
+    /// Its name.
     pub name: Arc<str>,
-    /// Alone or together.
+    /// Its mode.
     pub mode: Mode,
-    /// Held from the first step to the end, through suspension and restarts; otherwise for each step on its own.
+    /// Whether it is held from the first step to the end, through suspension and restarts; otherwise for each step
+    /// separately.
     pub held: bool,
-    /// When the lock comes free, go to the end of the queue instead of before all that is ready.
+    /// Whether to go to the end of the queue when the lock becomes free, instead of to the front.
     pub last: bool,
 }
 
 impl Lock {
-    /// Alone, for each step on its own.
+    /// Creates an exclusive lock, held for each step separately.
     pub fn exclusive(name: impl Into<Arc<str>>) -> Self {
         Lock { name: name.into(), mode: Mode::Exclusive, held: false, last: false }
     }
 
-    /// With others, for each step on its own.
+    /// Creates a shared lock, held for each step separately.
     pub fn shared(name: impl Into<Arc<str>>) -> Self {
         Lock { mode: Mode::Shared, ..Self::exclusive(name) }
     }
 
-    /// From the first step to the end.
+    /// Makes the lock held from the first step to the end.
     #[must_use]
     pub fn for_life(mut self) -> Self {
         self.held = true;
@@ -56,14 +57,14 @@ struct Held {
     waiters: VecDeque<ProcedureId>,
 }
 
-/// Who holds what, and who waits for it.
+/// The holders of locks, and the procedures that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
     held: HashMap<Arc<str>, Held>,
 }
 
 impl Locks {
-    /// Takes the lock for `id`, or stands it in line. `is_ancestor` says whether a holder is above `id`.
+    /// Takes the lock for `id`, or queues it. `is_ancestor` returns whether a holder is an ancestor of `id`.
     pub(super) fn acquire(
         &mut self,
         lock: &Lock,
@@ -97,7 +98,8 @@ impl Locks {
         granted
     }
 
-    /// Gives up what `id` holds or waits for under this name. Returns who waited, first first, if nothing is held any more.
+    /// Releases what `id` holds or waits for under this name. If nothing is held any more, returns the waiting
+    /// procedures, first come first.
     pub(super) fn release(&mut self, name: &str, id: ProcedureId) -> VecDeque<ProcedureId> {
         let Some(held) = self.held.get_mut(name) else { return VecDeque::new() };
         let held_before = held.exclusive == Some(id) || held.shared.contains(&id);
@@ -112,11 +114,11 @@ impl Locks {
         if !held_before && !held.waiters.is_empty() {
             return VecDeque::new();
         }
-        // A lock that nobody has or wants is not remembered.
+        // A lock that is neither held nor waited for is forgotten.
         self.held.remove(name).map(|held| held.waiters).unwrap_or_default()
     }
 
-    /// How many names are held or waited for.
+    /// Returns how many names are held or waited for.
     pub(super) fn len(&self) -> usize {
         self.held.len()
     }

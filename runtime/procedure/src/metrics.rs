@@ -1,4 +1,4 @@
-//! Counts of the executor's work and state, as data and as Prometheus text.
+//! Metrics of the executor's work and state, as data and as Prometheus text.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::State;
 
-/// A moment's counts. Totals count since the process started.
+/// The counts at one time. Totals are counted since the process started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Procedures submitted, spawned or made as children.
+    /// Procedures that were submitted, spawned or started as children.
     pub submitted: u64,
     /// Procedures that succeeded.
     pub succeeded: u64,
@@ -23,36 +23,36 @@ pub struct Metrics {
     pub panics: u64,
     /// Live procedures by state, in the order of [`State::ALL`].
     pub live: [u64; 7],
-    /// How long procedures have been in each state, in the order of [`State::ALL`]: those that live and those that ended.
+    /// How long procedures have been in each state, in the order of [`State::ALL`]: both live and ended ones.
     pub state_ms: [u64; 7],
-    /// Results that wait to be acknowledged or to age.
+    /// Results that are kept until they are acknowledged or old.
     pub finished: u64,
-    /// Being executed now.
+    /// Procedures being executed now.
     pub running: u64,
-    /// Waiting for a worker.
+    /// Procedures waiting for a worker.
     pub queued: u64,
-    /// How long the one at the head of the queue's oldest has been runnable.
+    /// How long the oldest procedure in the queue has been runnable.
     pub oldest_runnable_ms: u64,
-    /// Names with a lock held or waited for.
+    /// Lock names that are held or waited for.
     pub locks: u64,
-    /// Workers there are.
+    /// The number of workers.
     pub workers: u64,
-    /// Commits of the store.
+    /// Commits to the store.
     pub commits: u64,
-    /// Records and rows written or removed by them.
+    /// Records and rows that commits wrote or removed.
     pub writes: u64,
     /// Writes in the largest commit.
     pub largest_commit: u64,
-    /// Commits the store refused, each tried again.
+    /// Commits that the store refused; each was retried.
     pub store_failures: u64,
-    /// Trees set aside because something of them could not be read.
+    /// Trees set aside because part of them could not be read.
     pub quarantined: u64,
     /// Total time that finished procedures took, by the wall clock.
     pub duration_ms: u64,
 }
 
 impl Metrics {
-    /// In the text format that Prometheus reads.
+    /// Returns the metrics in Prometheus text format.
     pub fn prometheus(&self) -> String {
         let mut out = String::new();
         let mut one = |name: &str, kind: &str, help: &str, value: u64| {

@@ -1,8 +1,9 @@
 //! Folders and files that belong to one user alone.
 //!
-//! A store holds properties, passwords and the output of programs, and whoever can write to it decides what its owner
-//! runs. So only its owner has access, whatever the umask, and one that others own or can write to is [refused](claim).
-//! One that others can only read, as earlier versions created it, is made private when its owner opens it.
+//! A store contains properties, passwords and the output of programs, and a user who can write to it controls what its
+//! owner runs. So only its owner has access, whatever the umask, and a store that others own or can write to is
+//! [refused](claim). One that others can only read, as earlier versions created it, is made private when its owner
+//! opens it.
 #![expect(clippy::disallowed_methods, reason = "permissions are of the disk")]
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
@@ -10,22 +11,23 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Folders: their owner, and nobody else.
+/// The mode of folders: access for the owner only.
 const FOLDER: u32 = 0o700;
-/// Files: the same.
+/// The mode of files: access for the owner only.
 const FILE: u32 = 0o600;
-/// What all others might do.
+/// The permission bits of all other users.
 const OTHERS: u32 = 0o077;
-/// Where others might write.
+/// The write bits of all other users.
 const WRITABLE: u32 = 0o022;
 
-/// The user on whose behalf we run.
+/// Returns the effective user of this process.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Takes a folder for ours alone. One that is not there is made. One that is there must be of this user, with the files that
-/// lie directly in it, and others must not be able to write to any of these; where they can read, that ends now.
+/// Makes a folder private to this user, creating it if it is missing. An existing folder, and the files directly in it,
+/// must be owned by this user, and others must not be able to write to any of these; if others can read them, that is
+/// revoked.
 pub fn claim(path: &Path) -> io::Result<()> {
     if !check(path)? {
         if let Some(parent) = path.parent() {
@@ -43,10 +45,10 @@ pub fn claim(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         match entry.metadata() {
-            // Nobody else comes to folders in a closed one, and a file root has permissions of its own.
+            // Others cannot reach folders inside a private one, and a file root has permissions of its own.
             Ok(found) if found.is_symlink() || found.is_dir() => {}
             Ok(found) => close(&entry.path(), &found)?,
-            // Something that another process of ours has just taken away.
+            // Another process of ours has just deleted it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -54,7 +56,8 @@ pub fn claim(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder is there, as ours; an error that says what to do where it is somebody else's, or open to be written to.
+/// Checks that a folder exists and belongs to this user. Returns whether it exists. Fails with advice if another user
+/// owns it or can write to it.
 pub fn check(path: &Path) -> io::Result<bool> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -62,7 +65,7 @@ pub fn check(path: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     if found.is_symlink() {
-        // Who makes a link decides where it leads; the administrator may.
+        // The creator of a link controls where it leads; only the administrator may be another user.
         if found.uid() != 0 {
             owned(path, &found)?;
         }
@@ -73,7 +76,7 @@ pub fn check(path: &Path) -> io::Result<bool> {
     }
     owned(path, &found)?;
     if found.mode() & WRITABLE != 0 && !path.join("store.sqlite").exists() {
-        // It may be a place for everybody, such as `/tmp`, and is not to be closed for a store that is not there yet.
+        // It may be a shared folder, such as `/tmp`, and must not be closed for a store that does not exist yet.
         let shown = path.display();
         return Err(refused(format!(
             "`{shown}` can be written by other users (mode {:04o}), and is not a place for a store; name a folder of your own with --store",
@@ -94,7 +97,7 @@ pub fn check(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether what is here is of this user, and not to be written by others.
+/// Checks that a file belongs to this user, and that others cannot write to it.
 pub fn closed(path: &Path, found: &Metadata) -> io::Result<()> {
     owned(path, found)?;
     if found.mode() & WRITABLE == 0 || found.is_symlink() {
@@ -123,7 +126,7 @@ fn refused(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
-/// Takes from others what they may do with it.
+/// Removes the permissions of other users.
 fn close(path: &Path, found: &Metadata) -> io::Result<()> {
     let mode = found.mode() & 0o7777;
     if mode & OTHERS == 0 {
@@ -132,19 +135,19 @@ fn close(path: &Path, found: &Metadata) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS))
 }
 
-/// Makes a folder and what is missing above it, for this user alone.
+/// Creates a folder and its missing parents, for this user alone.
 pub fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)
 }
 
-/// How a file is opened that may have to be made for this user alone.
+/// Returns options for opening a file which create it for this user alone.
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(FILE);
     options
 }
 
-/// Makes a file, or empties it.
+/// Creates a file, or truncates it if it exists.
 pub fn create(path: &Path) -> io::Result<File> {
     options().write(true).create(true).truncate(true).open(path)
 }

@@ -1,4 +1,4 @@
-//! What runs next: highest priority first, owners in turn, each owner's procedures in order.
+//! The queue of procedures: highest priority first, owners in turn, each owner's procedures in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ProcedureId;
 
-/// One in so many turns goes to a lower priority, so that none starves.
+/// One in this many turns goes to a lower priority, so that none starves.
 const TURNS: u32 = 32;
 
 type Owner = Option<Arc<str>>;

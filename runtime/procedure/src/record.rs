@@ -1,4 +1,4 @@
-//! What is stored of a procedure.
+//! The stored form of procedures.
 
 use std::fmt;
 
@@ -6,49 +6,49 @@ use serde::{Deserialize, Serialize};
 
 use super::{Failure, Nonce, ProcedureId, State};
 
-/// The stored form of a procedure. The executor writes these; tools may read them, and tests may make them.
+/// The stored form of a procedure. The executor writes these; tools may read them, and tests may create them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Its kind, as registered.
     pub kind: String,
-    /// Of a child: the procedure that waits for it.
+    /// For a child: the procedure that waits for it.
     pub parent: Option<ProcedureId>,
-    /// On whose behalf it runs.
+    /// Its owner.
     pub owner: Option<String>,
-    /// Its place among the others.
+    /// Its priority.
     pub priority: u8,
-    /// Where it is.
+    /// Its state.
     pub state: State,
     /// Wall-clock time of its submission.
     pub submitted_ms: i64,
     /// Wall-clock time of this record.
     pub updated_ms: i64,
-    /// Of one that waits with a time-out.
+    /// The time-out of its wait, if it has one.
     pub timer: Option<Timer>,
     /// The positions of its steps in the stack of its tree, as runs of (first, count), last run last.
     pub stack: Vec<(u32, u32)>,
-    /// Of one that had children: the first of the last batch, and how many they were. Their records stay until the
-    /// root ends, so a missing one is noticed.
+    /// If it had children: the id of the first of the last batch, and their number. Their records stay until the root
+    /// ends, so a missing one is noticed.
     pub children: Option<(ProcedureId, u32)>,
     /// Whether a step of it was ever durable.
     pub executed: bool,
     /// Whether it holds its lock for life.
     pub locked: bool,
-    /// Whether an operator had it end without running.
+    /// Whether an operator ended it without running it.
     pub bypass: bool,
     /// Whether it has accepted an abort.
     pub abort: bool,
-    /// Of a root: whether steps of its tree are undone.
+    /// For a root: whether steps of its tree are undone.
     pub undoable: bool,
     /// Whether the result is kept until it is acknowledged or old.
     pub keep: bool,
     /// Why it failed.
     pub failure: Option<Failure>,
-    /// What it came to.
+    /// The result.
     pub result: Option<Vec<u8>>,
     /// The request that submitted it.
     pub nonce: Option<Nonce>,
-    /// Of a spawned one: who gets the answer, and the tag of it.
+    /// For a spawned one: the receiver of the answer, and its tag.
     pub reply: Option<(ProcedureId, u64)>,
     /// Its own state.
     pub data: Vec<u8>,
@@ -57,15 +57,16 @@ pub struct Record {
 /// The time-out of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
-    /// When it passes, by the wall clock.
+    /// When it expires, by the wall clock.
     pub due_ms: i64,
-    /// How long the wait was to be. After a restart the rest is never longer than this, whatever the clock did.
+    /// The intended duration of the wait. After a restart the rest is never longer than this, even if the clock was
+    /// set.
     pub length_ms: u64,
     /// Whether the next step follows without asking [`super::Procedure::timed_out`].
     pub resumes: bool,
 }
 
-/// Bytes that are no record.
+/// The error for bytes that are not a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordError(String);
 
@@ -78,7 +79,7 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl Record {
-    /// A record as it stands right after submission.
+    /// Creates a record as it is right after submission.
     pub fn new(kind: impl Into<String>, data: impl Into<Vec<u8>>) -> Self {
         Record {
             kind: kind.into(),
@@ -105,7 +106,7 @@ impl Record {
         }
     }
 
-    /// The bytes that a store keeps.
+    /// Encodes the record for the store.
     pub fn encode(&self) -> Box<[u8]> {
         Wire {
             kind: &self.kind,
@@ -135,7 +136,7 @@ impl Record {
         .encode()
     }
 
-    /// The record of these bytes.
+    /// Decodes a record.
     pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         let (wire, rest): (WireOwned, _) =
             postcard::take_from_bytes(bytes).map_err(|error| RecordError(error.to_string()))?;
@@ -169,12 +170,12 @@ impl Record {
     }
 }
 
-/// Six truths in one byte, in the order of [`Record`]'s fields.
+/// Packs six flags into one byte, in the order of [`Record`]'s fields.
 pub(super) fn flags(bits: [bool; 6]) -> u8 {
     bits.iter().enumerate().map(|(bit, set)| u8::from(*set) << bit).sum()
 }
 
-/// What is written, borrowed from wherever it stands.
+/// The stored fields, borrowed from wherever they are.
 #[derive(Serialize)]
 pub(super) struct Wire<'a> {
     pub(super) kind: &'a str,
@@ -197,7 +198,7 @@ pub(super) struct Wire<'a> {
 
 impl Wire<'_> {
     pub(super) fn encode(&self) -> Box<[u8]> {
-        // Most fit a corner of the stack, and then the bytes are allocated once, at their size.
+        // Most records fit this buffer on the stack, so the bytes are allocated once, with their size.
         let mut room = [0; 256];
         match postcard::to_slice(self, &mut room) {
             Ok(bytes) => (&*bytes).into(),

@@ -1,4 +1,4 @@
-//! Batches on their way into the store, and what happens when they are there.
+//! Batches that are being committed, and what happens afterward.
 
 use super::{After, Batch, Born, Core, Course, Ended, Entry, KEPT_ROOM, Next, Root, Unit};
 use crate::store::Write;
@@ -15,23 +15,23 @@ impl Core {
         self.assigned
     }
 
-    /// The number of the unit that was queued last.
+    /// Returns the number of the unit that was queued last.
     pub(crate) fn assigned(&self) -> u64 {
         self.assigned
     }
 
-    /// How many writes wait for a commit.
+    /// Returns how many writes are waiting for a commit.
     pub(crate) fn pending(&self) -> usize {
         self.pending.writes.len().max(self.pending.units.len())
     }
 
-    /// Takes everything that waits.
+    /// Takes everything that is waiting.
     pub(crate) fn take_batch(&mut self) -> Batch {
         std::mem::take(&mut self.pending)
     }
 
-    /// The store refused a batch. Steps wait for the next try; submissions and messages from outside are given back to
-    /// whoever made them, and what may have been written of them is made as it was.
+    /// Handles a batch that the store refused. Steps wait for the next try; submissions and messages from outside are
+    /// given back to their callers, and what may have been written of them is restored.
     pub(crate) fn refused(&mut self, batch: Batch) {
         self.metrics.store_failures += 1;
         let mut writes = batch.writes.into_iter();
@@ -57,7 +57,7 @@ impl Core {
                 .into_iter()
                 .filter_map(|write| match write {
                     Write::Record(id, _) => Some(Write::Remove(id)),
-                    // A message, which nobody has had.
+                    // A message, which has not been delivered.
                     Write::Put(row) if !has_undo => Some(Write::Delete(row.key)),
                     Write::Put(_) | Write::Remove(_) | Write::Delete(_) => None,
                 })
@@ -74,9 +74,9 @@ impl Core {
         self.pending.writes.extend(later.writes);
     }
 
-    /// The batch is durable: what it was for happens now.
+    /// Handles a batch that is durable: its consequences happen now.
     pub(crate) fn committed(&mut self, batch: Batch) {
-        // A batch of nothing does not reach the store.
+        // An empty batch does not reach the store.
         if !batch.writes.is_empty() {
             self.refuses_since = None;
         }
@@ -91,14 +91,14 @@ impl Core {
             }
             self.after(unit.after);
         }
-        // The next batch is made in the same room, unless it has begun in its own.
+        // The next batch reuses the allocation, unless it has already begun in its own.
         writes.clear();
         if self.pending.is_empty() && writes.capacity() <= KEPT_ROOM {
             self.pending = Batch { writes, units };
         }
     }
 
-    /// Whether the unit of this number is durable; an error if it was given back.
+    /// Whether the unit with this number is durable; an error if it was given back.
     pub(crate) fn is_durable(&mut self, number: u64) -> Result<bool, ()> {
         if let Some(at) = self.refused.iter().position(|refused| *refused == number) {
             self.refused.swap_remove(at);
@@ -236,7 +236,7 @@ impl Core {
         }
     }
 
-    /// A step was the last of its procedure, and it succeeded.
+    /// Handles the last step of a procedure that succeeded.
     pub(super) fn ends(&mut self, id: ProcedureId, root_id: ProcedureId) {
         self.release(id, true);
         if id == root_id {
@@ -292,7 +292,7 @@ impl Core {
         self.enqueue(root_id, !yields);
     }
 
-    /// Removes one that will never be called again.
+    /// Removes a procedure that will never be called again.
     fn bury(&mut self, id: ProcedureId) {
         self.count_time(id);
         self.leave_event(id);
@@ -329,7 +329,7 @@ impl Core {
         } else {
             self.metrics.failed += 1;
         }
-        // Messages that came while the last commit was on its way.
+        // Messages that arrived while the last commit was in progress.
         if !entry.inbox.is_empty() {
             let deletes = entry
                 .inbox

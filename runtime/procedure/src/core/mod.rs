@@ -1,7 +1,8 @@
-//! The state of everything that is alive, and the rules by which it changes. No threads, disk or clock here.
+//! The state of all live procedures, and the rules by which it changes. No threads, disk or clock here.
 //!
-//! In: outcomes of user code, completed commits, expired timers. Out: the next [`Task`] to run, and [`Write`]s to
-//! commit with what to do afterwards ([`After`]). Whatever others can see of a step is done only after its commit.
+//! It handles outcomes of user code, completed commits and expired timers, and returns the next [`Task`] to run, and
+//! [`Write`]s to commit with what to do afterward ([`After`]). Effects of a step that others can see happen only after
+//! its commit.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -27,10 +28,10 @@ use settle::write;
 /// The space of rows in which messages wait.
 pub(super) const INBOX: &str = "inbox";
 
-/// The space of rows that say of a procedure which was busy at the time that it is to be bypassed.
+/// The space of rows for procedures that were busy when they were to be bypassed.
 pub(super) const BYPASS: &str = "bypass";
 
-/// A batch that had more writes than this is not kept for its room.
+/// The allocation of a batch with more writes than this is not reused.
 const KEPT_ROOM: usize = 1 << 16;
 
 /// A live procedure.
@@ -54,14 +55,14 @@ pub(super) struct Entry {
     pub(super) updated_ms: i64,
     /// When it was queued, by elapsed time.
     pub(super) queued_ms: u64,
-    /// Since when its time is not counted yet, by elapsed time, and for which state it will be.
+    /// Since when its time has not been counted yet, by elapsed time, and the state that it will be counted for.
     pub(super) since_ms: u64,
     pub(super) counted: State,
     pub(super) children_left: u32,
-    /// Counts waits, so that the timer of an earlier one is known to be stale.
+    /// Counts waits, so that the timer of an earlier one is recognized as stale.
     pub(super) waits: u32,
     pub(super) state: State,
-    /// The state of the last commit, which is what others see.
+    /// The state as of the last commit, which is the one that others see.
     pub(super) shown: State,
     pub(super) priority: u8,
     pub(super) flags: Flags,
@@ -93,17 +94,17 @@ pub(super) enum Course {
     RollingBack,
 }
 
-/// What the members of a tree share.
+/// State shared by the members of a tree.
 pub(super) struct Root {
-    /// Every child there ever was, at any depth, as long as the tree lives.
+    /// Every child that ever existed, at any depth, as long as the tree lives.
     pub(super) members: Vec<ProcedureId>,
-    /// Who made which step, oldest first.
+    /// The procedure that made each step, oldest first.
     pub(super) stack: Vec<ProcedureId>,
     pub(super) course: Course,
-    /// Members with a step in the making or being committed.
+    /// The number of members with a step in progress or being committed.
     pub(super) running: u32,
     pub(super) undoable: bool,
-    /// Whether the members that never made a step are gone.
+    /// Whether the members that never made a step have been removed.
     pub(super) swept: bool,
     pub(super) first_failure: Option<ProcedureId>,
 }
@@ -122,7 +123,7 @@ impl Root {
     }
 }
 
-/// A root that has ended and whose result is still there.
+/// A root that has ended and whose result still exists.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) state: State,
@@ -132,11 +133,11 @@ pub(super) struct Ended {
     pub(super) nonce: Option<Box<Nonce>>,
     pub(super) submitted_ms: i64,
     pub(super) updated_ms: i64,
-    /// By elapsed time; may lie before the process began.
+    /// By elapsed time; may be before the start of the process.
     pub(super) ended_ms: i64,
     pub(super) acknowledged_ms: Option<i64>,
     pub(super) keep: bool,
-    /// Only a failure to tell those who repeat a request; never stored.
+    /// Whether this is only a failure for callers that repeat a request; never stored.
     pub(super) placeholder: bool,
 }
 
@@ -146,11 +147,11 @@ struct Event {
     waiters: VecDeque<ProcedureId>,
 }
 
-/// What a look at the queue came to.
+/// The result of polling the queue.
 pub(super) enum Polled {
     /// User code is to be called.
     Task(Box<Task>),
-    /// Something was found to do without it; its writes wait.
+    /// Something was done without a call; its writes are waiting.
     Moved,
     /// Nothing is runnable.
     Idle,
@@ -176,7 +177,7 @@ pub(super) enum Call {
     Abort,
 }
 
-/// What came of it.
+/// The result of a call.
 pub(super) enum Outcome {
     Executed(Result<Step, Failure>),
     Undone(Result<(), UndoError>),
@@ -184,7 +185,7 @@ pub(super) enum Outcome {
     Aborted(bool),
 }
 
-/// A finished call, with all it leaves behind.
+/// A finished call with its results.
 pub(super) struct Settled {
     pub(super) id: ProcedureId,
     pub(super) body: Box<dyn Procedure>,
@@ -196,14 +197,14 @@ pub(super) struct Settled {
     pub(super) data: Vec<u8>,
 }
 
-/// Writes that commit together, and what follows when they have.
+/// Writes that are committed together, and what follows then.
 struct Unit {
     writes: usize,
     after: After,
     number: u64,
 }
 
-/// What is done once the writes before it are durable.
+/// What is done once the preceding writes are durable.
 enum After {
     Submitted(Vec<(ProcedureId, Box<Entry>, bool)>),
     Stepped { id: ProcedureId, next: Next, born: Born },
@@ -215,7 +216,7 @@ enum After {
     Nothing,
 }
 
-/// Who came into being with a step, and what was said.
+/// The procedures created by a step, and the messages that it sent.
 #[derive(Default)]
 struct Born {
     children: Vec<(ProcedureId, Box<Entry>)>,
@@ -232,7 +233,7 @@ enum Next {
     Fails,
 }
 
-/// A batch on its way to the store.
+/// A batch of writes for the store.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) writes: Vec<Write>,
@@ -245,14 +246,14 @@ impl Batch {
     }
 }
 
-/// The moment at which something happens.
+/// The current time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
     pub(super) wall_ms: i64,
     pub(super) elapsed_ms: u64,
 }
 
-/// Everything that is alive.
+/// All live procedures.
 pub(super) struct Core {
     pub(super) procedures: HashMap<ProcedureId, Box<Entry>, IdHasher>,
     pub(super) roots: HashMap<ProcedureId, Root, IdHasher>,
@@ -263,27 +264,27 @@ pub(super) struct Core {
     pub(super) next_id: Arc<AtomicU64>,
     pub(super) next_message: u64,
     pub(super) now: Now,
-    /// Roots that ended since somebody last looked.
+    /// Roots that ended since the last check.
     pub(super) news: Vec<ProcedureId>,
-    /// What the store said when it last refused.
+    /// The store's last error.
     pub(super) last_error: Option<crate::store::Error>,
-    /// Since when it refuses, by elapsed time.
+    /// Since when the store has been refusing commits, by elapsed time.
     pub(super) refuses_since: Option<u64>,
-    /// What it said when it was given up.
+    /// The store's error for which it was given up.
     pub(super) given_up: Option<crate::store::Error>,
     queue: Queue,
     events: HashMap<Arc<str>, Event>,
     timers: BinaryHeap<Reverse<(u64, ProcedureId, u32)>>,
     pending: Batch,
     refused: Vec<u64>,
-    /// Messages from outside that found nobody any more.
+    /// Messages from outside whose receivers had ended.
     lost: Vec<u64>,
-    /// What rows were before a submission, by its number, until that is durable.
+    /// The previous state of rows, by the number of the submission, until that is durable.
     undo: HashMap<u64, Vec<Write>, IdHasher>,
     assigned: u64,
     committed: u64,
     inbox: Arc<str>,
-    /// Room for the writes of one step, used over and over.
+    /// A reused buffer for the writes of one step.
     room: Vec<Write>,
 }
 
@@ -317,9 +318,9 @@ impl Core {
         }
     }
 
-    // --- Coming into being ---------------------------------------------------------------------------------------------
+    // --- Creation ------------------------------------------------------------------------------------------------------
 
-    /// Makes the entry of a new procedure. `above` is its parent and root if it is a child.
+    /// Creates the entry of a new procedure. `above` is its parent and root if it is a child.
     fn entry(&self, new: New, id: ProcedureId, above: Option<(ProcedureId, &Entry)>) -> Box<Entry> {
         let lock = new.body.lock().map(Box::new);
         let flags =
@@ -358,8 +359,8 @@ impl Core {
         ProcedureId(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Queues the submission of roots, and rows that go with them; `undo` is what these rows were before. Returns the number to
-    /// wait for.
+    /// Queues the submission of roots, and of rows that go with them; `undo` restores the previous state of these rows.
+    /// Returns the number to wait for.
     pub(super) fn submit(
         &mut self,
         new: Vec<(ProcedureId, New, Option<Nonce>)>,
@@ -382,7 +383,8 @@ impl Core {
         number
     }
 
-    /// Queues a message from outside, and says the numbers of its unit and of itself; none if nobody of this id is alive.
+    /// Queues a message from outside, and returns the numbers of its unit and of the message; none if no procedure with
+    /// this id is alive.
     pub(super) fn send(&mut self, to: ProcedureId, tag: u64, data: Vec<u8>) -> Option<(u64, u64)> {
         let live = self.procedures.get(&to).is_some_and(|entry| !entry.state.is_end());
         live.then(|| {
@@ -392,13 +394,14 @@ impl Core {
         })
     }
 
-    /// Whether a message from outside came when its receiver had ended. Asked once, when its unit is durable.
+    /// Whether a message from outside arrived after its receiver had ended. To be called once, when its unit is
+    /// durable.
     pub(super) fn was_lost(&mut self, message: u64) -> bool {
         let at = self.lost.iter().position(|lost| *lost == message);
         at.map(|at| self.lost.swap_remove(at)).is_some()
     }
 
-    /// Queues writes that belong to nobody's step.
+    /// Queues writes that belong to no step.
     pub(super) fn write(&mut self, writes: Vec<Write>) -> u64 {
         self.unit(writes, After::Nothing)
     }
@@ -445,7 +448,7 @@ impl Core {
         }
     }
 
-    /// Ends a wait, if it is one that others may end.
+    /// Ends a wait, if it may be ended from outside.
     pub(super) fn wake(&mut self, id: ProcedureId, front: bool) -> bool {
         let Some(entry) = self.procedures.get_mut(&id) else { return false };
         if !matches!(entry.state, State::Runnable | State::WaitingTimeout | State::WaitingMessage) {
@@ -453,7 +456,7 @@ impl Core {
         }
         if !entry.flags.busy {
             entry.state = State::Runnable;
-            // Whatever timer was armed is of an earlier wait from now on.
+            // A timer that was armed belongs to an earlier wait from now on.
             entry.waits = entry.waits.wrapping_add(1);
             entry.flags.timed_out = false;
         }
@@ -471,7 +474,7 @@ impl Core {
             return;
         }
         let waiters = std::mem::take(&mut event.waiters);
-        // Each goes before the others, so the first to wait is pushed last.
+        // Each goes to the front, so the first to wait is pushed last.
         for id in waiters.into_iter().rev() {
             if let Some(entry) = self.procedures.get_mut(&id) {
                 entry.event = None;
@@ -521,7 +524,7 @@ impl Core {
         }
     }
 
-    /// When the next timer may pass.
+    /// Returns when the next timer may expire.
     pub(super) fn next_due(&mut self) -> Option<u64> {
         while let Some(Reverse((due, id, waits))) = self.timers.peek().copied() {
             if self.procedures.get(&id).is_some_and(|entry| entry.waits == waits) {
@@ -538,7 +541,7 @@ impl Core {
 
     // --- Taking a task -------------------------------------------------------------------------------------------------
 
-    /// Finds the next thing to do.
+    /// Returns the next thing to do.
     pub(super) fn poll(&mut self) -> Polled {
         while let Some(id) = self.queue.pop() {
             let Some(entry) = self.procedures.get_mut(&id) else { continue };
@@ -575,7 +578,7 @@ impl Core {
                 return Polled::Moved;
             }
             if !entry.flags.locked && entry.lock.as_ref().is_some_and(|lock| lock.held) {
-                // That it is held must be known before anything is done under it.
+                // The lock must be recorded as held before anything is done under it.
                 entry.flags.locked = true;
                 let write = self.record(id, None);
                 self.start(id);
@@ -590,13 +593,14 @@ impl Core {
         Polled::Idle
     }
 
-    /// A call of a procedure outside its turn, if nobody else is at it.
+    /// Returns a call of a procedure outside its turn, unless it is busy.
     pub(super) fn task_now(&mut self, id: ProcedureId, call: Call) -> Option<Box<Task>> {
         let entry = self.procedures.get(&id)?;
         (!entry.flags.busy && entry.body.is_some()).then(|| self.task(id, call))
     }
 
-    /// Whether the tree of a living procedure has failed. What was to be removed of it must not be written any more.
+    /// Whether the tree of a live procedure has failed. Records that were to be removed must then not be written any
+    /// more.
     pub(super) fn fails(&self, id: ProcedureId) -> bool {
         self.roots[&self.procedures[&id].root].course != Course::Running
     }
@@ -607,7 +611,7 @@ impl Core {
         self.roots.get_mut(&entry.root).expect("a live procedure has a living root").running += 1;
     }
 
-    /// Adds the time since the last change of state to the state that it was.
+    /// Adds the time since the last change of state to the previous state.
     fn count_time(&mut self, id: ProcedureId) {
         let Some(entry) = self.procedures.get_mut(&id) else { return };
         let now = self.now.elapsed_ms;
@@ -651,7 +655,7 @@ impl Core {
         self.acquire(id);
     }
 
-    /// Gives the lock up. One that is held for life goes only `at_end`.
+    /// Releases the lock. One that is held for life is only released `at_end`.
     fn release(&mut self, id: ProcedureId, at_end: bool) {
         let Some(entry) = self.procedures.get_mut(&id) else { return };
         let Some(lock) = entry.lock.as_deref() else { return };
@@ -670,7 +674,7 @@ impl Core {
 
     // --- Undoing -------------------------------------------------------------------------------------------------------
 
-    /// The next thing to undo of a tree that has failed, once none of its members is at work.
+    /// Returns the next thing to undo in a failed tree, once none of its members is busy.
     fn poll_undo(&mut self, root_id: ProcedureId) -> Option<Polled> {
         let root = self.roots.get_mut(&root_id).expect("asked only of living roots");
         if root.running > 0 {
@@ -716,7 +720,8 @@ impl Core {
         root.waits = root.waits.wrapping_add(1);
     }
 
-    /// Takes the last step of `id` off the stack, as durable as any step. `data` is its state if user code changed it.
+    /// Removes the last step of `id` from the stack, as durably as any step. `data` is its state if user code changed
+    /// it.
     fn step_undone(&mut self, id: ProcedureId, data: Option<&[u8]>, effects: Effects) {
         let entry = self.procedures.get_mut(&id).expect("only the living are undone");
         let root_id = entry.root;
@@ -735,7 +740,7 @@ impl Core {
         }
         let (mut writes, born) = self.collect(id, effects);
         writes.push(if gone { Write::Remove(id) } else { self.record(id, data) });
-        // What the root failed of is written with the first step that is undone.
+        // The failure of the root is written with the first step that is undone.
         let unsaid = |root: &Entry| root.shown != State::Failed && root.body.is_some();
         if id != root_id && self.procedures.get(&root_id).is_some_and(|root| unsaid(root)) {
             writes.push(self.record(root_id, None));
@@ -748,7 +753,7 @@ impl Core {
         self.unit(writes, After::Undone { id, idle });
     }
 
-    /// Those that never made a step go with the first step that is undone, before a parent of theirs does.
+    /// Members that never made a step are removed with the first step that is undone, before a parent of theirs is.
     fn sweep(&mut self, root_id: ProcedureId, but: ProcedureId) -> Vec<ProcedureId> {
         let root = self.roots.get_mut(&root_id).expect("a live procedure has a living root");
         if std::mem::replace(&mut root.swept, true) {
@@ -761,7 +766,7 @@ impl Core {
         root.members.iter().copied().filter(idle).collect()
     }
 
-    /// Undoing may say and start things too; they need no step of their own.
+    /// Rollbacks may send messages and spawn procedures too; these need no step of their own.
     fn born_without_step(&mut self, born: Born, writes: &mut Vec<Write>) {
         if !born.spawned.is_empty() {
             self.unit(std::mem::take(writes), After::Submitted(born.spawned));
@@ -782,7 +787,7 @@ impl Core {
         self.unit(writes, After::Ended(root_id));
     }
 
-    /// What is written when a root ends: its record or its answer, and the removal of every child and message.
+    /// Returns the writes for the end of a root: its record or its answer, and the removal of every child and message.
     fn end_writes(&mut self, root_id: ProcedureId, data: Option<&[u8]>, writes: &mut Vec<Write>) {
         let members =
             std::mem::take(&mut self.roots.get_mut(&root_id).expect("a living root").members);
@@ -800,7 +805,7 @@ impl Core {
         self.roots.get_mut(&root_id).expect("a living root").members = members;
 
         let entry = self.procedures.get_mut(&root_id).expect("a living root is alive");
-        // Its lock goes with it, and its children do not count any more.
+        // Its lock is released, and its children no longer count.
         entry.flags.locked = false;
         entry.stack.clear();
         entry.children = None;

@@ -1,11 +1,11 @@
-//! What operators ask for, and what they are told.
+//! Requests of operators, and metrics.
 
 use super::{After, BYPASS, Core};
 use crate::store::{Key, Row, Write};
 use crate::{Metrics, ProcedureId, State};
 
 impl Core {
-    /// Has a procedure, and all above it, end without running. See [`super::Executor::bypass`].
+    /// Ends a procedure, and all its ancestors, without running them. See [`super::Executor::bypass`].
     pub(crate) fn bypass(&mut self, id: ProcedureId, force: bool, recursive: bool) -> bool {
         let mut order = vec![id];
         if recursive {
@@ -73,7 +73,7 @@ impl Core {
         } else if entry.children_left == 0 {
             entry.state = State::Runnable;
         } else {
-            // It ends when its children have.
+            // It ends when its children have ended.
             return true;
         }
         self.enqueue(id, true);
@@ -116,7 +116,7 @@ impl Core {
         old.len()
     }
 
-    /// The counts of this moment.
+    /// Returns the current counts.
     pub(crate) fn measure(&self) -> Metrics {
         let mut metrics = self.metrics.clone();
         let mut oldest = None;

@@ -1,4 +1,4 @@
-//! What a call of user code came to: the writes that follow from it, and what to do once they are committed.
+//! Handles the results of calls of user code: the writes that follow, and what to do once they are committed.
 
 use super::{After, Born, Core, Course, Entry, Next, Outcome, Settled};
 use crate::context::Effects;
@@ -10,7 +10,7 @@ use crate::{
 use std::sync::atomic::Ordering;
 
 impl Core {
-    /// Takes in what a call of user code came to.
+    /// Handles the results of a call of user code.
     pub(crate) fn settle(&mut self, settled: Settled, registry: &Registry) {
         self.metrics.running -= 1;
         let Settled { id, body, mut outcome, mut effects, mut messages, taken, data } = settled;
@@ -32,7 +32,7 @@ impl Core {
         );
         let (mut effects, taken) = if drops { (Effects::default(), 0) } else { (effects, taken) };
         let rest = messages.split_off(taken);
-        // Those that came meanwhile are younger.
+        // Messages that arrived meanwhile are newer.
         let younger = std::mem::replace(&mut entry.inbox, rest);
         entry.inbox.extend(younger);
         let taken: Vec<u64> = messages.iter().map(|message| message.number).collect();
@@ -111,14 +111,14 @@ impl Core {
         }
     }
 
-    /// Whether there are messages for one that does not end without them.
+    /// Whether there are messages for a procedure that does not end before it has taken them.
     fn wants_messages(&self, id: ProcedureId) -> bool {
         let entry = &self.procedures[&id];
         let drops = entry.body.as_ref().is_none_or(|body| body.drops_messages());
         !drops && !entry.inbox.is_empty() && !entry.flags.bypass
     }
 
-    /// Ends being busy without a commit. Goes back to the queue if it was woken.
+    /// Marks a procedure as no longer busy, without a commit. It goes back to the queue if it was woken.
     fn stop(&mut self, id: ProcedureId, front: bool) {
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
         entry.flags.busy = false;
@@ -253,13 +253,13 @@ impl Core {
         let result = effects.result.take();
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
         if entry.children_left > 0 {
-            // It ended while children of a timed wait still run: it is called again when they have ended.
+            // It ended while children of a timed wait are still running: it is called again when they have ended.
             return self.step_waits(id, Vec::new(), effects, data.unwrap_or_default());
         }
         let is_root = entry.root == id;
         let failed = self.roots[&entry.root].course != Course::Running;
         if is_root && !failed {
-            // Nobody will ask for the stack of a tree that succeeds.
+            // The stack of a tree that succeeds is never needed.
             entry.flags.executed |= !entry.flags.bypass;
             self.metrics.steps += u64::from(!entry.flags.bypass);
         } else if !entry.flags.bypass {
@@ -280,7 +280,7 @@ impl Core {
         self.unit(writes, After::Stepped { id, next: Next::Ends, born });
     }
 
-    /// Turns effects into writes and things to do after them.
+    /// Converts effects to writes and follow-ups.
     pub(super) fn collect(&mut self, id: ProcedureId, effects: Effects) -> (Vec<Write>, Born) {
         let mut born = Born::default();
         let mut writes = std::mem::take(&mut self.room);
@@ -316,7 +316,7 @@ fn skips(effects: &Effects) -> bool {
         && effects.sent.is_empty()
 }
 
-/// A failure if one of the children is of a kind that could not be loaded again.
+/// Returns a failure if one of the children is of a kind that could not be loaded again.
 fn stranger<'a>(
     children: impl Iterator<Item = &'a mut New>,
     registry: &Registry,
@@ -332,7 +332,7 @@ fn stranger<'a>(
     None
 }
 
-/// The write of a record as the entry stands.
+/// Returns the write for the record of an entry.
 pub(super) fn write(id: ProcedureId, entry: &Entry, undoable: bool, data: Option<&[u8]>) -> Write {
     let saved;
     let data = match (data, &entry.body) {

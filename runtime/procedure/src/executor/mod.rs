@@ -1,8 +1,8 @@
 //! The executor: its public calls, and the threads that do the work.
 //!
-//! Without [`Executor::start`] nothing happens by itself: [`Executor::turn`], [`Executor::commit`] and [`Executor::tick`]
-//! move it, one thing at a time, which is how tests and the simulator drive it. Submissions and messages then commit at
-//! once.
+//! Without [`Executor::start`] nothing happens by itself: [`Executor::turn`], [`Executor::commit`] and
+//! [`Executor::tick`] advance it, one thing at a time, which is how tests and the simulator drive it. Submissions and
+//! messages then commit at once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -24,32 +24,33 @@ pub use rows::Rows;
 
 use threads::{finished, now};
 
-/// How an executor behaves.
+/// The configuration of an executor.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Do not start when anything had to be set aside.
+    /// Whether to refuse to start if any record had to be set aside.
     pub refuse_damage: bool,
-    /// Refuse roots without an owner.
+    /// Whether to refuse roots without an owner.
     pub owner_required: bool,
-    /// A result goes so long after its last acknowledgement.
+    /// How long a result is kept after its last acknowledgment.
     pub acknowledged_ms: u64,
-    /// A result goes so long after its procedure ended, acknowledged or not.
+    /// How long a result is kept after its procedure ended, acknowledged or not.
     pub unacknowledged_ms: u64,
-    /// How often old results are looked for.
+    /// How often old results are removed.
     pub clean_every_ms: u64,
-    /// No more steps are begun while so many writes wait for the store.
+    /// No more steps are started while this many writes are waiting for the store.
     pub most_pending: usize,
-    /// A worker in one call for so long is stuck: when all are, and something waits, another is added.
+    /// How long a worker may be in one call before it counts as stuck. If all workers are stuck and something is
+    /// waiting, another is added.
     pub stuck_after_ms: u64,
-    /// How often stuck workers are looked for.
+    /// How often to check for stuck workers.
     pub look_every_ms: u64,
-    /// An added worker goes after so long without work.
+    /// How long an added worker may be idle before it ends.
     pub keep_alive_ms: u64,
-    /// At most so many workers for each one asked for.
+    /// Maximum number of workers for each one requested.
     pub most_workers_factor: usize,
-    /// A refused commit is tried again after so long, and after twice as long each time, up to a hundred times as long.
+    /// The pause before a refused commit is retried; it doubles each time, up to a hundred times as long.
     pub retry_ms: u64,
-    /// When the store has refused for so long, the executor stops; [`Executor::stopped_by`] has the reason.
+    /// How long the store may refuse commits before the executor stops; [`Executor::stopped_by`] has the reason.
     pub give_up_ms: u64,
 }
 
@@ -72,16 +73,17 @@ impl Default for Config {
     }
 }
 
-/// Why the executor did not do what it was asked.
+/// Errors of the executor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// The store refused. Nothing of the request remains; or, of an accepted abort or a bypass, it is durable later.
+    /// The store refused. Nothing of the request remains; except that an accepted abort or a bypass becomes durable
+    /// later.
     Store(store::Error),
     /// Records were set aside and [`Config::refuse_damage`] is set.
     Damage(Vec<Unfit>),
-    /// Nobody registered this kind of procedure.
+    /// This kind of procedure is not registered.
     UnknownKind(String),
-    /// The bytes given are no state of a procedure of this kind.
+    /// The bytes are not a valid state of a procedure of this kind.
     Unwilling(String),
     /// A nonce was not registered before it was used.
     NotRegistered,
@@ -115,21 +117,21 @@ impl From<store::Error> for Error {
     }
 }
 
-/// A record that was set aside when the store was read: it is not run, and not touched.
+/// A record that was set aside when the store was read: it is not run, and not changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfit {
-    /// Which.
+    /// Its id.
     pub id: ProcedureId,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What was found in the store.
+/// The result of reading the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Roots that go on by running, in the order in which they will.
+    /// Roots that are runnable, in the order in which they will run.
     pub running: Vec<ProcedureId>,
-    /// What was set aside.
+    /// The records that were set aside.
     pub quarantine: Vec<Unfit>,
 }
 
@@ -138,26 +140,26 @@ pub struct Recovery {
 pub struct Finished {
     /// [`State::Success`] or [`State::RolledBack`].
     pub state: State,
-    /// Whether an operator had it end without running.
+    /// Whether an operator ended it without running it.
     pub bypass: bool,
     /// Why it failed.
     pub failure: Option<Failure>,
-    /// What it came to.
+    /// The result.
     pub result: Option<Vec<u8>>,
 }
 
-/// One line about a procedure.
+/// A procedure in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
     /// Its id.
     pub id: ProcedureId,
-    /// Its kind; empty of one that has ended.
+    /// Its kind; empty if it has ended.
     pub kind: String,
-    /// Of a child: its parent.
+    /// The parent of a child.
     pub parent: Option<ProcedureId>,
-    /// On whose behalf.
+    /// Its owner.
     pub owner: Option<String>,
-    /// Where it is.
+    /// Its state.
     pub state: State,
     /// When it was submitted, by the wall clock.
     pub submitted_ms: i64,
@@ -165,17 +167,17 @@ pub struct Listing {
     pub updated_ms: i64,
 }
 
-/// What came of a submission with a nonce.
+/// The result of a submission with a nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submitted {
-    /// It was new.
+    /// The request was new.
     New(ProcedureId),
     /// The same request was made before.
     Known(ProcedureId),
 }
 
 impl Submitted {
-    /// Either way, the procedure of the request.
+    /// Returns the procedure of the request in either case.
     pub fn id(self) -> ProcedureId {
         match self {
             Submitted::New(id) | Submitted::Known(id) => id,
@@ -183,10 +185,10 @@ impl Submitted {
     }
 }
 
-/// A worker looks up from its calls after so long, so that a commit does not wait for many slow ones.
+/// How long a worker makes calls before it checks for other work, so that a commit does not wait for many slow calls.
 const LONG_TURN_MS: u64 = 2;
 
-/// Runs procedures durably over a store. A clone is another handle; with the last one, the threads stop.
+/// Runs procedures durably over a store. A clone is another handle; when the last one is dropped, the threads stop.
 #[derive(Clone)]
 pub struct Executor {
     shared: Arc<Shared>,
@@ -204,23 +206,23 @@ struct Shared {
     instant: bool,
     started: AtomicBool,
     stopping: AtomicBool,
-    /// A store without room is waited for, however long.
+    /// Whether to wait indefinitely for a store without room.
     waits_for_room: AtomicBool,
     threads: AtomicUsize,
-    /// Something may be runnable.
+    /// Signaled when something may be runnable.
     work: Signal,
-    /// Something waits for a commit.
+    /// Signaled when something is waiting for a commit.
     dirty: Signal,
-    /// Something was committed, given back, or is no longer busy.
+    /// Signaled when something was committed, given back, or is no longer busy.
     moved: Signal,
-    /// A timer was armed, or the threads are to end.
+    /// Signaled when a timer was armed, or the threads are to end.
     timer: Signal,
     ended: Notify,
     workers: Mutex<Vec<Arc<AtomicU64>>>,
 }
 
-/// A condition to wait for under the lock of the core. Telling it costs a system call only when somebody waits: who waits
-/// is counted under that lock, and whoever tells has held it since the condition came true.
+/// A condition to wait for under the lock of the core. Signaling it costs a system call only if a thread is waiting:
+/// waiters are counted under that lock, and the signaling thread has held it since the condition became true.
 #[derive(Default)]
 struct Signal {
     condvar: Condvar,
@@ -256,7 +258,7 @@ impl std::fmt::Debug for Executor {
 }
 
 impl Executor {
-    /// Takes up what the store holds. Nothing runs yet.
+    /// Loads the contents of the store. Nothing runs yet.
     pub fn open(
         mut store: Box<dyn Store>,
         registry: Registry,
@@ -294,14 +296,14 @@ impl Executor {
         Ok((executor, Recovery { running, quarantine }))
     }
 
-    // --- Asking for something ------------------------------------------------------------------------------------------
+    // --- Requests ------------------------------------------------------------------------------------------------------
 
     /// Submits a root. It is durable when this returns.
     pub fn submit(&self, new: New) -> Result<ProcedureId, Error> {
         self.submit_with(new, |_, _| {})
     }
 
-    /// Submits a root together with rows, which the function gets the id for.
+    /// Submits a root together with rows; the function gets the id.
     pub fn submit_with(
         &self,
         mut new: New,
@@ -319,12 +321,12 @@ impl Executor {
         Ok(id)
     }
 
-    /// Submits many roots, all of them or none.
+    /// Submits many roots, all or none.
     pub fn submit_all(&self, new: Vec<New>) -> Result<Vec<ProcedureId>, Error> {
         self.submit_all_with(new, |_, _| {})
     }
 
-    /// The same, together with rows.
+    /// Like [`Executor::submit_all`], together with rows.
     pub fn submit_all_with(
         &self,
         mut new: Vec<New>,
@@ -350,7 +352,7 @@ impl Executor {
         self.submit_once_with(new, nonce, |_, _| {})
     }
 
-    /// The same, together with rows.
+    /// Like [`Executor::submit_once`], together with rows.
     pub fn submit_once_with(
         &self,
         mut new: New,
@@ -364,8 +366,8 @@ impl Executor {
         }
     }
 
-    /// Reserves an id for a request, or tells the one that it has. Whoever gets none submits, fails or unregisters it;
-    /// others who ask for the same wait for that.
+    /// Reserves an id for a request, or returns the one that it already has. A caller that gets none has to submit,
+    /// fail or unregister the request; other callers with the same nonce wait for that.
     pub fn register(&self, nonce: Nonce) -> Option<ProcedureId> {
         if nonce.number == 0 {
             return None;
@@ -385,7 +387,7 @@ impl Executor {
         }
     }
 
-    /// Submits a root under a nonce that was registered, together with rows.
+    /// Submits a root under a registered nonce, together with rows.
     pub fn submit_registered(
         &self,
         mut new: New,
@@ -419,7 +421,7 @@ impl Executor {
         durable.map(|()| id)
     }
 
-    /// Gives up a registered nonce under which nothing was submitted.
+    /// Releases a registered nonce under which nothing was submitted.
     pub fn unregister(&self, nonce: Nonce) {
         let mut core = self.shared.lock();
         if core.nonces.get(&nonce).is_some_and(|(_, submitted)| !submitted) {
@@ -428,7 +430,7 @@ impl Executor {
         self.shared.moved.notify_all();
     }
 
-    /// Has whoever repeats this request get the same failure. Lasts as long as the process.
+    /// Records a failure as the result of a request, which callers that repeat it get. Lasts as long as the process.
     pub fn fail_registered(&self, nonce: Nonce, failure: Failure) -> Result<ProcedureId, Error> {
         let mut core = self.shared.lock();
         let Some((id, false)) = core.nonces.get(&nonce).copied() else {
@@ -456,16 +458,16 @@ impl Executor {
         Ok(id)
     }
 
-    /// Sends a message, durable when this returns. `false` if nobody of this id is alive.
+    /// Sends a message, which is durable when this returns. Returns `false` if no procedure with this id is alive.
     pub fn send(&self, to: ProcedureId, tag: u64, data: impl Into<Vec<u8>>) -> Result<bool, Error> {
         let sent = self.shared.lock().send(to, tag, data.into());
         let Some((unit, message)) = sent else { return Ok(false) };
         self.shared.durable(unit)?;
-        // The receiver may have made its last step while this was on its way.
+        // The receiver may have made its last step while this was being committed.
         Ok(!self.shared.lock().was_lost(message))
     }
 
-    /// Writes rows that go with nobody's step. Durable when this returns.
+    /// Writes rows that belong to no step. They are durable when this returns.
     pub fn write(&self, rows: impl FnOnce(&mut Rows)) -> Result<(), Error> {
         let mut with = Rows::default();
         rows(&mut with);
@@ -473,21 +475,22 @@ impl Executor {
         self.shared.durable(number)
     }
 
-    /// Ends the wait of a suspended procedure. Not durable: pair it with something that is, or with a time-out.
+    /// Ends the wait of a suspended procedure. This is not durable: combine it with something that is, or with a
+    /// time-out.
     pub fn wake(&self, id: ProcedureId) -> bool {
         let woken = self.shared.lock().wake(id, false);
         self.shared.work.notify_one();
         woken
     }
 
-    /// Makes an event ready: whoever waits for it goes on, first come first, and whoever asks later does not wait.
+    /// Makes an event ready: procedures that wait for it continue, in the order of arrival, and later ones do not wait.
     pub fn set_ready(&self, event: &str) {
         self.shared.lock().set_ready(event, true);
         self.shared.work.notify_all();
     }
 
-    /// Asks a procedure to give up; it may refuse. What it accepts is durable when this returns. Interrupts and wakes
-    /// nobody. With `unless_started`, one that has made a step is left alone. Waits for a step that is being made.
+    /// Asks a procedure to abort; it may refuse. An accepted abort is durable when this returns. Nothing is interrupted
+    /// or woken. With `unless_started`, a procedure that has made a step is left alone. Waits for a step in progress.
     pub fn abort(&self, id: ProcedureId, unless_started: bool) -> Result<bool, Error> {
         let task = {
             let mut core = self.shared.lock();
@@ -528,9 +531,10 @@ impl Executor {
         Ok(accepted)
     }
 
-    /// Has procedures end as succeeded without running any more, and their ancestors after them: an operator's way out.
-    /// One that waits with a time-out is timed out instead, unless it answers [`TimedOut::Run`](crate::TimedOut::Run). A busy one is left alone
-    /// unless `force`d, and then ends after its step; one with living children is, unless `recursive`. One answer each.
+    /// Ends procedures as succeeded without running them any more, and their ancestors after them: a last resort for
+    /// operators. A procedure that waits with a time-out is timed out instead, unless it returns
+    /// [`TimedOut::Run`](crate::TimedOut::Run). A busy one is left alone unless `force`d, and then ends after its step;
+    /// one with living children is left alone unless `recursive`. Returns one answer for each.
     pub fn bypass(
         &self,
         ids: &[ProcedureId],
@@ -546,7 +550,7 @@ impl Executor {
         Ok(answers)
     }
 
-    /// Says that a result was received: it may go some time later. The last time counts.
+    /// Acknowledges that a result was received: it is removed some time later, counted from the last acknowledgment.
     pub fn acknowledge(&self, id: ProcedureId) -> bool {
         let mut core = self.shared.lock();
         let now = i64::try_from(core.now.elapsed_ms).unwrap_or(i64::MAX);
@@ -555,7 +559,7 @@ impl Executor {
         true
     }
 
-    /// A procedure of a registered kind, from the bytes that [`super::Procedure::save`] would give.
+    /// Creates a procedure of a registered kind from the bytes that [`super::Procedure::save`] would return.
     pub fn new_of(&self, kind: &str, data: &[u8]) -> Result<New, Error> {
         let Some(name) = self.shared.registry.name(kind) else {
             return Err(Error::UnknownKind(kind.to_owned()));
@@ -564,28 +568,29 @@ impl Executor {
         Ok(New::boxed(name, body))
     }
 
-    // --- Looking -------------------------------------------------------------------------------------------------------
+    // --- Inspection ----------------------------------------------------------------------------------------------------
 
-    /// Where a procedure is, as of the last commit; none when nothing is known of it, any more or yet.
+    /// Returns the state of a procedure as of the last commit; none if the procedure is unknown, not known yet or no
+    /// longer.
     pub fn state(&self, id: ProcedureId) -> Option<State> {
         let core = self.shared.lock();
         let live = core.procedures.get(&id).map(|entry| entry.shown);
         live.or_else(|| core.ended.get(&id).map(|ended| ended.state))
     }
 
-    /// Whether a step of it was ever begun to be made durable, or it has ended and is still known.
+    /// Whether a step of it was ever about to be made durable, or it has ended and is still known.
     pub fn has_started(&self, id: ProcedureId) -> bool {
         let core = self.shared.lock();
         core.procedures.get(&id).map_or(core.ended.contains_key(&id), |entry| entry.flags.executed)
     }
 
-    /// How a root ended, if it has and is still known.
+    /// Returns how a root ended, if it has and is still known.
     pub fn finished(&self, id: ProcedureId) -> Option<Finished> {
         self.shared.lock().ended.get(&id).map(finished)
     }
 
-    /// Waits until a root has ended, at most so long. None when it has not, or is not known. Where nothing moves by itself,
-    /// nothing is waited for.
+    /// Waits until a root has ended, at most for `at_most`. Returns none if it has not, or is not known. Without
+    /// threads there is no waiting.
     pub fn wait(&self, id: ProcedureId, at_most: Option<Duration>) -> Option<Finished> {
         let mut core = self.shared.lock();
         let since = self.shared.host.elapsed_ms();
@@ -603,7 +608,7 @@ impl Executor {
         }
     }
 
-    /// The same without a thread.
+    /// Like [`Executor::wait`], without blocking a thread.
     pub async fn ended(&self, id: ProcedureId) -> Option<Finished> {
         loop {
             let news = self.shared.ended.notified();
@@ -620,7 +625,7 @@ impl Executor {
         }
     }
 
-    /// Everything that is known, by id.
+    /// Returns all known procedures, by id.
     pub fn list(&self) -> Vec<Listing> {
         let core = self.shared.lock();
         let live = core.procedures.iter().map(|(id, entry)| Listing {
@@ -646,7 +651,7 @@ impl Executor {
         list
     }
 
-    /// Why the executor has stopped by itself, if it has: what the store said until it was given up.
+    /// Returns why the executor has stopped by itself, if it has: the last error of the store.
     pub fn stopped_by(&self) -> Option<store::Error> {
         if !self.shared.stopping() {
             return None;
@@ -654,40 +659,40 @@ impl Executor {
         self.shared.lock().given_up.clone()
     }
 
-    /// From now on a store whose disk has no room, or fails, is waited for, however long: it is not given up as any other that
-    /// refuses for [`Config::give_up_ms`].
+    /// From now on, waits indefinitely for a store whose disk is full or failing, instead of giving it up after
+    /// [`Config::give_up_ms`] like any other that refuses.
     pub fn wait_for_room(&self) {
         self.shared.waits_for_room.store(true, Ordering::Release);
     }
 
-    /// What the store said when it refused the last commit, where it has taken none since; and whether it is asked again by
-    /// itself, because something waits for it.
+    /// Returns the error of the store if it refused the last commit; and whether it is retried automatically, because
+    /// something is waiting for it.
     pub fn refused_by(&self) -> Option<(store::Error, bool)> {
         let core = self.shared.lock();
         core.refuses_since.and_then(|_| Some((core.last_error.clone()?, core.pending() > 0)))
     }
 
-    /// Who has called for a procedure that lives, if it is a child.
+    /// Returns the parent of a live procedure, if it is a child.
     pub fn parent(&self, id: ProcedureId) -> Option<ProcedureId> {
         self.shared.lock().procedures.get(&id)?.parent
     }
 
-    /// Who gets the answer of a procedure that lives, if it was spawned.
+    /// Returns the receiver of the answer of a live procedure, if it was spawned.
     pub fn answers_to(&self, id: ProcedureId) -> Option<ProcedureId> {
         self.shared.lock().procedures.get(&id)?.reply.as_deref().map(|(to, _)| *to)
     }
 
-    /// Whether it has stopped, or is about to.
+    /// Whether the executor has stopped, or is about to.
     pub(crate) fn is_stopping(&self) -> bool {
         self.shared.stopping()
     }
 
-    /// Stops for the sake of the store, and says why: see [`Executor::stopped_by`].
+    /// Stops because of an error of the store, which it then reports: see [`Executor::stopped_by`].
     pub fn give_up(&self, error: store::Error) {
         self.shared.give_up(error);
     }
 
-    /// The counts of this moment.
+    /// Returns the current counts.
     pub fn metrics(&self) -> Metrics {
         let workers = self.shared.workers().len() as u64;
         let mut metrics = self.shared.lock().measure();
@@ -695,29 +700,29 @@ impl Executor {
         metrics
     }
 
-    /// Committed rows.
+    /// Returns a reader of committed rows.
     pub fn reader(&self) -> Arc<dyn Reader> {
         self.shared.reader.clone()
     }
 
-    /// Time and randomness.
+    /// Returns the source of time and randomness.
     pub fn host(&self) -> &Arc<dyn Host> {
         &self.shared.host
     }
 
-    // --- Moving by hand ------------------------------------------------------------------------------------------------
+    // --- Manual operation ----------------------------------------------------------------------------------------------
 
-    /// Makes at most one call of user code. `false` when nothing is runnable.
+    /// Makes at most one call of user code. Returns `false` if nothing is runnable.
     pub fn turn(&self) -> bool {
         self.shared.turns(None, 1)
     }
 
-    /// Makes everything durable that waits for it, and does what follows. `false` when nothing waited.
+    /// Makes everything durable that is waiting, and carries out what follows. Returns `false` if nothing was waiting.
     pub fn commit(&self) -> Result<bool, Error> {
         Ok(self.shared.commit()?)
     }
 
-    /// Ends the waits whose time has passed, and drops old results. Returns how long nothing of the kind will happen.
+    /// Ends the waits whose time has passed, and drops old results. Returns the time until the next such event.
     pub fn tick(&self) -> Option<u64> {
         let mut core = self.shared.lock();
         core.fire();
@@ -730,7 +735,7 @@ impl Executor {
         self.shared.clean()
     }
 
-    /// Turns and commits until nothing moves any more.
+    /// Turns and commits until nothing happens any more.
     pub fn run_until_idle(&self) -> Result<(), Error> {
         loop {
             let turned = self.shared.turns(None, 256);
@@ -740,9 +745,9 @@ impl Executor {
         }
     }
 
-    // --- Moving by itself ----------------------------------------------------------------------------------------------
+    // --- Threads -------------------------------------------------------------------------------------------------------
 
-    /// Starts so many workers, a committer and a timer on threads of this runtime that may block.
+    /// Starts `workers` workers, a committer and a timer on blocking threads of this runtime.
     pub fn start(&self, runtime: &Handle, workers: usize) {
         if self.shared.started.swap(true, Ordering::AcqRel) {
             return;
@@ -758,12 +763,12 @@ impl Executor {
         self.shared.thread(runtime, move |shared| shared.timers(&handle, wanted));
     }
 
-    /// Stops after the calls that are being made, and their commit. Waits for that.
+    /// Stops after the calls in progress and their commit, and waits for that.
     pub fn stop(&self) {
         self.shared.stop();
     }
 
-    /// Has the store bring everything to where a copy of it has it. For when it was stopped.
+    /// Lets the store bring everything to where a copy of it contains it. To be called after it was stopped.
     pub fn settle(&self) {
         self.shared.store.lock().unwrap_or_else(PoisonError::into_inner).settle();
     }

@@ -1,4 +1,4 @@
-//! Rows that others keep in the store, written with a submission or by themselves.
+//! Rows of the store's users, written with a submission or by themselves.
 
 use crate::store;
 use crate::store::{Key, Reader, Row, Write};
@@ -8,12 +8,12 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Rows {
     pub(super) writes: Vec<Write>,
-    /// Which of them are known to be new.
+    /// For each write, whether the row is known to be new.
     pub(super) new: Vec<bool>,
 }
 
 impl Rows {
-    /// Writes a row, perhaps over one that is there.
+    /// Writes a row, possibly replacing one.
     pub fn put(
         &mut self,
         space: impl Into<Arc<str>>,
@@ -23,7 +23,7 @@ impl Rows {
         self.push(space, key, value, false);
     }
 
-    /// Writes a row of which it is known that it is not there.
+    /// Writes a row that is known not to exist.
     pub fn put_new(
         &mut self,
         space: impl Into<Arc<str>>,
@@ -51,7 +51,7 @@ impl Rows {
         self.new.push(false);
     }
 
-    /// What brings everything to where it was.
+    /// Returns the writes that restore the previous state.
     pub(super) fn undo(&self, reader: &dyn Reader) -> Result<Vec<Write>, store::Error> {
         let mut undo = Vec::with_capacity(self.writes.len());
         for (write, is_new) in self.writes.iter().zip(&self.new) {
@@ -62,7 +62,7 @@ impl Rows {
             };
             let before = match is_new {
                 true => None,
-                // What nobody can read is not worth keeping.
+                // What cannot be read is not worth restoring.
                 false => match reader.get(&key.space, &key.key) {
                     Err(store::Error::Damaged(_)) => None,
                     before => before?,

@@ -25,7 +25,7 @@ impl Shared {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Why nothing is done any more.
+    /// Returns why the executor has stopped.
     pub(super) fn stopped(&self, core: &Core) -> Error {
         core.given_up.clone().map_or(Error::Stopped, Error::Store)
     }
@@ -62,7 +62,7 @@ impl Shared {
         woken
     }
 
-    /// Returns when the unit of this number is durable, or given back.
+    /// Waits until the unit with this number is durable, or given back.
     pub(super) fn durable(&self, number: u64) -> Result<(), Error> {
         let given_back = |error: Option<store::Error>| {
             Error::Store(
@@ -92,7 +92,7 @@ impl Shared {
         }
     }
 
-    /// Makes at most so many calls of user code. `false` when nothing was runnable.
+    /// Makes at most `at_most` calls of user code. Returns `false` if nothing was runnable.
     pub(super) fn turns(&self, busy_since: Option<&AtomicU64>, at_most: usize) -> bool {
         let mut core = self.lock();
         let mut turned = false;
@@ -121,7 +121,7 @@ impl Shared {
             }
             core = self.lock();
             core.settle(settled, &self.registry);
-            // A step that has written nothing wakes nobody.
+            // A step without writes need not wake the committer.
             if core.pending() > 0 {
                 self.dirty.notify_one();
             }
@@ -142,7 +142,7 @@ impl Shared {
         turned
     }
 
-    /// Calls user code, and shields the executor from its panics.
+    /// Calls user code, and protects the executor from its panics.
     pub(super) fn call(&self, task: Task) -> Settled {
         let Task { id, call, mut body, parent, answers_to, abort, restarted, mut messages } = task;
         let ready =
@@ -266,7 +266,7 @@ impl Shared {
         self.threads.fetch_add(1, Ordering::AcqRel);
         let shared = self.clone();
         runtime.spawn_blocking(move || {
-            // Counted out also when it panics, or whoever waits for the end waits forever.
+            // Also counted out if it panics; otherwise a thread that waits for the end would wait forever.
             let _out = CountOut(shared.clone());
             body(&shared);
         });
@@ -283,7 +283,7 @@ impl Shared {
 
     fn works(&self, busy: &AtomicU64, keep_alive: Option<Duration>) {
         while !self.stopping() {
-            // A store without a committer is committed to here, many steps at a time.
+            // A store without a committer is committed to from here, many steps at a time.
             let turned = self.turns(Some(busy), if self.instant { 256 } else { 8 });
             let moved = self.instant && self.commit().unwrap_or(true);
             if turned || moved {
@@ -307,7 +307,7 @@ impl Shared {
         }
     }
 
-    /// Commits whatever waits, over and over: while one commit is on its way, the next gathers.
+    /// Commits repeatedly: while one commit is in progress, the next one is collected.
     pub(super) fn commits(&self) {
         let mut failures = 0_u32;
         loop {
@@ -336,7 +336,7 @@ impl Shared {
         }
     }
 
-    /// Ends waits in time, drops old results, and looks after workers.
+    /// Ends waits in time, drops old results, and checks for stuck workers.
     pub(super) fn timers(self: &Arc<Self>, runtime: &Handle, wanted: usize) {
         let mut cleaned = self.host.elapsed_ms();
         let mut looked = cleaned;
@@ -358,7 +358,7 @@ impl Shared {
             let queued = core.queued() > 0;
             let next = core.next_due();
             if queued {
-                // One that finds more than it takes wakes the next.
+                // A worker that finds more than it takes wakes the next one.
                 self.work.notify_one();
             }
             let housekeeping = self.config.clean_every_ms.min(self.config.look_every_ms).max(1);

@@ -1,4 +1,4 @@
-//! The tables of a store in SQLite: made, filled, kept up with the rows, and asked.
+//! The tables of a store in SQLite: creating, filling, updating and querying them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::sqlite::checksum;
 use super::tables::{ColumnKind, Found, Line, Query, Source, Table, Test, Value};
 use super::{Write, counts};
 
-/// Fewer lines than this are found by what they have and sorted; of more, some are soon found in their order.
+/// Fewer lines than this are found by their values and then sorted; among more, some are quickly found in order.
 const SORTED: usize = 10_000;
 
 impl ToSql for Value {
@@ -31,20 +31,20 @@ fn value(row: &Row<'_>, place: usize) -> rusqlite::Result<Value> {
     })
 }
 
-/// The name of the number that says with which layout a table was filled.
+/// Returns the name of the mark with the layout with which a table was filled.
 fn mark(table: &str) -> String {
     format!("table {table}")
 }
 
-/// Whether a table is there as it is declared.
+/// Whether a table exists as declared.
 pub(super) fn is_kept(connection: &Connection, table: &Table) -> rusqlite::Result<bool> {
     let mut layout = connection.prepare_cached("SELECT value FROM mark WHERE name = ?1")?;
     let layout = layout.query_row([mark(table.name)], |row| row.get::<_, i64>(0)).optional()?;
     Ok(layout == Some(table.layout))
 }
 
-/// Makes and fills the tables that are not there as they are declared, and drops those that nobody will keep up. Within a
-/// transaction.
+/// Creates and fills the tables that do not exist as declared, and drops those that would no longer be updated. To be
+/// called within a transaction.
 pub(super) fn settle(connection: &Connection, tables: &[&Table]) -> rusqlite::Result<()> {
     let mut kept = connection.prepare("SELECT name FROM mark WHERE name LIKE 'table %'")?;
     let kept = kept.query_map([], |row| row.get::<_, String>(0))?;
@@ -76,7 +76,7 @@ fn drop_one(connection: &Connection, name: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes a table and fills it from the rows.
+/// Creates a table and fills it from the rows.
 pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
     let name = table.name;
     drop_one(connection, name)?;
@@ -99,7 +99,7 @@ pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<(
         let _ = write!(view, ", {shown}");
     }
     connection.execute_batch(&format!("{made}); {view} FROM \"{name}\";"))?;
-    // Owners first: what others add to is there.
+    // Owners first, so that the lines to which others add exist.
     let owners = table.sources.iter().filter(|source| source.is_owner);
     let others = table.sources.iter().filter(|source| !source.is_owner);
     for source in owners.chain(others) {
@@ -131,13 +131,13 @@ pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Keeps the tables up with what was written to rows.
+/// Updates the tables after writes to rows.
 pub(super) fn follow(
     connection: &Connection,
     tables: &[&Table],
     batch: &[Write],
 ) -> rusqlite::Result<()> {
-    // Owners first: a line is there before others add to it.
+    // Owners first, so that a line exists before others add to it.
     for is_owner in [true, false] {
         for (table, source) in
             tables.iter().flat_map(|table| table.sources.iter().map(move |source| (table, source)))
@@ -163,7 +163,7 @@ pub(super) fn follow(
     Ok(())
 }
 
-/// Writes of a line what is not there already: an index is touched only where one of its columns changes.
+/// Writes only the changed columns of a line: an index is only touched if one of its columns changes.
 fn put_line(
     connection: &Connection,
     table: &Table,
@@ -185,7 +185,7 @@ fn put_line(
         Ok((number, values.collect::<Result<Vec<_>, _>>()?))
     });
     let Some((number, known)) = known.optional()? else {
-        // Whose row is not there yet, or no more, has no line.
+        // If the owner's row does not exist, there is no line.
         if !source.is_owner {
             return Ok(());
         }
@@ -219,7 +219,7 @@ fn put_line(
     Ok(())
 }
 
-/// A condition in SQL and what it is about.
+/// A condition in SQL with its values.
 #[derive(Default)]
 struct Condition {
     sql: String,
@@ -234,7 +234,7 @@ impl Condition {
             Test::Is(column, _) => write!(sql, "\"{column}\" = ?"),
             Test::Contains(column, _) => write!(sql, "instr(\"{column}\", ?) > 0"),
             Test::Like(column, _) => write!(sql, "\"{column}\" LIKE ? ESCAPE '\\'"),
-            // A range, which an index has.
+            // A range, so that an index can be used.
             Test::Begins(column, _) => write!(sql, "(\"{column}\" >= ? AND \"{column}\" < ?)"),
             Test::AtLeast(column, _) => write!(sql, "\"{column}\" >= ?"),
             Test::Below(column, _) => write!(sql, "\"{column}\" < ?"),
@@ -275,7 +275,8 @@ impl Condition {
         condition
     }
 
-    /// One of several holds. The index that is read through for a part of a text has no id, but has the number of each line.
+    /// Adds a disjunction of tests. An index that is scanned for a part of a text does not contain the id, but the
+    /// number of each line.
     fn add_several(&mut self, table: &Table, several: &[Test]) {
         for (at, test) in several.iter().enumerate() {
             if at > 0 {
@@ -288,7 +289,7 @@ impl Condition {
                         write!(self.sql, "number = (SELECT number FROM \"{name}\" WHERE id = ?)");
                     self.values.push(value.clone());
                 }
-                // So is what the index of ids is read through for.
+                // The same for tests for which the index of ids is scanned.
                 Test::Like("id", _) | Test::Begins("id", _) => {
                     let name = table.name;
                     let _ = write!(self.sql, "number IN (SELECT number FROM \"{name}\" WHERE ");
@@ -301,7 +302,7 @@ impl Condition {
     }
 }
 
-/// A pattern as SQLite has it.
+/// Converts a pattern to one of SQLite.
 fn like(pattern: &str) -> String {
     let mut like = String::with_capacity(pattern.len());
     for c in pattern.chars() {
@@ -324,7 +325,7 @@ fn is_one_column(several: &[Test]) -> bool {
     first.is_some() && several.iter().all(|test| column(test) == first)
 }
 
-/// Columns of which a query wants one text.
+/// Returns the columns for which a query requires one specific text.
 fn fixed(all: &[Vec<Test>]) -> Vec<(&'static str, &Value)> {
     let one = |any: &Vec<Test>| matches!(any.as_slice(), [Test::Is(_, Value::Text(_))]);
     let tests = all.iter().filter(|any| one(any)).flatten();
@@ -336,7 +337,7 @@ fn fixed(all: &[Vec<Test>]) -> Vec<(&'static str, &Value)> {
         .collect()
 }
 
-/// What is left to be asked where an id among several tests is that of no line: most texts that are looked for are no ids.
+/// Returns the tests without those for ids of no line: most texts that are searched for are no ids.
 fn without_unknown_ids(
     connection: &Connection,
     table: &Table,
@@ -362,17 +363,17 @@ fn without_unknown_ids(
     Ok(left)
 }
 
-/// Lines that are asked for, as what a statement selects from.
+/// A query for lines, as parts of a statement.
 struct Asked {
-    /// What stands behind `FROM`: a line of it is `line`.
+    /// The expression after `FROM`, in which a line is named `line`.
     from: String,
     condition: String,
     values: Vec<Value>,
 }
 
 impl Asked {
-    /// The lines from one place of their order to another. First it is found out which values of the column that orders them
-    /// stand there, for which an index has all that is needed; then whole lines are read, which are few.
+    /// Returns the lines from one position of their order to another. First it determines the values of the ordering
+    /// column at these positions, for which an index is enough; then it reads whole lines, which are few.
     fn lines(
         &self,
         connection: &Connection,
@@ -394,7 +395,7 @@ impl Asked {
         }
         let Some(first) = first else { return Ok(Vec::new()) };
         let mut asked: Vec<&Value> = values.iter().collect();
-        // Lines without a value are the last.
+        // Lines without a value are last.
         let (above, mut between) = match &first {
             Value::Null => (format!("{order} IS NOT NULL"), format!("{order} IS NULL")),
             first => {
@@ -424,20 +425,20 @@ impl Asked {
     }
 }
 
-/// The number that a statement answers.
+/// Returns the number that a statement selects.
 fn number(connection: &Connection, sql: &str, values: &[&Value]) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(sql)?;
     let number: i64 = statement.query_row(params_from_iter(values), |row| row.get(0))?;
     Ok(usize::try_from(number).unwrap_or(0))
 }
 
-/// The columns of a line with its id, in the order in which [`lines`] reads them.
+/// Returns the columns of a line with its id, in the order in which [`lines`] reads them.
 fn columns(table: &Table) -> String {
     let columns = table.columns.iter().map(|column| format!(", line.\"{}\"", column.name));
     format!("line.id{}", columns.collect::<String>())
 }
 
-/// The lines that a statement answers.
+/// Returns the lines that a statement selects.
 fn lines(
     connection: &Connection,
     table: &Table,
@@ -502,7 +503,7 @@ pub(super) fn largest(
     };
     let name = table.name;
     let from = match for_each.iter().all(|name| table.counted.contains(name)) {
-        // An index has the largest of the lines that are counted together, however many there are.
+        // An index gives the largest of the lines that are counted together, however many there are.
         true if !table.counted.is_empty() => format!(
             "\"{}\" AS counted CROSS JOIN \"{name}\" AS line ON line.number = (
              SELECT number FROM \"{name}\" AS one WHERE {} AND one.\"{column}\" IS NOT NULL
@@ -512,7 +513,7 @@ pub(super) fn largest(
         ),
         _ => format!("\"{name}\" AS line NOT INDEXED"),
     };
-    // Beside a maximum, SQLite shows the other columns of the row that has it.
+    // With a maximum, SQLite returns the other columns of the row that has it.
     let sql = format!(
         "SELECT {}, max(line.\"{column}\") FROM {from} WHERE line.\"{column}\" IS NOT NULL GROUP BY {groups}",
         columns(table)
@@ -520,8 +521,8 @@ pub(super) fn largest(
     lines(connection, table, &sql, &[])
 }
 
-/// How lines are reached: by the first index of a table, where its first column is fixed and no other has what is looked for: lines lie in its order, or are
-/// not looked at because it has all that is asked of them.
+/// Returns how lines are accessed: by the first index of a table, if its first column is fixed and no other column
+/// finds the lines better: they are in its order, or are not read because it contains all that is needed.
 fn way(table: &Table, all: &[Vec<Test>]) -> String {
     let Some((first, others)) = table.indexes.split_first() else { return String::new() };
     let fixed = fixed(all);
@@ -549,7 +550,7 @@ fn way(table: &Table, all: &[Vec<Test>]) -> String {
     }
 }
 
-/// Ids of lines that are not what the rows say.
+/// Returns the ids of lines that differ from the rows.
 pub(super) fn differing(
     connection: &Connection,
     table: &Table,

@@ -1,32 +1,33 @@
-//! How many lines of a table have the same values in some columns: kept beside the table, so that lists say how many there are
-//! without counting, and a part of a text is looked for among the different texts rather than in every line.
+//! Counts how many lines of a table have the same values in some columns: kept next to the table, so that lists show
+//! their length without counting, and a part of a text is searched for among the different texts rather than in every
+//! line.
 //!
-//! SQLite keeps them up itself, by triggers. An index of texts cut into three letters would find parts of any text, but each
-//! line would cost as much again to write, and names and users are few beside the jobs that have them.
+//! SQLite updates them itself, with triggers. A trigram index would find parts of any text, but would double the cost
+//! of writing a line, and there are few names and users compared to their jobs.
 
 use rusqlite::Connection;
 
 use super::tables::{Table, Test};
 
-/// The name of the table that has the counts of a table.
+/// Returns the name of the table with the counts of a table.
 pub(super) fn name(table: &str) -> String {
     format!("{table} count")
 }
 
-/// Columns of a line, or of nothing.
+/// Returns the counted columns, with a prefix for the line, which may be empty.
 fn columns(table: &Table, of: &str) -> String {
     let columns: Vec<String> =
         table.counted.iter().map(|column| format!("{of}\"{column}\"")).collect();
     columns.join(", ")
 }
 
-/// Whether the counts stand for the same as a line: nothing is the same as nothing.
+/// Returns the condition that counted columns are the same; two missing values are the same.
 pub(super) fn is_same(table: &Table, of: &str, as_in: &str) -> String {
     let same = |column: &&str| format!("{of}\"{column}\" IS {as_in}\"{column}\"");
     table.counted.iter().map(same).collect::<Vec<_>>().join(" AND ")
 }
 
-/// Makes the counts of a table that is filled, and has them kept up.
+/// Creates the counts of a filled table, and the triggers that update them.
 pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
     if table.counted.is_empty() {
         return Ok(());
@@ -53,18 +54,18 @@ pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<(
     ))
 }
 
-/// Drops the counts of a table. Its triggers go with the table itself.
+/// Drops the counts of a table. Its triggers are dropped with the table itself.
 pub(super) fn drop(connection: &Connection, table: &str) -> rusqlite::Result<()> {
     connection.execute_batch(&format!("DROP TABLE IF EXISTS \"{}\"", name(table)))
 }
 
-/// Whether the counts answer all of this.
+/// Whether all these tests can be answered from the counts.
 pub(super) fn answer(table: &Table, all: &[Vec<Test>]) -> bool {
     let mut columns = all.iter().flatten().flat_map(Test::columns);
     !table.counted.is_empty() && columns.all(|column| table.counted.contains(&column))
 }
 
-/// What lines are selected from that have what a condition on the counts asks for: `line` is one of them.
+/// Returns the expression to select lines from which meet a condition on the counts; a line is named `line`.
 pub(super) fn lines(table: &Table, condition: &str) -> String {
     format!(
         "(SELECT {} FROM \"{}\" WHERE {condition}) AS counted CROSS JOIN \"{}\" AS line ON {}",
@@ -75,7 +76,7 @@ pub(super) fn lines(table: &Table, condition: &str) -> String {
     )
 }
 
-/// Whether the counts are those of the lines.
+/// Whether the counts match the lines.
 pub(super) fn are_right(connection: &Connection, table: &Table) -> rusqlite::Result<bool> {
     if table.counted.is_empty() {
         return Ok(true);

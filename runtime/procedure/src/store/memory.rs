@@ -1,4 +1,4 @@
-//! A store that lives as long as it is held.
+//! A store in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Error, Loaded, Reader, Row, Store, Write, after_prefix};
 use super::{IdHasher, ProcedureId};
 
-/// Keeps everything in memory. A clone is another handle on the same contents, which is how a test restarts on them.
+/// Stores everything in memory. A clone is another handle to the same contents, with which a test simulates a restart.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     contents: Arc<Mutex<Contents>>,
 }
 
-/// Rows in the order of keys.
+/// Rows, ordered by key.
 type Space = BTreeMap<Box<[u8]>, Box<[u8]>>;
 
 #[derive(Debug, Default)]
@@ -24,24 +24,24 @@ struct Contents {
 }
 
 impl Memory {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The ids of the records that are in it, in order.
+    /// Returns the ids of all records, in order.
     pub fn ids(&self) -> Vec<ProcedureId> {
         let mut ids: Vec<_> = self.contents().records.keys().copied().collect();
         ids.sort_unstable();
         ids
     }
 
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     pub fn record(&self, id: ProcedureId) -> Option<Box<[u8]>> {
         self.contents().records.get(&id).cloned()
     }
 
-    /// Pretends that the disk lost bits of this record: the next load reports it as damaged.
+    /// Simulates that the disk lost bits of this record: the next load reports it as damaged.
     pub fn damage(&self, id: ProcedureId) {
         self.contents().damaged.push(id);
     }

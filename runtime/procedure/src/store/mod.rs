@@ -1,13 +1,13 @@
 //! Storage for procedures and the rows of jobs: [`Sqlite`] for real, [`Memory`] for tests.
 //!
-//! In: batches of [`Write`]s, each all or nothing. Out: everything that was committed, once, at the start
-//! ([`Store::load`]), and single rows at any time ([`Reader`]). A store does not interpret the bytes; it keeps a
-//! checksum with each and reports those that no longer match.
+//! A store commits batches of [`Write`]s, each all or nothing. It returns everything that was committed once, at the
+//! start ([`Store::load`]), and single rows at any time ([`Reader`]). It does not interpret the bytes; it stores a
+//! checksum with each value and reports those that no longer match.
 //!
-//! Two kinds of things are kept. *Records* are the procedures, by id. *Rows* belong to their writer (a job keeps its
-//! workflow, its actions and its events there): a space, a key and a value, in the order of keys within the space.
+//! Two kinds of data are stored. *Records* are the procedures, by id. *Rows* belong to the user of the store (a job has
+//! its workflow, its actions and its events there): a space, a key and a value, ordered by key within the space.
 //!
-//! Beside the rows there may be [`tables`], by which some rows are found without reading all of them.
+//! Next to the rows there may be [`tables`], by which some rows are found without reading all of them.
 
 mod columns;
 mod counts;
@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The format of the store that this version writes. A store with a larger number is refused.
+/// The store format that this version writes. A store with a larger number is refused.
 pub const FORMAT: i64 = 3;
 
-/// The number of a procedure. Given out once in the life of a store, upwards.
+/// The number of a procedure. Each is assigned once in the life of a store, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProcedureId(pub u64);
 
@@ -38,12 +38,12 @@ impl fmt::Display for ProcedureId {
     }
 }
 
-/// One change. Writing the same twice leaves the same behind, so a batch whose fate is unknown can be sent again.
+/// One change. Writing the same twice has the same result as once, so a batch whose fate is unknown can be sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// Inserts or replaces the record of a procedure.
     Record(ProcedureId, Box<[u8]>),
-    /// Removes the record of a procedure, if there is one. Its id is never given out again.
+    /// Removes the record of a procedure, if there is one. Its id is never assigned again.
     Remove(ProcedureId),
     /// Inserts or replaces a row.
     Put(Row),
@@ -51,55 +51,55 @@ pub enum Write {
     Delete(Key),
 }
 
-/// The name of a row.
+/// The key of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Whose rows these are and of which sort, such as `job` or `event`.
+    /// The namespace of the rows, such as `job` or `event`.
     pub space: Arc<str>,
-    /// Any bytes; rows of a space are in their order.
+    /// Any bytes; the rows of a space are ordered by them.
     pub key: Box<[u8]>,
 }
 
 impl Key {
-    /// A key of any bytes in a space.
+    /// Creates a key in a space.
     pub fn new(space: impl Into<Arc<str>>, key: impl AsRef<[u8]>) -> Self {
         Key { space: space.into(), key: key.as_ref().into() }
     }
 }
 
-/// A row: its name and its value.
+/// A row: its key and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Where it stands.
+    /// Its space and key.
     pub key: Key,
-    /// What it holds.
+    /// Its value.
     pub value: Box<[u8]>,
 }
 
-/// Everything a store holds about procedures, as far as its checksums agree.
+/// Everything in a store about procedures, as far as its checksums match.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// Records in the order of ids.
+    /// Records, ordered by id.
     pub records: Vec<(ProcedureId, Box<[u8]>)>,
-    /// Records whose bytes are not those that were written.
+    /// Records whose checksums do not match.
     pub damaged: Vec<ProcedureId>,
-    /// The largest id ever stored, removed ones included; zero when there was none.
+    /// The largest id ever stored, including removed ones; zero if there was none.
     pub largest: u64,
 }
 
 /// A durable map of records and rows. `commit` is all or nothing, and what it accepted survives the process and the machine.
 pub trait Store: Send {
-    /// Every record. Called once, before the first commit.
+    /// Returns every record. Called once, before the first commit.
     fn load(&mut self) -> Result<Loaded, Error>;
 
     /// Makes all of the batch durable, or none of it. After an error the same batch may be sent again.
     fn commit(&mut self, batch: &[Write]) -> Result<(), Error>;
 
-    /// A way to read rows beside the commits.
+    /// Returns a reader of rows that is independent of the commits.
     fn reader(&self) -> Arc<dyn Reader>;
 
-    /// Brings everything to where whoever copies the store finds it. Called when nothing is committed any more; where it cannot
-    /// be done now, whoever opens the store next does it.
+    /// Brings everything to where a copy of the store contains it. Called when nothing is committed any more; if it
+    /// cannot be done now, the next process that opens the store does it.
     fn settle(&mut self) {}
 
     /// Whether a commit costs next to nothing, so that gathering many steps into one is not worth a thread.
@@ -110,10 +110,10 @@ pub trait Store: Send {
 
 /// Reads committed rows, from any thread.
 pub trait Reader: Send + Sync {
-    /// The value of one row.
+    /// Returns the value of one row.
     fn get(&self, space: &str, key: &[u8]) -> Result<Option<Box<[u8]>>, Error>;
 
-    /// Rows whose keys begin with `prefix`, in the order of keys, at most `limit` of them.
+    /// Returns the rows whose keys begin with `prefix`, ordered by key, at most `limit` of them.
     fn scan(
         &self,
         space: &str,
@@ -122,13 +122,13 @@ pub trait Reader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Row>, Error>;
 
-    /// Lines of a table that is declared for the store; where it keeps none, they are read from the rows.
+    /// Finds lines of a table that is declared for the store; if it keeps no tables, they are read from the rows.
     fn find(&self, table: &tables::Table, query: &tables::Query) -> Result<tables::Found, Error> {
         tables::scan(self, table, query)
     }
 
-    /// The line with the largest value of a column, for each combination of other columns, in no order; lines without a value are
-    /// passed over.
+    /// Returns the line with the largest value of a column, for each combination of other columns, in no order; lines
+    /// without a value are skipped.
     fn largest(
         &self,
         table: &tables::Table,
@@ -138,18 +138,18 @@ pub trait Reader: Send + Sync {
         tables::scan_largest(self, table, column, for_each)
     }
 
-    /// An error where what is read here is no longer what others find where the store was.
+    /// Fails if what is read here is no longer what others find at the path of the store.
     fn is_there(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// The rows of a scan that are as they were written, and the names of those that are not.
+    /// Returns the intact rows of a scan, and the keys of the damaged ones.
     fn scan_sound(&self, space: &str, prefix: &[u8]) -> Result<(Vec<Row>, Vec<Key>), Error> {
         Ok((self.scan(space, prefix, None, usize::MAX)?, Vec::new()))
     }
 }
 
-/// The smallest key that is greater than every key with this prefix, if there is one.
+/// Returns the smallest key that is greater than every key with this prefix, if there is one.
 pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -161,10 +161,10 @@ pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// Why a store did not do what it was asked.
+/// Errors of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// It was written by a newer version, with this format.
+    /// The store was written by a newer version, with this format.
     Newer {
         /// The format found.
         found: i64,
@@ -173,17 +173,17 @@ pub enum Error {
     NotAStore(String),
     /// Another process runs this store.
     Busy,
-    /// Its files were deleted or moved while it was in use. What is written now nobody would find.
+    /// Its files were deleted or moved while it was in use. No process would find what is written now.
     Gone,
-    /// No room is left.
+    /// The disk is full.
     Full,
-    /// The disk does not take or give what is asked of it: an I/O error, or files that cannot be written or opened.
+    /// The disk fails: an I/O error, or files that cannot be written or opened.
     Disk(String),
-    /// The bytes of one row are not those that were written.
+    /// The checksum of a row does not match.
     Damaged(String),
-    /// The log of what was not yet in the file is damaged, and what stands behind would be forgotten.
+    /// The write-ahead log is damaged, and the commits after that would be lost.
     DamagedLog(wal::Damage),
-    /// Anything else the disk or the database said.
+    /// Any other error of the disk or the database.
     Failed(String),
 }
 
@@ -219,13 +219,13 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Whether it may pass by itself, without anybody touching the store: a full disk, one that fails.
+    /// Whether the error may disappear without any change to the store: a full disk, or a failing one.
     pub fn may_pass(&self) -> bool {
         matches!(self, Error::Full | Error::Disk(_))
     }
 }
 
-/// Spreads ids, which are dense and given out by us, cheaply.
+/// A cheap hasher for ids, which are dense and assigned by the store.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct IdHasher(u64);
 
@@ -249,7 +249,8 @@ impl Hasher for IdHasher {
     }
 
     fn write_u64(&mut self, id: u64) {
-        // Odd constant of the golden ratio: neighbors land far apart, also in the top bits that the table looks at.
+        // An odd constant of the golden ratio: neighbors end up far apart, also in the top bits, which the hash table
+        // uses.
         self.0 = (self.0 ^ id).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
     }
 }

@@ -1,8 +1,8 @@
 //! The store on disk: one SQLite file in WAL mode.
 //!
-//! A batch is one transaction, so many steps share one disk sync. Every record and row carries a CRC of its name and
-//! bytes; mismatches are reported and left in place. `user_version` is the format: a larger one is refused before
-//! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` ensures that.
+//! A batch is one transaction, so many steps share one disk sync. Every record and row has a CRC of its name and bytes;
+//! mismatches are reported and left in place. `user_version` is the format: a larger one is refused before anything is
+//! written. Exactly one process should hold a [`Sqlite`] on a file; `control` ensures that.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +20,7 @@ use crate::private;
 /// `ankP`, so that `file` and SQLite's own tools can tell what this is.
 const APPLICATION: i64 = 0x616e_6b50;
 
-/// How much of a store a reader keeps in memory, in KiB.
+/// The size of a reader's page cache, in KiB.
 const READER_KIB: i64 = 4_096;
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS procedure (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL, record BLOB NOT NULL);
@@ -31,48 +31,48 @@ const SCHEMA: &str = "
     INSERT OR IGNORE INTO mark VALUES ('largest', 0);
 ";
 
-/// How carefully commits are written.
+/// How durably commits are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// Every commit reaches the disk before it is answered. What everything promises rests on this.
+    /// Every commit reaches the disk before it returns. All guarantees rely on this.
     #[default]
     Full,
-    /// A commit survives the process but perhaps not the machine. For tests and scratch runs.
+    /// A commit survives the process, but possibly not the machine. For tests and scratch runs.
     Normal,
 }
 
-/// How to open a store.
+/// Options for opening a store.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// How carefully commits are written.
+    /// How durably commits are written.
     pub synchronous: Synchronous,
-    /// At most so many pages in the file; none: as many as the disk has. For tests of a full disk.
+    /// The maximum number of pages in the file; none for no limit. For tests of a full disk.
     pub page_limit: Option<u32>,
-    /// Whether to go on where the log is damaged, without the commits behind that.
+    /// Whether to open the store even if the log is damaged, without the commits after the damage.
     pub forget_damaged: bool,
-    /// Which tables are kept beside the rows. Those that are not named are dropped: nobody would keep them up.
+    /// The tables that are kept next to the rows. Others are dropped, since nothing would update them.
     pub tables: &'static [&'static Table],
 }
 
-/// What is found out about a store that nobody changes meanwhile.
+/// The result of checking a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Soundness {
-    /// What SQLite finds wrong with the file, a line each; nothing where it is sound.
+    /// The errors that SQLite finds in the file, one per line; empty if it is sound.
     pub file: Vec<String>,
-    /// How many rows and procedures there are.
+    /// The number of rows and procedures.
     pub rows: u64,
-    /// The rows that are not as they were written.
+    /// The damaged rows.
     pub damaged: Vec<Key>,
-    /// The procedures whose records are not as they were written.
+    /// The procedures with damaged records.
     pub procedures: Vec<ProcedureId>,
     /// Where the log is damaged.
     pub log: Option<wal::Damage>,
-    /// Ids of lines of tables that are not what the rows say.
+    /// The ids of table lines that differ from the rows.
     pub lines: Vec<String>,
 }
 
 impl Soundness {
-    /// Whether nothing is wrong.
+    /// Whether nothing was found.
     pub fn is_sound(&self) -> bool {
         self.file.is_empty()
             && self.damaged.is_empty()
@@ -82,7 +82,7 @@ impl Soundness {
     }
 }
 
-/// The log beside a store.
+/// Returns the path of a store's write-ahead log.
 fn log_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
@@ -106,8 +106,8 @@ struct SqliteReader {
     place: FilePlace,
 }
 
-/// A file that is open, and where it was when it was opened. SQLite reads and writes on in one that has been deleted, and nobody ever
-/// finds what it wrote there.
+/// An open file, and its path when it was opened. SQLite continues to use a deleted file, and what it writes there is
+/// lost.
 #[derive(Debug)]
 struct FilePlace {
     path: PathBuf,
@@ -136,10 +136,10 @@ impl FilePlace {
 }
 
 impl Sqlite {
-    /// Opens the store in this file, which is made when it is not there.
+    /// Opens the store in this file, and creates it if it does not exist.
     pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
-        // SQLite gives the files beside it the permissions that it has itself. One that is there is not opened here: closing
-        // it would end the locks that SQLite has on it.
+        // SQLite gives the files next to it the same permissions. An existing file is not opened here: closing it would
+        // release the locks that SQLite has on it.
         match private::options().write(true).create_new(true).open(path) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(Error::Failed(format!("{}: {error}", path.display())));
@@ -171,7 +171,7 @@ impl Sqlite {
             Synchronous::Full => "FULL",
             Synchronous::Normal => "NORMAL",
         };
-        // Whose file it is comes with its tables, so that nobody reads a store that is only half made.
+        // The application id is written with the tables, so that no reader sees a half-created store.
         let whose = match (application, format) {
             (APPLICATION, FORMAT) => String::new(),
             _ => format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};"),
@@ -184,10 +184,10 @@ impl Sqlite {
         connection.execute_batch(&setup).map_err(report)?;
         columns::settle(&connection, options.tables).map_err(report)?;
         connection.execute_batch("COMMIT").map_err(report)?;
-        // One for every set of columns that changes together, beside those of rows.
+        // One statement for every set of columns that change together, besides those for rows.
         connection.set_prepared_statement_cache_capacity(64);
         if tables == 0 {
-            // What it is stands in the file itself, whatever becomes of the log.
+            // The file type is written to the file itself, whatever happens to the log.
             connection
                 .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
                 .map_err(report)?;
@@ -212,8 +212,8 @@ impl Sqlite {
         Ok(Sqlite { connection, reader, largest, was_refused: false, tables: options.tables })
     }
 
-    /// Reads the rows of the store in this file, whoever runs it, and writes nothing; none where there is no file, or one
-    /// that somebody is about to make a store.
+    /// Opens the store in this file for reading only, whichever process runs it. Returns none if there is no file, or
+    /// if a store is just being created in it.
     pub fn reading(path: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
         if !path.exists() {
             return Ok(None);
@@ -222,7 +222,7 @@ impl Sqlite {
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
         let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
-        // What whoever runs it writes just now may look like damage, but not twice in the same way.
+        // What the running process is writing may look like damage, but not twice in the same way.
         let looked =
             || wal::damage(&log_of(path)).map_err(|error| Error::Failed(error.to_string()));
         if let Some(damage) = looked()? {
@@ -241,25 +241,25 @@ impl Sqlite {
         if format > FORMAT {
             return Err(Error::Newer { found: format });
         }
-        // Indexes of many jobs fit in.
+        // Enough for the indexes of many jobs.
         connection.pragma_update(None, "cache_size", -READER_KIB).map_err(report)?;
         let place = FilePlace::of(path)?;
         Ok(Some(Arc::new(SqliteReader { connection: Mutex::new(connection), place })))
     }
 
-    /// Looks at everything in the store of this file, whoever runs it, and changes nothing.
+    /// Checks everything in the store in this file, whichever process runs it, and changes nothing.
     pub fn check(path: &Path, kept: &[&Table]) -> Result<Soundness, Error> {
         let log = wal::damage(&log_of(path)).map_err(|error| Error::Failed(error.to_string()))?;
         let mut found = Soundness { log, ..Soundness::default() };
         let connection =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
-        // One state of it, however many are written meanwhile.
+        // A single state of it, even if it is being written.
         connection.execute_batch("BEGIN").map_err(report)?;
         let mut lines = connection.prepare("PRAGMA integrity_check(100)").map_err(report)?;
         let lines = lines.query_map([], |row| row.get::<_, String>(0)).map_err(report)?;
         for line in lines {
-            // A file that is damaged badly enough is told of by the question itself.
+            // In a badly damaged file, the check itself fails.
             let line = line.unwrap_or_else(|error| error.to_string());
             if line != "ok" {
                 found.file.push(line);
@@ -268,13 +268,13 @@ impl Sqlite {
         let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('datum', 'procedure')";
         let tables = connection.query_row(tables, [], |row| row.get::<_, i64>(0));
         if found.log.is_some() && tables.is_ok_and(|tables| tables < 2) {
-            // They were made in what is lost.
+            // The tables were created in the lost part.
             return Ok(found);
         }
         let read = Self::check_rows(&connection, &mut found).map_err(report);
         let read = read.and_then(|()| Self::check_tables(path, &connection, kept, &mut found));
         match read {
-            // It was told of already.
+            // It was reported already.
             Err(Error::NotAStore(_)) if !found.file.is_empty() => Ok(found),
             other => other.map(|()| found),
         }
@@ -317,7 +317,7 @@ impl Sqlite {
             if !columns::is_kept(connection, table).map_err(report)? {
                 continue;
             }
-            // Only what stands in rows that are sound can be compared.
+            // Only values from intact rows can be compared.
             let place = FilePlace::of(path)?;
             let rows = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
             let rows = SqliteReader { connection: Mutex::new(rows.map_err(report)?), place };
@@ -335,10 +335,10 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Writes a copy of the store in this file, as it is at one moment, whoever runs it. The copy must not be there yet.
+    /// Writes a consistent copy of the store in this file, whichever process runs it. The target must not exist.
     pub fn backup(path: &Path, to: &Path) -> Result<(), Error> {
         let shown = |error: std::io::Error| Error::Failed(format!("{}: {error}", to.display()));
-        // SQLite fills an empty file, and this one is for nobody else.
+        // SQLite fills an empty file, and this one is private.
         private::options().write(true).create_new(true).open(to).map_err(shown)?;
         let connection =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
@@ -350,8 +350,8 @@ impl Sqlite {
         private::options().write(true).open(to).and_then(|file| file.sync_all()).map_err(shown)
     }
 
-    /// Deletes rows and records that are not as they were written, so that what they belonged to can be read again, and fills the
-    /// tables anew.
+    /// Deletes damaged rows and records, so that the rest of what they belonged to can be read again, and refills the
+    /// tables.
     pub fn forget(&mut self, found: &Soundness) -> Result<(), Error> {
         let rows = found.damaged.iter().cloned().map(Write::Delete);
         let records = found.procedures.iter().copied().map(Write::Remove);
@@ -363,24 +363,24 @@ impl Sqlite {
         transaction.commit().map_err(report)
     }
 
-    /// Gives the room of what was deleted back to the disk.
+    /// Returns the space of deleted data to the disk.
     pub fn compact(&mut self) -> Result<(), Error> {
         self.connection.execute_batch("VACUUM").map_err(report)?;
         self.checkpoint()
     }
 
-    /// Brings everything from the log into the file.
+    /// Moves everything from the log to the file.
     fn checkpoint(&self) -> Result<(), Error> {
         let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         done.map_err(report)
     }
 
-    /// What SQLite itself finds wrong with the file; `ok` when nothing is.
+    /// Returns the errors that SQLite finds in the file; `ok` if there are none.
     pub fn integrity(&self) -> Result<String, Error> {
         self.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(report)
     }
 
-    /// Lifts or sets the limit on the size of the file.
+    /// Sets the limit on the size of the file.
     pub fn limit_pages(&mut self, pages: u32) -> Result<(), Error> {
         let sql = format!("PRAGMA max_page_count = {pages}");
         self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(|_| ()).map_err(report)
@@ -404,7 +404,7 @@ impl Store for Sqlite {
         while let Some(row) = rows.next().map_err(report)? {
             let id = ProcedureId(unsigned(row.get(0).map_err(report)?));
             loaded.largest = loaded.largest.max(id.0);
-            // A damaged page may turn the type of a value as well as its bytes.
+            // A damaged page may change the type of a value as well as its bytes.
             let sum: Result<i64, _> = row.get(1);
             let record = row.get_ref(2).ok().and_then(|value| value.as_blob().ok());
             match (sum, record) {
@@ -428,7 +428,7 @@ impl Store for Sqlite {
     }
 
     fn settle(&mut self) {
-        // Others may be reading: what they have seen is brought into the file all the same, and only the log stays.
+        // Others may be reading: what they have seen is still moved to the file, and only the log remains.
         let _ = self.connection.busy_timeout(Duration::from_millis(200));
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         let _ = self.checkpoint();
@@ -476,7 +476,8 @@ impl Sqlite {
             }
             columns::follow(&transaction, self.tables, batch).map_err(report)?;
             if self.was_refused {
-                // What changes nothing would not reach the disk, and say that it takes something again.
+                // A commit without changes would not reach the disk, and would not show whether it accepts writes
+                // again.
                 let tried = "INSERT INTO mark VALUES ('tried', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1";
                 transaction.execute(tried, []).map_err(report)?;
             }
@@ -543,13 +544,13 @@ impl Reader for SqliteReader {
         {
             table.knows(query)?;
             let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-            // Count and lines are of one moment.
+            // The count and the lines are of one snapshot.
             let moment = connection.transaction().map_err(report)?;
             if columns::is_kept(&moment, table).map_err(report)? {
                 return columns::find(&moment, table, query).map_err(report);
             }
         }
-        // Nobody has run it since tables are kept.
+        // The store has not been run since tables were introduced.
         tables::scan(self, table, query)
     }
 
@@ -611,7 +612,7 @@ fn intact(space: &str, key: &[u8], sum: i64, value: Vec<u8>) -> Result<Box<[u8]>
     )))
 }
 
-/// Covers the name too, so that a row in the place of another is noticed.
+/// Computes a checksum that includes the name, so that a row in the place of another is noticed.
 pub(super) fn checksum(name: &[&[u8]], bytes: &[u8]) -> i64 {
     let mut hasher = crc32fast::Hasher::new();
     for part in name {

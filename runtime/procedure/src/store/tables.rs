@@ -1,30 +1,31 @@
-//! Tables beside rows: chosen columns of them, so that a few of a hundred thousand are found without reading all.
+//! Tables next to rows: selected columns of them, so that a few of a hundred thousand are found without reading all.
 //!
-//! Whoever uses a store declares its [`Table`]s: from rows of which spaces they are read, and how. The store writes them in the
-//! commit that changes the rows, and fills them anew where it was written with another layout, or without them. Whatever they
-//! hold can be read from the rows; a store that keeps no tables [scans](scan) the rows instead.
+//! The user of a store declares its [`Table`]s: the spaces from whose rows they are derived, and how. The store updates
+//! them in the commit that changes the rows, and refills them if it was written with another layout, or without them.
+//! Their whole contents can be derived from the rows; a store that keeps no tables [scans](scan) the rows instead.
 
 use std::collections::BTreeMap;
 
 use super::{Error, Reader};
 
-/// A table that is kept beside the rows of some spaces, one line for each id.
+/// A table derived from the rows of some spaces, with one line for each id.
 #[derive(Debug)]
 pub struct Table {
     /// Its name in the database.
     pub name: &'static str,
-    /// The name of a view of it for people, with moments as text.
+    /// The name of a view of it for people, with times as text.
     pub view: &'static str,
-    /// To be raised with every change of columns, indexes or what is read: stores with another layout fill the table anew.
+    /// The version of its definition, to be raised with every change of columns, indexes or what is read: stores with
+    /// another layout refill the table.
     pub layout: i64,
-    /// Its columns, beside `id`.
+    /// Its columns, besides `id`.
     pub columns: &'static [Column],
-    /// By which columns lines are found. Lines without a value in the last column are left out of a sparse one.
+    /// The indexes. Lines without a value in the last column are left out of a sparse one.
     pub indexes: &'static [Index],
-    /// Columns with few different values: how many lines have the same in all of them is kept, and lines are found by them. An
-    /// index begins with them in this order.
+    /// Columns with few different values: the number of lines with the same values in all of them is kept, and lines
+    /// are found by them. An index begins with them in this order.
     pub counted: &'static [&'static str],
-    /// Where the columns come from.
+    /// The sources of the columns.
     pub sources: &'static [Source],
 }
 
@@ -33,42 +34,42 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// The type of its values.
     pub kind: ColumnKind,
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Text.
     Text,
     /// A whole number.
     Number,
-    /// A moment in milliseconds since 1970.
+    /// A time in milliseconds since 1970.
     Moment,
 }
 
-/// By which columns lines are found.
+/// An index of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Index {
-    /// The columns, the first ones first.
+    /// The columns, in order.
     pub columns: &'static [&'static str],
     /// Whether lines without a value in the last column are left out.
     pub is_sparse: bool,
 }
 
-/// From the rows of which space some columns of a table come.
+/// The space from whose rows some columns of a table are derived.
 #[derive(Clone, Copy)]
 pub struct Source {
     /// The space.
     pub space: &'static str,
-    /// Whether a line goes when its row of this space goes.
+    /// Whether a line is removed with its row in this space.
     pub is_owner: bool,
-    /// The columns, in the order in which `read` gives their values.
+    /// The columns, in the order in which `read` returns their values.
     pub columns: &'static [&'static str],
-    /// The id of the line that a key of the space belongs to.
+    /// Returns the id of the line that a key of the space belongs to.
     pub id: fn(&[u8]) -> Option<&str>,
-    /// The values of a row; none where it cannot be read.
+    /// Returns the values of a row; none if it cannot be read.
     pub read: fn(&[u8]) -> Option<Vec<Value>>,
 }
 
@@ -78,19 +79,19 @@ impl std::fmt::Debug for Source {
     }
 }
 
-/// What stands in a column of a line.
+/// The value of a column in a line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
-    /// Nothing.
+    /// No value.
     Null,
-    /// A number, or a moment.
+    /// A number, or a time.
     Number(i64),
     /// A text.
     Text(String),
 }
 
 impl Value {
-    /// The text, if it is one.
+    /// Returns the text, if it is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -98,7 +99,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn number(&self) -> Option<i64> {
         match self {
             Value::Number(number) => Some(*number),
@@ -131,41 +132,41 @@ impl From<Option<i64>> for Value {
     }
 }
 
-/// Which lines are looked for.
+/// A query for lines.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Of each of these at least one test holds.
+    /// Of each of these lists at least one test must hold.
     pub all: Vec<Vec<Test>>,
-    /// By which column the lines are ordered, the largest first; lines that are equal in it by id.
+    /// The column by which the lines are ordered, largest first; equal lines are ordered by id.
     pub order: &'static str,
-    /// So many lines are passed over.
+    /// The number of lines to skip.
     pub offset: usize,
-    /// At most so many are wanted.
+    /// The maximum number of lines to return.
     pub limit: usize,
 }
 
-/// What may hold of a line. The column `id` is that of every table.
+/// A test of a line. Every table has the column `id`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
-    /// The column holds just this.
+    /// The column has this value.
     Is(&'static str, Value),
-    /// The text of the column has this in it.
+    /// The text of the column contains this.
     Contains(&'static str, String),
-    /// The text of the column is of this pattern, in which `*` is any text and `?` is one character; letters of ASCII are the same in
-    /// either case.
+    /// The text of the column matches this pattern, in which `*` is any text and `?` is one character; ASCII letters
+    /// match in either case.
     Like(&'static str, String),
     /// The text of the column begins with this.
     Begins(&'static str, String),
-    /// The number of the column is no less.
+    /// The number of the column is at least this.
     AtLeast(&'static str, i64),
-    /// The number of the column is less.
+    /// The number of the column is less than this.
     Below(&'static str, i64),
-    /// Each of these holds.
+    /// All of these hold.
     Every(Vec<Test>),
 }
 
 impl Test {
-    /// The columns that it is about.
+    /// Returns the columns that it tests.
     pub(super) fn columns(&self) -> Vec<&'static str> {
         match self {
             Test::Is(column, _)
@@ -178,7 +179,7 @@ impl Test {
         }
     }
 
-    /// Whether it holds of a line whose columns have these values.
+    /// Whether it holds for a line with these values.
     fn holds(&self, value: &impl Fn(&'static str) -> Value) -> bool {
         match self {
             Test::Is(column, wanted) => value(column) == *wanted,
@@ -200,7 +201,7 @@ impl Test {
     }
 }
 
-/// Whether a text is of a pattern, in time that grows with the product of their lengths at most.
+/// Whether a text matches a pattern, in time at most proportional to the product of their lengths.
 fn is_like(text: &str, pattern: &str) -> bool {
     let characters = |text: &str| text.to_ascii_lowercase().chars().collect::<Vec<char>>();
     let (text, pattern) = (characters(text), characters(pattern));
@@ -232,33 +233,33 @@ pub struct Line {
     pub values: Vec<Value>,
 }
 
-/// What was found.
+/// The result of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The lines that were wanted, in order.
+    /// The requested lines, in order.
     pub lines: Vec<Line>,
-    /// How many there are with those that were passed over or not wanted.
+    /// The total number of matching lines, including those that were not returned.
     pub total: usize,
 }
 
 impl Table {
-    /// The place of a column, if it has one of this name.
+    /// Returns the index of a column, if it has one of this name.
     pub fn place(&self, column: &str) -> Option<usize> {
         self.columns.iter().position(|known| known.name == column)
     }
 
-    /// The value of a column in a line.
+    /// Returns the value of a column in a line.
     pub fn value<'a>(&self, line: &'a Line, column: &str) -> &'a Value {
         self.place(column).and_then(|place| line.values.get(place)).unwrap_or(&Value::Null)
     }
 
-    /// Whether every column that a query names is one of it.
+    /// Checks that the table has every column that a query names.
     pub(super) fn knows(&self, query: &Query) -> Result<(), Error> {
         let tested = query.all.iter().flatten().flat_map(Test::columns);
         self.has(tested.chain([query.order]))
     }
 
-    /// Whether each of these is a column of it.
+    /// Checks that the table has each of these columns.
     pub(super) fn has(&self, columns: impl Iterator<Item = &'static str>) -> Result<(), Error> {
         for column in columns {
             if column != "id" && self.place(column).is_none() {
@@ -270,13 +271,13 @@ impl Table {
     }
 }
 
-/// Every line of a table, read from the rows: those that are as they were written.
+/// Returns every line of a table, read from the intact rows.
 pub fn lines(
     reader: &(impl Reader + ?Sized),
     table: &Table,
 ) -> Result<BTreeMap<String, Vec<Value>>, Error> {
     let mut lines: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    // Lines are those of owners; others add to them.
+    // Lines are created by owners; other sources add to them.
     let owners = table.sources.iter().filter(|source| source.is_owner);
     let others = table.sources.iter().filter(|source| !source.is_owner);
     for source in owners.chain(others) {
@@ -298,7 +299,7 @@ pub fn lines(
     Ok(lines)
 }
 
-/// Finds lines by reading all rows that a table is read from.
+/// Finds lines by reading all rows from which a table is derived.
 pub fn scan(reader: &(impl Reader + ?Sized), table: &Table, query: &Query) -> Result<Found, Error> {
     table.knows(query)?;
     let mut lines: Vec<Line> =
@@ -322,7 +323,7 @@ pub fn scan(reader: &(impl Reader + ?Sized), table: &Table, query: &Query) -> Re
     Ok(Found { lines, total })
 }
 
-/// The same for [`Reader::largest`].
+/// Like [`scan`], for [`Reader::largest`].
 pub fn scan_largest(
     reader: &(impl Reader + ?Sized),
     table: &Table,

@@ -15,19 +15,19 @@ use std::path::Path;
 
 const HEADER: usize = 32;
 const FRAME: usize = 24;
-/// Both kinds of header, by the order of bytes in checksums.
+/// Both kinds of header, for the two byte orders of checksums.
 const MAGIC: (u32, u32) = (0x377f_0682, 0x377f_0683);
 
-/// Where a log is damaged.
+/// The location of damage in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The first byte of what cannot be read.
+    /// The offset of the first byte that cannot be read.
     pub at: u64,
-    /// How many commits behind it would be forgotten, as far as they can be told.
+    /// How many commits after it would be lost, as far as they can be recognized.
     pub commits: u64,
 }
 
-/// Looks through a log, if there is one.
+/// Checks a log, if there is one.
 pub fn damage(path: &Path) -> io::Result<Option<Damage>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -50,7 +50,7 @@ fn look(mut log: impl Read) -> io::Result<Option<Damage>> {
     let is_big = word(&header, 0) == MAGIC.1;
     let size = word(&header, 8) as usize;
     if !(512..=65_536).contains(&size) || !size.is_power_of_two() {
-        // Nothing can be told of frames of an unknown size. An empty header is one that was never written.
+        // Frames of an unknown size cannot be checked. An empty header was never written.
         let is_damaged = header.iter().any(|byte| *byte != 0);
         return Ok(is_damaged.then_some(Damage { at: 0, commits: 0 }));
     }
@@ -63,7 +63,7 @@ fn look(mut log: impl Read) -> io::Result<Option<Damage>> {
 
     let mut frame = vec![0; FRAME + size];
     let mut at = HEADER as u64;
-    // Commits behind the bad frame, and whether the last good frame was one.
+    // The commits after the bad frame, and whether the last good frame was one.
     let (mut commits, mut is_behind_commit, mut is_sure) = (0_u64, false, false);
     while filled(&mut log, &mut frame)? {
         if bad == Some(0) && at == HEADER as u64 {
@@ -89,7 +89,7 @@ fn look(mut log: impl Read) -> io::Result<Option<Damage>> {
     Ok(bad.filter(|_| is_sure).map(|at| Damage { at, commits }))
 }
 
-/// Reads so many bytes; false at the end of the log, where half a frame is no frame.
+/// Fills `bytes`; returns false at the end of the log, where a partial frame does not count.
 fn filled(log: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match log.read_exact(bytes) {
         Ok(()) => Ok(true),
@@ -98,7 +98,7 @@ fn filled(log: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// SQLite's checksum of a log, gone on with.
+/// Continues SQLite's checksum of a log.
 fn sum(is_big: bool, (mut first, mut second): Sum, bytes: &[u8]) -> Sum {
     let word = |bytes: &[u8]| {
         let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
@@ -115,7 +115,7 @@ fn sum(is_big: bool, (mut first, mut second): Sum, bytes: &[u8]) -> Sum {
 mod tests {
     use super::*;
 
-    /// The log of a database with five commits, as a process that is killed leaves it.
+    /// Creates the log of a database with five commits, as a killed process leaves it.
     fn log() -> Vec<u8> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.sqlite");
@@ -135,14 +135,14 @@ mod tests {
     fn damage_is_told_from_a_crash() {
         let whole = log();
         assert_eq!(look(&whole[..]).expect("readable"), None);
-        // A crash cuts it off anywhere, or leaves the end half written.
+        // A crash truncates it anywhere, or leaves the end half written.
         for end in (0..whole.len()).step_by(997) {
             assert_eq!(look(&whole[..end]).expect("readable"), None, "cut at {end}");
             let mut torn = whole.clone();
             torn[end..].fill(0);
             assert_eq!(look(&torn[..]).expect("readable"), None, "torn at {end}");
         }
-        // The last commit is behind the last but one.
+        // The last commit follows the last but one.
         let page = 4096 + FRAME;
         let commits: Vec<usize> = (HEADER..whole.len())
             .step_by(page)
@@ -152,13 +152,13 @@ mod tests {
         for at in (0..before_last).step_by(331) {
             let mut flipped = whole.clone();
             flipped[at] ^= 0x10;
-            // Version, number of the checkpoint: nothing that decides on what is read, but sums cover it.
+            // Version and number of the checkpoint do not affect what is read, but are part of the checksums.
             let found = look(&flipped[..]).expect("readable");
             assert!(found.is_some(), "byte {at}");
             let found = found.expect("damage");
             assert!(found.at as usize <= at, "byte {at}: {found:?}");
         }
-        // What a former round has left behind has other salts.
+        // Frames from before the last checkpoint have other salts.
         let mut older = whole.clone();
         for at in (commits[1] + page..whole.len()).step_by(page) {
             older[at + 8..at + 16].fill(7);
