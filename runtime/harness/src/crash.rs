@@ -1,7 +1,8 @@
-//! Real crashes: a process that runs procedures over a SQLite store is killed at random moments and started again.
+//! Tests real crashes: a process that runs procedures over a SQLite store is killed at random times and started again.
 //!
-//! [`rounds`] kills, [`child`] is what is killed. The procedures are those of [`crate::procedures`], without its
-//! faults; which of them fail depends on their seed alone, so the results can be compared with an undisturbed run.
+//! [`rounds`] starts and kills processes, each of which executes [`child`]. The procedures are those of
+//! [`crate::procedures`], without its faults; which of them fail depends only on their seed, so the results can be
+//! compared with an undisturbed run.
 #![expect(clippy::disallowed_methods, reason = "killing processes is the outside world")]
 
 use std::path::Path;
@@ -15,23 +16,23 @@ use ankus_procedure::control::Guard;
 use ankus_procedure::store::{Options, Sqlite, Store};
 use ankus_procedure::{Config, Executor, Host, Nonce, RealHost, State};
 
-/// So many roots are submitted; when all have ended, as many more.
+/// How many roots are submitted at a time; when all have ended, as many more are.
 const BATCH: u64 = 12;
 
-/// What the rounds came to.
+/// The result of the rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Report {
     /// Processes that were killed.
     pub kills: u32,
-    /// Processes that had done their work before.
+    /// Processes that had finished before they were to be killed.
     pub finished: u32,
-    /// Roots whose ends were compared.
+    /// Roots whose results were compared.
     pub roots: u64,
-    /// Of those, how many failed.
+    /// How many of those failed.
     pub failed: u64,
 }
 
-/// Time that runs faster than the real one, so that waits do not take long.
+/// A clock that runs faster than the real one, so that waits do not take long.
 struct Fast(RealHost);
 
 impl Host for Fast {
@@ -60,7 +61,7 @@ fn open(store: Box<dyn Store>) -> Result<(Executor, Arc<procedures::World>), Str
     }
 }
 
-/// Submits a batch and sees it through.
+/// Submits a batch and waits for its end.
 fn work(executor: &Executor, world: &Arc<procedures::World>, batch: u64) -> Result<(), String> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().build().map_err(|error| error.to_string())?;
@@ -81,7 +82,7 @@ fn work(executor: &Executor, world: &Arc<procedures::World>, batch: u64) -> Resu
         if began.elapsed() > Duration::from_secs(60) {
             return Err(format!("these never end: {live:?}"));
         }
-        // Only the clock ends a wait with a time-out, or the end would depend on who is faster.
+        // Only the clock ends a wait with a time-out; otherwise the result would depend on timing.
         for listing in live {
             match listing.state {
                 State::WaitingMessage => {
@@ -101,10 +102,10 @@ fn work(executor: &Executor, world: &Arc<procedures::World>, batch: u64) -> Resu
     world.first_violation()
 }
 
-/// What is killed: runs the store until this batch has ended.
+/// Runs the store until this batch has ended; this is the process that is killed.
 pub fn child(store: &Path, batch: u64) -> Result<(), String> {
     let guard = loop {
-        // The kernel gives the lock of a killed process back in its own time.
+        // The kernel releases the lock of a killed process with some delay.
         match Guard::take(store).map_err(|error| error.to_string())? {
             Some(guard) => break guard,
             None => thread::sleep(Duration::from_millis(1)),
@@ -117,7 +118,8 @@ pub fn child(store: &Path, batch: u64) -> Result<(), String> {
     done
 }
 
-/// Kills so many processes that work on this store. `command` starts one that calls [`child`] with the batch it gets.
+/// Kills `kills` processes that work on this store. `command` returns the command of one that calls [`child`] with the
+/// given batch.
 pub fn rounds(
     store: &Path,
     kills: u32,
@@ -133,7 +135,7 @@ pub fn rounds(
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| error.to_string())?;
-        // Most die young, while they are taking up what the one before them left.
+        // Most are killed early, while they are loading what the previous one left.
         let life = if dice.below(6) == 0 { 1_000_000 } else { 80_000 };
         thread::sleep(Duration::from_micros(dice.below(life)));
         if process.try_wait().map_err(|error| error.to_string())?.is_none() {
@@ -149,7 +151,7 @@ pub fn rounds(
             Some(_) => return Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     }
-    // The last batch in peace.
+    // The last batch is not disturbed.
     let output =
         command(batch).stdout(Stdio::null()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {

@@ -1,8 +1,9 @@
-//! What tests and long loops put the executor and the engine through. No part of the program depends on it.
+//! Simulations and stress tests of the executor and the engine, for tests and long loops. No part of the program
+//! depends on it.
 //!
-//! [`procedures`] plays storms over simulated procedures, [`crash`] kills processes that execute real ones, and
-//! [`operators`] has people at work on jobs of every kind. Everything that is simulated comes from a seed, and is
-//! reproduced by it.
+//! [`procedures`] runs simulated procedures under random faults, [`crash`] kills processes that execute real ones, and
+//! [`operators`] simulates operators at work on jobs of every kind. Everything that is simulated derives from a seed,
+//! and is reproduced by it.
 
 pub mod crash;
 

@@ -1,9 +1,9 @@
-//! The whole executor under a seeded storm: crashes before and after writes, refused and doubtful commits, slow commits,
-//! messages sent twice, clocks that jump both ways, damaged records.
+//! Runs the whole executor under seeded random faults: crashes before and after writes, commits that are refused or
+//! whose fate is unknown, slow commits, messages sent twice, clocks that jump both ways, damaged records.
 //!
-//! [`run`] plays one seed and checks the invariants. Everything comes from the seed, so rerunning the seed reproduces
+//! [`run`] runs one seed and checks the invariants. Everything derives from the seed, so running it again reproduces
 //! the failure. Procedures are random trees: children, spawned procedures, locks, waits, time-outs, aborts, failures,
-//! rollbacks that must be retried. Each step writes a row in its own commit, which is how the checks know what really
+//! rollbacks that must be retried. Each step writes a row in its own commit, from which the checks know what really
 //! happened.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,11 +21,11 @@ use ankus_procedure::{
 
 const KIND: &str = "simulated";
 const ROOTS: u64 = 5;
-/// Of each root and everything below it.
+/// The number of nodes of each root and everything below it.
 const BUDGET: u32 = 24;
 const DEEPEST: u32 = 6;
 
-/// What a seed came to.
+/// The result of a seed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Report {
     /// Steps that were made durable.
@@ -36,9 +36,9 @@ pub struct Report {
     pub succeeded: u64,
     /// Roots that failed.
     pub failed: u64,
-    /// Times the process died.
+    /// Crashes of the process.
     pub crashes: u64,
-    /// Commits that were refused, or whose fate was not told.
+    /// Commits that were refused, or whose fate was not reported.
     pub refusals: u64,
     /// Records that were damaged.
     pub damaged: u64,
@@ -57,7 +57,7 @@ impl Report {
     }
 }
 
-/// Plays one seed. An error says what did not hold.
+/// Runs one seed. An error says which invariant did not hold.
 pub fn run(seed: u64) -> Result<Report, String> {
     let mut storm = Storm::new(seed);
     storm.rage()?;
@@ -86,7 +86,7 @@ impl Dice {
         self.roll() % n.max(1)
     }
 
-    /// Once in so many times.
+    /// Returns `true` once in `n` times.
     fn once_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
@@ -110,19 +110,19 @@ enum Act {
     Done,
 }
 
-/// What is saved: where the node stands in its forest, and how far it is.
+/// The saved state: the position of the node in its forest, and its progress.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Own {
     seed: u64,
     depth: u32,
     budget: u32,
-    /// The name of the parent's lock, if this one is to ask for it too.
+    /// The name of the parent's lock, if this node is to request it too.
     parents_lock: Option<u64>,
-    /// Of a child: whether its tree is undone when it fails.
+    /// For a child: whether its tree is undone when it fails.
     tree_undoable: Option<bool>,
     step: u32,
     spawns: bool,
-    /// Its end depends on nothing but the seed: not on who is faster.
+    /// Whether its end depends only on the seed, not on timing.
     mild: bool,
 }
 
@@ -167,8 +167,8 @@ impl Node {
             });
         }
         plan.push(Act::Done);
-        // Locks of different depths have different names, so that nobody waits in a circle. Undoing takes the locks of
-        // steps in the reverse order, so where there is undoing they are not those that somebody holds for life.
+        // Locks of different depths have different names, so that there is no deadlock. Undoing takes the locks of
+        // steps in the reverse order, so trees that are undone do not use locks that are held for life.
         let mut lock_name = dice.once_in(3).then(|| u64::from(own.depth) * 10 + dice.below(2));
         let life_lock = lock_name.is_some() && dice.once_in(2);
         let shared = dice.once_in(3);
@@ -246,7 +246,7 @@ impl Procedure for Node {
         }
         self.tries = 0;
 
-        // What messages say is done once, however often they come.
+        // What messages request is done once, however often they arrive.
         let mut answered = false;
         for message in context.take_messages() {
             match message.note {
@@ -263,7 +263,7 @@ impl Procedure for Node {
                 }
             }
         }
-        // Whoever waits for an answer goes on only when it has come.
+        // A node that waits for an answer continues only when it has arrived.
         if let Some(Act::Message | Act::Spawn(_)) =
             step.checked_sub(1).and_then(|at| self.plan.get(at as usize))
             && !answered
@@ -331,7 +331,7 @@ impl Procedure for Node {
             return Err(UndoError::Retry("not now".to_owned()));
         }
         self.stubborn = 0;
-        // A step that left no row (it failed by itself, or waited once more) has nothing to undo.
+        // A step that left no row (it failed by itself, or waited again) has nothing to undo.
         let rows = context.scan("step", id.0.to_be_bytes(), usize::MAX).unwrap_or_default();
         if matches!(context.get("end", id.0.to_be_bytes()), Ok(Some(_))) {
             self.world.violated(format!("{id} has succeeded and is undone"));
@@ -392,7 +392,7 @@ pub(super) struct World {
     elapsed_ms: AtomicU64,
     violations: Mutex<Vec<String>>,
     accepted: Mutex<BTreeSet<ProcedureId>>,
-    /// Who was last seen at work under a lock that is held alone and for life.
+    /// The procedure last seen running under each exclusive lock that is held for life.
     holders: Mutex<BTreeMap<u64, ProcedureId>>,
 }
 
@@ -449,7 +449,7 @@ impl Host for World {
     }
 }
 
-/// A disk with bad days.
+/// A faulty disk.
 struct Faulty {
     memory: Memory,
     weather: Arc<Mutex<Weather>>,
@@ -477,7 +477,7 @@ impl Store for Faulty {
             return self.memory.commit(batch);
         }
         match weather.dice.below(60) {
-            // The write is lost, or torn, which is the same for a store that is all or nothing.
+            // The write is lost, or torn, which is the same for an atomic store.
             0 | 1 => {
                 weather.dead = true;
                 failed("died before the write")
@@ -491,7 +491,7 @@ impl Store for Faulty {
                 weather.refusals += 1;
                 Err(store::Error::Full)
             }
-            // It is there, but nobody says so.
+            // The commit succeeds, but is reported as failed.
             7 => {
                 weather.refusals += 1;
                 self.memory.commit(batch)?;
@@ -514,7 +514,7 @@ struct Storm {
     memory: Memory,
     weather: Arc<Mutex<Weather>>,
     executor: Executor,
-    /// Requests by nonce: what is known of each.
+    /// Requests by nonce, with the ids that are known.
     requests: BTreeMap<u64, Option<ProcedureId>>,
     lost: BTreeSet<ProcedureId>,
     damages: bool,
@@ -564,7 +564,7 @@ impl Storm {
                 self.report.damaged += 1;
             }
         }
-        // The clock of a process does not go on in the next, and the wall's may have been set.
+        // The monotonic clock of a process does not continue in the next one, and the wall clock may have been set.
         self.world.elapsed_ms.store(self.dice.below(1_000_000), Ordering::Relaxed);
         if self.dice.once_in(2) {
             let jump = i64::try_from(self.dice.below(200_000_000)).unwrap_or(0) - 100_000_000;
@@ -605,7 +605,7 @@ impl Storm {
                     self.world.violated(format!("request {number} is two procedures"));
                 }
             }
-            // Its fate is not known; the client asks again later.
+            // Its fate is unknown; the client asks again later.
             Err(_) => {
                 self.requests.entry(number).or_insert(None);
             }
@@ -650,7 +650,7 @@ impl Storm {
                 }
                 87..=90 => {
                     if let Some(id) = self.some_live() {
-                        // Whoever gets no clear answer sends again; some send twice anyway.
+                        // A client without a clear answer sends again; some send twice anyway.
                         for _ in 0..=self.dice.below(2) {
                             let _ = self.executor.send(id, 7, *b"go on");
                         }
@@ -678,7 +678,7 @@ impl Storm {
         Ok(())
     }
 
-    /// Fair weather: now everything must end.
+    /// Stops all faults: now everything must end.
     fn calm(&mut self) -> Result<(), String> {
         self.weather().calm = true;
         for number in 0..ROOTS {
@@ -686,7 +686,7 @@ impl Storm {
         }
         for _ in 0..2_000 {
             loop {
-                // A submission or a message may have committed the end of somebody.
+                // A submission or a message may have committed the end of a procedure.
                 self.forget_ended_holders();
                 let turned = self.executor.turn();
                 self.forget_ended_holders();
@@ -722,9 +722,9 @@ impl Storm {
         Err(format!("these never end: {live:?}"))
     }
 
-    /// What is left must add up.
+    /// Checks that the final state is consistent.
     fn settle(mut self) -> Result<Report, String> {
-        // Once more from the store alone: everything has ended there too.
+        // Again from the store alone: everything has ended there too.
         self.restart();
         self.report.crashes -= 1;
         self.executor.run_until_idle().map_err(|error| error.to_string())?;
@@ -768,14 +768,14 @@ impl Storm {
     }
 }
 
-/// Whether whoever says that it succeeded has made all its steps.
+/// Checks that every procedure that reports success has made all its steps.
 pub(super) fn rows_add_up(reader: &dyn Reader) -> Result<(), String> {
     let rows =
         |space: &str| reader.scan(space, &[], None, usize::MAX).map_err(|error| error.to_string());
     let mut last: BTreeMap<u64, u32> = BTreeMap::new();
     for row in rows("step")? {
         let (id, step) = row.key.key.split_at(8);
-        // Steps without persistence leave nothing, so the last is what counts; rows come in order.
+        // Steps without persistence leave nothing, so only the last one counts; rows are ordered.
         last.insert(
             u64::from_be_bytes(id.try_into().unwrap_or_default()),
             u32::from_be_bytes(step.try_into().unwrap_or_default()),
@@ -794,13 +794,13 @@ pub(super) fn rows_add_up(reader: &dyn Reader) -> Result<(), String> {
     Ok(())
 }
 
-/// The kinds of procedures of a simulation, and the world they live in.
+/// Returns the kinds of procedures of a simulation, and the world they act on.
 pub(super) fn registry() -> (Registry, Arc<World>) {
     let world = Arc::new(World::default());
     (registry_in(&world), world)
 }
 
-/// A root whose end depends on nothing but this number.
+/// Creates a root whose end depends only on this number.
 pub(super) fn root(world: &Arc<World>, number: u64) -> New {
     let seed = Dice(number).roll();
     let own = Own {
@@ -816,7 +816,7 @@ pub(super) fn root(world: &Arc<World>, number: u64) -> New {
     New::of(KIND, Node::new(world, own)).owner(format!("owner {}", seed % 3))
 }
 
-/// How such roots end when nothing happens to them.
+/// Returns how such roots end without faults.
 pub(super) fn unharmed(numbers: std::ops::Range<u64>) -> Result<BTreeMap<u64, State>, String> {
     let (registry, world) = registry();
     let opened =
@@ -888,7 +888,7 @@ mod tests {
                 Err(what) => panic!("seed {seed}: {what}"),
             }
         }
-        // The storms are worth the name.
+        // There were enough faults.
         assert!(all.crashes > 1_000 && all.refusals > 500 && all.undone > 500, "{all:?}");
         assert!(all.succeeded > 500 && all.failed > 500, "{all:?}");
     }

@@ -1,8 +1,8 @@
-//! What operators do, and what happens to them.
+//! The commands of operators, and the events that affect them.
 
 use super::applications::Kind;
 
-/// Something that an operator does, or that happens to him. Jobs are named by their place among those there are.
+/// A command of an operator, or an event. Jobs are named by their index among those that exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Kill(usize),
@@ -11,7 +11,7 @@ pub(super) enum Act {
     Rerun(usize),
     RerunFailed(usize),
     RerunSkip(usize),
-    /// Commands to the coordinator, or the bundle, on top; the number is of an action.
+    /// Commands to the top-level coordinator or bundle; the number is that of an action.
     TopKill,
     TopSuspend,
     TopResume,
@@ -27,7 +27,7 @@ pub(super) enum Act {
 }
 
 impl Act {
-    /// Every kind of them, on this job.
+    /// Returns every kind of act, on this job.
     pub(super) fn all(kind: Kind, job: usize) -> Vec<Act> {
         use Act::{
             Kill, Rerun, RerunFailed, RerunSkip, Resume, Suspend, TopKill, TopResume, TopSuspend,

@@ -1,4 +1,4 @@
-//! The applications that operators run: workflows, coordinators and bundles, small and of every shape.
+//! The applications of the simulation: small workflows, coordinators and bundles of every shape.
 
 use ankus_engine::driver::{Compiler, Frontends, Needs};
 use ankus_engine::host::files::{FileUri, Files};
@@ -15,20 +15,20 @@ fn template(text: &str) -> Template {
     Template::compile(text, Phase::Workflow, Dialect::default())
 }
 
-/// A node by its name, with names of others in place of indexes.
+/// What a node does, with names of other nodes in place of indexes.
 enum Does<'a> {
     Start(&'a str),
     End,
     Kill,
     Fork(&'a [&'a str]),
     Join(&'a str),
-    /// Chooses the first.
+    /// A decision that takes the first.
     Decide(&'a str, &'a str),
-    /// A program: how it behaves, where it goes, how often it is tried again.
+    /// A program: its behavior, its transition, and its number of retries.
     Runs(&'a str, &'a str, u32),
-    /// Makes a folder.
+    /// Creates a folder, and its transition.
     Makes(&'a str),
-    /// A sub-workflow, and where it goes.
+    /// A sub-workflow, and its transition.
     Calls(&'a str, &'a str),
 }
 
@@ -150,7 +150,7 @@ pub(super) fn plans() -> BTreeMap<String, Plan> {
         .collect()
 }
 
-/// What is submitted.
+/// The kind of top-level job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Workflow,
@@ -158,7 +158,7 @@ pub(super) enum Kind {
     Bundle,
 }
 
-/// Everything that is played with: a kind and the name of its workflow.
+/// All top-level jobs: the kind, and the name of the workflow.
 pub(super) const TOPS: [(Kind, &str); 14] = [
     (Kind::Workflow, "chain"),
     (Kind::Workflow, "depth3"),

@@ -1,8 +1,8 @@
-//! Operators at work in simulated time: jobs of every shape on a store in memory, programs that are only simulated, and commands,
-//! crashes and faults at any moment.
+//! Simulates operators at work: jobs of every shape on a store in memory, simulated programs, and commands, crashes and
+//! faults at any time.
 //!
-//! [`run`] plays one seed: everything comes from it, so that a run can be repeated. [`script`] does two things at two
-//! points of an undisturbed run; [`everywhere`] goes through all of them. What outlives a crash does so here: the
+//! [`run`] runs one seed, from which everything derives, so that a run can be repeated. [`script`] performs two acts at
+//! two points of an undisturbed run; [`everywhere`] goes through all of them. What survives a crash does so here: the
 //! store, the launchers and their programs. The invariants are checked after every commit:
 //!
 //! - *ended means stopped*: a job that has ended, and whatever continued because of that, has no program left, and none below it;
@@ -35,16 +35,16 @@ use acts::Act;
 use applications::{Kind, Plans, TOPS, days, plans};
 use world::{Disk, Outside, World};
 
-/// The job on top.
+/// The id of the top-level job.
 const TOP: &str = "top";
-/// So long a program may take to end that has to, in milliseconds.
+/// How long a program that is asked to end may take, in milliseconds.
 const GRACE_MS: u64 = 5_000;
-/// So long after the end of its job a program may be alive, while somebody runs the store.
+/// How long after the end of its job a program may be alive while a process runs the store, in milliseconds.
 const STOPPED_MS: u64 = 10_000;
-/// Names the one submission, however often it is made.
+/// Identifies the only submission, however often it is made.
 const REQUEST: u64 = 7;
 
-/// What was played.
+/// The result of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Programs that were started.
@@ -53,9 +53,9 @@ pub struct Report {
     pub accepted: u64,
     /// Commands that were refused.
     pub refused: u64,
-    /// Times the process died.
+    /// Crashes of the process.
     pub crashes: u64,
-    /// Launchers, or everything, that died.
+    /// How often a launcher, or everything, died.
     pub losses: u64,
     /// Faults of launchers, and reads and commits that failed.
     pub faults: u64,
@@ -101,7 +101,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a command must have come to by the time that nothing moves any more.
+/// The state that a command must have led to once nothing changes any more.
 #[derive(Clone, Debug)]
 enum Promise {
     Ended(String, u32),
@@ -118,17 +118,17 @@ struct Storm<'a> {
     limits: Limits,
     driver: Option<Driver>,
     promises: Vec<Promise>,
-    /// Whether something was asked to go on since nothing moved.
+    /// Whether something was resumed since the last time that nothing changed.
     goes_on: bool,
-    /// Jobs that were run again by themselves, whatever became of those above them.
+    /// Jobs that were rerun by themselves, whatever happened to their parents.
     own: BTreeSet<String>,
-    /// Since when a job has ended and something of it is alive, while the same process runs the store.
+    /// Since when a job has ended while something of it is alive and the same process runs the store.
     stopping: BTreeMap<String, u64>,
     told: Vec<String>,
     report: Report,
 }
 
-/// Where a job is: it has ended, and nothing of it is left to do.
+/// The state of a job: whether it has ended, and whether something of it is left to do.
 struct Job {
     id: String,
     status: JobStatus,
@@ -174,7 +174,7 @@ impl<'a> Storm<'a> {
         self.outside.world().dice.below(n)
     }
 
-    /// Opens the store, and takes up what there is.
+    /// Opens the store, and resumes what is in it.
     fn open(&mut self) -> Result<(), String> {
         self.driver = None;
         self.promises.clear();
@@ -182,7 +182,7 @@ impl<'a> Storm<'a> {
         let was_faulty = {
             let mut world = self.outside.world();
             world.dead = false;
-            // The clock of a process does not go on in the next, and the wall's may have been set.
+            // The monotonic clock of a process does not continue in the next one, and the wall clock may have been set.
             if world.dice.once_in(4) && !world.calm {
                 let jump = world.dice.below(80_000_000).cast_signed() - 40_000_000;
                 world.wall += jump;
@@ -216,7 +216,7 @@ impl<'a> Storm<'a> {
         self.driver.as_ref().expect("a store is open while something is played")
     }
 
-    /// Submits what there is to submit; who does not hear the answer asks again.
+    /// Submits the job; the request is repeated if the answer was lost.
     fn submit(&mut self) {
         let mounts = Vec::new();
         let id = Some(TOP.to_owned());
@@ -255,7 +255,7 @@ impl<'a> Storm<'a> {
                 driver.submit_bundle_as(SubmitBundle { bundle, coordinators, id, mounts }, REQUEST)
             }
         };
-        // One whose fate is not known is made again when the store is opened the next time.
+        // If its fate is unknown, it is repeated when the store is opened the next time.
         let _ = submitted;
     }
 
@@ -263,7 +263,7 @@ impl<'a> Storm<'a> {
         self.driver().executor().state(procedure).is_some_and(|state| !state.is_end())
     }
 
-    /// Every workflow that is kept.
+    /// Returns every stored workflow.
     fn jobs(&self) -> Result<Vec<Job>, String> {
         let records = view::records(&self.memory).map_err(|error| error.to_string())?;
         let job = |record: ankus_engine::driver::JobRecord| Job {
@@ -276,7 +276,7 @@ impl<'a> Storm<'a> {
         Ok(records.into_iter().map(job).collect())
     }
 
-    /// What must hold after every commit.
+    /// Checks what must hold after every commit.
     fn look(&mut self) -> Result<(), String> {
         if let Some(what) = self.outside.world().violations.pop() {
             return Err(what);
@@ -327,7 +327,7 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Makes a step, or a commit. `false` where there is nothing to do.
+    /// Makes a step, or a commit. Returns `false` if there is nothing to do.
     fn turn(&mut self) -> Result<bool, String> {
         self.driver().give_places();
         let executor = self.driver().executor().clone();
@@ -345,7 +345,7 @@ impl<'a> Storm<'a> {
         Ok(committed.unwrap_or(true))
     }
 
-    /// Opens the store again where the process has died.
+    /// Opens the store again if the process has died.
     fn rise(&mut self) -> Result<(), String> {
         if self.outside.world().dead {
             self.report.crashes += 1;
@@ -355,7 +355,7 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Goes on until nothing moves but time.
+    /// Continues until nothing happens any more without the passage of time.
     fn settle(&mut self) -> Result<(), String> {
         for _ in 0..100_000 {
             if !self.turn()? {
@@ -365,12 +365,12 @@ impl<'a> Storm<'a> {
         Err("it does not come to rest".to_owned())
     }
 
-    /// What was promised has come true, now that nothing moves.
+    /// Checks the promises, now that nothing changes.
     fn kept(&mut self) -> Result<(), String> {
         let promises = std::mem::take(&mut self.promises);
         self.goes_on = false;
         if self.outside.world().faulty {
-            // Steps that failed are made again later.
+            // Failed steps are retried later.
             return Ok(());
         }
         let jobs = self.jobs()?;
@@ -392,14 +392,14 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Whether an executor is at work on something of a job, for which commands wait.
+    /// Whether an executor is busy with a job, so that commands wait.
     fn begins(&self, id: &str) -> bool {
         let Ok(Some(record)) = view::record(&self.memory, id) else { return false };
         let Ok(run) = view::run(&self.memory, &record) else { return false };
         run.rows.values().any(|row| row.calling.is_some())
     }
 
-    /// Lets time pass until something is due, or a part of it.
+    /// Advances the time until something is due, or by a part of that.
     fn wait(&mut self, part: u64) -> bool {
         let due = self.driver().executor().tick();
         let due = due.into_iter().chain(self.outside.next()).min();
@@ -449,7 +449,7 @@ impl<'a> Storm<'a> {
         };
         let rerun = |storm: &mut Self, at: usize, properties: &[(&str, &str)]| {
             let (done, id) = rerun(storm, at, properties)?;
-            // Whoever does not hear the answer does not know.
+            // If the answer was lost, the result is unknown.
             if done.is_ok() || storm.outside.world().dead {
                 storm.own.insert(id);
             }
@@ -463,14 +463,14 @@ impl<'a> Storm<'a> {
                 done
             }),
             Act::Suspend(at) => command(self, at, Command::Suspend).map(|(done, id, run)| {
-                // What was asked to go on before may get there later.
+                // What was resumed before may get there later.
                 if done.is_ok() && !self.goes_on {
                     self.promises.push(Promise::Still(id, run));
                 }
                 done
             }),
             Act::Resume(at) => {
-                // It goes on again, and perhaps those above it.
+                // It continues, and possibly its parents do.
                 self.promises.retain(|promise| matches!(promise, Promise::Ended(..)));
                 command(self, at, Command::Resume).map(|(done, ..)| done)
             }
@@ -534,12 +534,12 @@ impl<'a> Storm<'a> {
         self.look()
     }
 
-    /// Nothing goes wrong any more: what is suspended is resumed, and everything ends.
+    /// Stops all faults: suspended jobs are resumed, and everything must end.
     fn calm(&mut self) -> Result<(), String> {
         {
             let mut world = self.outside.world();
             world.calm = true;
-            // What failed is made again after a while.
+            // What failed is retried after a while.
             if std::mem::replace(&mut world.faulty, false) {
                 self.promises.clear();
             }
@@ -634,7 +634,7 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Whatever comes, at random.
+    /// Performs random acts.
     fn rage(&mut self, steps: u64) -> Result<(), String> {
         let acts = Act::all(self.kind, 0);
         for _ in 0..steps {
@@ -673,12 +673,12 @@ impl<'a> Storm<'a> {
     }
 }
 
-/// What did not hold, and what had happened until then.
+/// A violated invariant, and what had happened until then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What did not hold.
+    /// The violated invariant.
     pub what: String,
-    /// What was done.
+    /// The acts until then.
     pub told: Vec<String>,
 }
 
@@ -704,13 +704,13 @@ impl Storm<'_> {
     }
 }
 
-/// Plays one seed in a folder that is made, or emptied.
+/// Runs one seed in a folder that is created, or emptied.
 pub fn run(seed: u64, folder: &Path) -> Result<Report, Fault> {
     let top = TOPS[(seed % TOPS.len() as u64) as usize];
-    // Every other seed keeps to what operators do and processes suffer; promises are held against those.
+    // Every other seed is limited to acts of operators and crashes of processes; promises are checked with those.
     let faulty = (seed / TOPS.len() as u64) % 2 == 1;
     let mut storm = Storm::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), top, faulty, folder);
-    // Every third has places for so many programs only.
+    // Every third seed has a limit on running programs.
     storm.limits.most = seed.is_multiple_of(3).then_some(1 + seed as usize % 2);
     storm.play(|storm| {
         let steps = 40 + storm.below(160);
@@ -718,14 +718,14 @@ pub fn run(seed: u64, folder: &Path) -> Result<Report, Fault> {
     })
 }
 
-/// How many scripts there are: two things at two points, in each of the applications.
+/// Returns the number of scripts: two acts at two points, in each of the applications.
 pub fn scripts() -> u64 {
     TOPS.iter().map(|top| of_top(top.0)).sum()
 }
 
-/// Points of a run at which something can be done, and how much later the second thing is.
+/// The points of a run at which something can be done, and the number of later points for the second act.
 const POINTS: (u64, u64) = (120, 14);
-/// Jobs that commands go to: the one on top, one in the middle, one far below.
+/// The number of jobs that commands may go to: the top-level one, one in the middle, one far below.
 const JOBS: u64 = 3;
 
 fn of_top(kind: Kind) -> u64 {
@@ -733,7 +733,7 @@ fn of_top(kind: Kind) -> u64 {
     acts * acts * POINTS.0 * POINTS.1 * JOBS
 }
 
-/// Plays the script of this number: a run without faults in which two things are done.
+/// Runs the script with this number: a run without faults with two acts.
 pub fn script(number: u64, folder: &Path) -> Result<Report, Fault> {
     let mut number = number % scripts();
     let mut tops = TOPS.iter();
@@ -771,7 +771,7 @@ pub fn script(number: u64, folder: &Path) -> Result<Report, Fault> {
     })
 }
 
-/// Plays every so-manyeth script, from this one on.
+/// Runs every `stride`-th script, from this one on.
 pub fn everywhere(first: u64, stride: u64, folder: &Path) -> Result<Report, (u64, Fault)> {
     let mut all = Report::default();
     let mut number = first;
@@ -785,8 +785,9 @@ pub fn everywhere(first: u64, stride: u64, folder: &Path) -> Result<Report, (u64
     Ok(all)
 }
 
-/// Plays every thing after every thing, the first at every point of a run: once on a workflow with a fork and sub-workflows, and once on
-/// a coordinator. Where the second comes, and to which jobs both go, changes from one to the next. Begins with the one of this number.
+/// Runs every act after every act, the first at every point of a run: once on a workflow with a fork and sub-workflows,
+/// and once on a coordinator. The point of the second act, and the jobs that both go to, vary from one run to the next.
+/// Begins with the run of this number.
 pub fn pairs(first: u64, stride: u64, folder: &Path) -> Result<Report, (u64, Fault)> {
     let mut all = Report::default();
     let mut number = 0;
@@ -817,7 +818,7 @@ mod tests {
     fn whatever_operators_do_ended_means_stopped() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut all = Report::default();
-        // Those at the end have shown a fault once.
+        // The seeds at the end once revealed a bug.
         let once = [
             249, 289, 641, 668, 697, 781, 923, 989, 1_200, 1_299, 2_025, 2_712, 3_271, 3_708,
             102_422, 111_076, 503_255, 530_458,
@@ -828,7 +829,7 @@ mod tests {
                 Err(fault) => panic!("seed {seed}: {fault}"),
             }
         }
-        // They are worth the name.
+        // There were enough events.
         assert!(all.crashes > 100 && all.accepted > 500 && all.losses > 100, "{all:?}");
         assert!(all.faults > 40 && all.programs > 500, "{all:?}");
     }
@@ -842,7 +843,7 @@ mod tests {
     #[test]
     fn every_thing_after_every_thing_leaves_nothing_behind() {
         let folder = tempfile::tempdir().expect("a folder");
-        // Each pair at one point at least; `cargo xtask operators --pairs 1` plays all of them.
+        // Each pair at one point at least; `cargo xtask operators --pairs 1` runs all of them.
         let all = pairs(7, 113, folder.path());
         let all = all.unwrap_or_else(|(number, fault)| panic!("pair {number}: {fault}"));
         assert!(all.accepted > 100 && all.programs > 500, "{all:?}");

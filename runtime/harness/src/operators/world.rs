@@ -1,4 +1,4 @@
-//! What survives a runner: programs, launchers, the clock, and a store with bad days.
+//! The world that survives the process: programs, launchers, the clock, and a faulty store.
 
 use super::{Dice, held};
 use ankus_engine::host::process::{Exit, Launchers, Program, State, Urgency};
@@ -10,10 +10,10 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// One attempt at an action: what its folder says, and what is alive of it.
+/// One attempt at an action: the contents of its folder, and what is alive of it.
 #[derive(Default)]
 pub(super) struct Attempt {
-    /// Which action it is, whichever job it is in.
+    /// Identifies the action, whichever job it belongs to.
     pub(super) key: String,
     pub(super) job: String,
     pub(super) launcher: bool,
@@ -35,7 +35,7 @@ pub(super) struct World {
     pub(super) attempts: BTreeMap<PathBuf, Attempt>,
     pub(super) watchers: Vec<(PathBuf, Box<dyn FnOnce() + Send>)>,
     pub(super) violations: Vec<String>,
-    /// Nothing goes wrong any more.
+    /// Whether there are no faults any more.
     pub(super) calm: bool,
     /// Whether reads, launchers and commits may fail, and steps panic.
     pub(super) faulty: bool,
@@ -44,7 +44,7 @@ pub(super) struct World {
     pub(super) faults: u64,
 }
 
-/// The world, as whoever needs a part of it has it.
+/// A handle to the world, for the interfaces that it implements.
 #[derive(Clone)]
 pub(super) struct Outside(pub(super) Arc<Mutex<World>>);
 
@@ -53,7 +53,7 @@ impl Outside {
         held(&self.0)
     }
 
-    /// Something that goes wrong once in so many times.
+    /// Returns whether a fault occurs, which happens once in `once_in` times.
     pub(super) fn fault(&self, once_in: u64) -> bool {
         let mut world = self.world();
         let happens = !world.calm && world.faulty && world.dice.once_in(once_in);
@@ -61,14 +61,14 @@ impl Outside {
         happens
     }
 
-    /// A step that stumbles over something nobody has thought of.
+    /// Panics in a step, as from an unforeseen bug, if a fault occurs.
     fn stumble(&self) {
         if self.fault(40) {
             resume_unwind(Box::new("simulated".to_owned()));
         }
     }
 
-    /// Lets time pass; what ends meanwhile has ended.
+    /// Advances the time; what ends meanwhile has ended.
     pub(super) fn pass(&self, ms: u64) {
         let mut woken = Vec::new();
         {
@@ -99,7 +99,7 @@ impl Outside {
         }
     }
 
-    /// When a program ends next, counted from now.
+    /// Returns when the next program ends, counted from now.
     pub(super) fn next(&self) -> Option<u64> {
         let world = self.world();
         let alive = world.attempts.values().filter(|attempt| attempt.program);
@@ -107,7 +107,7 @@ impl Outside {
         ends.min().map(|at| at.saturating_sub(world.elapsed))
     }
 
-    /// Everything ends at once: without a word, or, where launchers are asked to end as well, with one.
+    /// Ends everything at once: without an exit status, or, if launchers are asked to end as well, with one.
     pub(super) fn everything_ends(&self, with_a_word: bool) {
         for attempt in self.world().attempts.values_mut() {
             if attempt.program && attempt.launcher && with_a_word {
@@ -118,7 +118,7 @@ impl Outside {
         }
     }
 
-    /// A launcher is killed; its program goes with it, or does not.
+    /// Kills a launcher; its program ends with it, or does not.
     pub(super) fn a_launcher_dies(&self) -> bool {
         let mut world = self.world();
         let alive: Vec<PathBuf> = world
@@ -237,7 +237,7 @@ impl Launchers for Outside {
         }
         let mut world = self.world();
         let (now, soon) = (world.elapsed, world.dice.below(300));
-        // What was never started is not told to stop: there is no folder to leave word in.
+        // What was never started is not told to stop: there is no folder for the request.
         let Some(attempt) = world.attempts.get_mut(folder) else { return Ok(0) };
         attempt.is_told_to_stop = true;
         if attempt.program {
@@ -245,7 +245,7 @@ impl Launchers for Outside {
                 Urgency::Ask if attempt.is_stubborn => {}
                 Urgency::Ask => attempt.obeys = attempt.obeys.or(Some(now + soon)),
                 Urgency::Look => {}
-                // Even so it takes a moment.
+                // Even a kill takes a moment.
                 Urgency::Force => attempt.obeys = Some(now + soon % 3),
             }
             return Ok(1);
@@ -264,7 +264,7 @@ impl Launchers for Outside {
     }
 }
 
-/// The store, with bad days.
+/// The faulty store.
 pub(super) struct Disk {
     pub(super) memory: Memory,
     pub(super) outside: Outside,

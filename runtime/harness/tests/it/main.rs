@@ -1,4 +1,4 @@
-//! A process that runs procedures is killed with SIGKILL, over and over, and started again on the same store.
+//! Runs procedures in a process that is repeatedly killed with SIGKILL, and started again on the same store.
 
 #![expect(
     clippy::disallowed_macros,
@@ -16,7 +16,7 @@ const BATCH: &str = "ANKUS_CRASH_BATCH";
 
 #[test]
 fn a_killed_process_loses_nothing_and_repeats_nothing() {
-    // This same test is what is killed.
+    // The killed process runs this same test.
     if let (Some(store), Ok(batch)) = (std::env::var_os(STORE), std::env::var(BATCH)) {
         let done = crash::child(&PathBuf::from(store), batch.parse().expect("a number"));
         assert_eq!(done, Ok(()));
