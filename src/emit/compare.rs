@@ -1,9 +1,9 @@
-//! What changed in meaning between two texts of a definition.
+//! Computes the changes in meaning between two texts of a definition.
 //!
-//! In: two texts. Out: every [`Change`], part by part (a node, a dataset, a section), in the order of the newer text.
-//! What no server reads is not a change: layout, comments, the order of nodes, of attributes and of properties with
-//! different names, the two names of the resource manager. Ordered content (arguments, cases, steps of a file action)
-//! is compared as a list. A node with another name that does the same is a rename, and transitions that follow it are
+//! Returns every [`Change`], part by part (a node, a dataset, a section), in the order of the newer text. What no
+//! server reads is not a change: layout, comments, the order of nodes, of attributes and of properties with different
+//! names, the two names of the resource manager. Ordered content (arguments, cases, steps of a file action) is
+//! compared as a list. A node with another name and the same content is a rename, and transitions that follow it are
 //! not changes.
 
 use crate::source::Span;
@@ -13,21 +13,21 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// What became of a part.
+/// The type of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is new.
+    /// The part is new.
     Added,
-    /// It is gone.
+    /// The part was removed.
     Removed,
-    /// It is called otherwise.
+    /// The part has another name.
     Renamed,
-    /// Something in it is different.
+    /// Something in the part is different.
     Changed,
 }
 
 impl Fate {
-    /// The word used in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Fate::Added => "added",
@@ -41,31 +41,32 @@ impl Fate {
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What became of it.
+    /// The type of the change.
     pub fate: Fate,
     /// The part: `action load`, `dataset logs`, `global`; by its newer name.
     pub part: String,
-    /// What in it, for [`Fate::Changed`]: `ok`, `shell argument`, `configuration mapreduce.job.queuename`.
+    /// The changed item in the part, for [`Fate::Changed`]: `ok`, `shell argument`, `configuration
+    /// mapreduce.job.queuename`.
     pub what: Option<String>,
-    /// As it was; the older name of what was renamed.
+    /// The old value; for a rename, the old name.
     pub old: Option<String>,
-    /// As it is; the newer name of what was renamed.
+    /// The new value; for a rename, the new name.
     pub new: Option<String>,
-    /// Where it was.
+    /// The location in the old text.
     pub old_at: Option<Span>,
-    /// Where it is.
+    /// The location in the new text.
     pub new_at: Option<Span>,
 }
 
-/// Values of one thing in a part, with their places; several where it repeats.
+/// The values of one item of a part, with their locations; several if it repeats.
 type Values = Vec<(String, Span)>;
 
-/// A part: what it is, where, and all that is said in it.
+/// A part: its label, its location, and all of its items.
 #[derive(Clone, Debug, Default)]
 struct Part {
     label: String,
     at: Span,
-    /// In source order.
+    /// Items in source order.
     order: Vec<String>,
     values: HashMap<String, Values>,
 }
@@ -78,7 +79,7 @@ impl Part {
         self.values.entry(what).or_default().push((value, at));
     }
 
-    /// As [`Part::say`] for a property: the last one of a name counts, unless it says nothing.
+    /// Like [`Part::say`] for a property: the last nonempty value of a name applies.
     fn set(&mut self, what: String, value: String, at: Span) {
         let known = self.values.get(&what).is_some_and(|values| !values.is_empty());
         let nothing = value.trim().is_empty() || value == NO_VALUE;
@@ -89,7 +90,7 @@ impl Part {
         }
     }
 
-    /// All that is said, in an order that does not depend on the text; names of nodes replaced by newer ones.
+    /// All items, in an order that does not depend on the text, with renamed nodes replaced by their new names.
     fn sayings(&self, renamed: &HashMap<String, String>) -> Vec<(String, Vec<String>)> {
         let mut all: Vec<(String, Vec<String>)> = self
             .values
@@ -104,7 +105,7 @@ impl Part {
     }
 }
 
-/// The value with a renamed target in place of the old one, where it is a transition.
+/// The value with a renamed target replaced, if it is a transition.
 fn follow(what: &str, value: &str, renamed: &HashMap<String, String>) -> String {
     let new = |name: &str| renamed.get(name).cloned();
     match what {
@@ -121,10 +122,10 @@ fn follow(what: &str, value: &str, renamed: &HashMap<String, String>) -> String 
 
 const ARROW: &str = " → ";
 
-/// What stands for a property without a value.
+/// Shown for a property without a value.
 const NO_VALUE: &str = "(none)";
 
-/// The differences of two definitions; one that cannot be read counts as one without parts.
+/// Compares two definitions; one that cannot be parsed has no parts.
 ///
 /// ```
 /// use ankus::emit::compare::{Fate, compare};
@@ -140,10 +141,10 @@ pub fn compare(old: &str, new: &str) -> Vec<Change> {
     differences(parts(old), parts(new))
 }
 
-/// The differences of two files of properties, or of two configurations.
+/// Compares two properties files, or two configurations.
 pub fn compare_properties(old: &[Entry], new: &[Entry]) -> Vec<Change> {
     let part = |entries: &[Entry]| {
-        // The last value of a name counts.
+        // The last value of a name applies.
         let last: BTreeMap<&str, &Entry> =
             entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
         let mut part = Part { label: "properties".to_owned(), ..Part::default() };
@@ -162,7 +163,7 @@ fn differences(old: Vec<Part>, new: Vec<Part>) -> Vec<Change> {
         let there = by_label(&new);
         old.iter().map(|part| !there.contains_key(&part.label)).collect()
     };
-    // A new part that says what one that is gone said, and nobody else does, is that one.
+    // A new part with the same content as a single removed part is that part, renamed.
     let mut renamed: HashMap<String, String> = HashMap::new();
     let mut from: HashMap<usize, usize> = HashMap::new();
     let none = HashMap::new();
@@ -238,7 +239,7 @@ fn by_label(parts: &[Part]) -> HashMap<String, usize> {
     known
 }
 
-/// What is different in a part that both have.
+/// Compares a part that exists in both texts.
 fn within(old: &Part, new: &Part, renamed: &HashMap<String, String>, changes: &mut Vec<Change>) {
     let empty = Values::new();
     let gone = old.order.iter().filter(|what| !new.values.contains_key(*what));
@@ -249,7 +250,7 @@ fn within(old: &Part, new: &Part, renamed: &HashMap<String, String>, changes: &m
             before.iter().map(|(value, _)| follow(what, value, renamed)).collect();
         let mut right: Vec<String> = after.iter().map(|(value, _)| value.clone()).collect();
         if what == "path" {
-            // All paths of a fork start at once.
+            // All paths of a fork start at once, so their order is irrelevant.
             left.sort();
             right.sort();
         }
@@ -286,7 +287,7 @@ fn within(old: &Part, new: &Part, renamed: &HashMap<String, String>, changes: &m
     }
 }
 
-/// Elements of the root that are told apart by their names.
+/// Children of the root element that are distinguished by their names.
 const NAMED: [&str; 11] = [
     "action",
     "decision",
@@ -301,21 +302,21 @@ const NAMED: [&str; 11] = [
     "coordinator",
 ];
 
-/// Sections whose named children are parts of their own.
+/// Sections whose named children are separate parts.
 const SECTIONS: [&str; 4] = ["datasets", "input-events", "output-events", "credentials"];
 
-/// The namespace without blanks around it, which name no other schema: a server refuses them.
+/// The namespace without surrounding whitespace, which never makes it another schema: a server refuses it.
 fn schema(element: Element<'_>) -> &str {
     element.namespace().trim()
 }
 
-/// A definition as parts. The first is the root with its own attributes.
+/// Splits a definition into parts. The first is the root element with its own attributes.
 fn parts(text: &str) -> Vec<Part> {
     let (tree, _) = Tree::parse(text);
     let Some(root) = tree.root() else { return Vec::new() };
     let mut parts =
         vec![Part { label: root.name().to_owned(), at: root.name_span(), ..Part::default() }];
-    // Where each element belongs: its part, and what stands for it there.
+    // For each element, its part and its path in that part.
     let mut places: HashMap<NodeId, (usize, String)> = HashMap::new();
     places.insert(root.id(), (0, String::new()));
     let mut labels: HashMap<String, usize> = HashMap::new();
@@ -325,7 +326,7 @@ fn parts(text: &str) -> Vec<Part> {
             parts[0].say("schema".to_owned(), schema(root).to_owned(), root.name_span());
             continue;
         };
-        // Children of what is told as a whole are not told again.
+        // The children of an element compared as a whole are not compared separately.
         let Some((mut part, path)) = places.get(&parent.id()).cloned() else { continue };
         let name = match element.name() {
             "job-tracker" => "resource-manager",
@@ -349,7 +350,7 @@ fn parts(text: &str) -> Vec<Part> {
             };
             part = parts.len();
             let label = match name {
-                // Each of several is one of its own, and their order says nothing.
+                // Each is a separate item, and their order is irrelevant.
                 "include" => format!("include {}", element.text().trimmed().text),
                 _ => label,
             };
@@ -419,7 +420,7 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-/// Attributes that say something, but for the name that a part goes by.
+/// Adds the significant attributes of an element, except the name that identifies its part.
 fn attributes(element: Element<'_>, part: &mut Part, path: &str) {
     let by_name = path.is_empty() && part.label.contains(' ');
     for attribute in element.attributes().filter(|attribute| attribute.declares().is_none()) {
@@ -432,7 +433,7 @@ fn attributes(element: Element<'_>, part: &mut Part, path: &str) {
     }
 }
 
-/// The text of an element that holds no others; an element that says nothing else is said to be there.
+/// Adds the text of a leaf element; an empty element without attributes is recorded as present.
 fn leaf(element: Element<'_>, part: &mut Part, path: &str) {
     if element.elements().next().is_some() {
         return;

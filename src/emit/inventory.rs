@@ -1,8 +1,8 @@
-//! What an estate consists of.
+//! Inventories the definitions of an estate.
 //!
-//! In: the check result of each definition, and its text. Out: an [`Inventory`]: applications with their versions,
-//! action types, functions and data, who calls whom, findings by rule, and how much of each has no equivalent in
-//! another engine; as JSON, a table, CSV, or one page of HTML that needs nothing but a browser.
+//! Takes the check result of each definition, and its text; returns an [`Inventory`]: applications with their
+//! versions, action types, functions and data, calls between them, findings by rule, and how much of each has no
+//! equivalent in another engine; as JSON, a table, CSV, or one self-contained HTML page.
 
 mod html;
 
@@ -18,19 +18,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use html::html;
 
-/// How much work it is to carry a definition over to another engine.
+/// The effort of migrating a definition to another engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// Every construct has a counterpart.
+    /// Every construct has an equivalent.
     Plain,
-    /// Some constructs mean something else there, or depend on the cluster.
+    /// Some constructs have a different meaning there, or depend on the cluster.
     Care,
-    /// Some constructs have no counterpart: they are to be designed anew.
+    /// Some constructs have no equivalent and must be redesigned.
     Redesign,
 }
 
 impl Effort {
-    /// The word used in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Effort::Plain => "plain",
@@ -43,52 +43,53 @@ impl Effort {
 /// A call from one definition to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// As written.
+    /// The path as written.
     pub written: String,
-    /// The same, with the values of properties that were found.
+    /// The path with the known properties substituted.
     pub resolved: String,
-    /// The definition of this estate it leads to.
+    /// The path of the called definition in this estate.
     pub to: Option<String>,
-    /// Whether the path leads nowhere else; without it, the one that is meant is nearer to the caller than its namesakes, or
-    /// lies in folders of which a build makes the name.
+    /// Whether no other definition can be meant. Otherwise the chosen one is nearer to the caller than others with the
+    /// same end of the path, or is in a folder whose deployed name a build generates.
     pub is_sure: bool,
 }
 
 /// One definition.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// As shown.
+    /// Path as shown.
     pub path: String,
     /// Workflow, coordinator or bundle.
     pub kind: FileKind,
-    /// As written.
+    /// Name as written.
     pub name: Option<String>,
     /// The version at the end of its namespace.
     pub version: Option<String>,
-    /// How many nodes a workflow has.
+    /// Number of nodes of a workflow.
     pub nodes: Option<usize>,
-    /// How often each type of action stands in it.
+    /// Number of actions by type.
     pub actions: BTreeMap<String, usize>,
-    /// How often each function is called in it.
+    /// Number of calls by function.
     pub functions: BTreeMap<String, usize>,
     /// Name and template of each dataset.
     pub datasets: Vec<(String, String)>,
-    /// Whom it calls.
+    /// Its calls of other definitions.
     pub calls: Vec<Call>,
-    /// How often it is called from within the estate.
+    /// Number of calls from within the estate.
     pub called: usize,
-    /// The code with which the server refuses it.
+    /// The code with which the server refuses it, if it does.
     pub refused: Option<&'static str>,
-    /// Findings that are on, by rule, the rules of migration left out.
+    /// Number of reported findings by rule, except those of the migration group.
     pub findings: BTreeMap<&'static str, usize>,
-    /// Findings that are on, by level: errors, warnings, infos.
+    /// Number of reported findings by level: errors, warnings, infos.
     pub levels: [usize; 3],
-    /// What another engine lacks, by rule.
+    /// Number of findings by rule of the migration group.
     pub migration: BTreeMap<&'static str, usize>,
 }
 
 impl Application {
-    /// What a check said of a definition with this text. Findings of rules in `migration` say what another engine lacks.
+    /// Creates the entry of a definition from its check result and text. The rules in `migration` report features that
+    /// another engine lacks.
     pub fn new(
         file: &FileReport,
         findings: &[Finding],
@@ -165,7 +166,7 @@ impl Application {
         }
     }
 
-    /// Counts calls of functions: a name with an opening parenthesis behind it.
+    /// Counts function calls: a name followed by an opening parenthesis.
     fn count(&mut self, text: &str) {
         for range in expressions(text) {
             let expression = &text[range];
@@ -186,7 +187,7 @@ impl Application {
         }
     }
 
-    /// The effort of migration.
+    /// The effort of migrating it.
     pub fn effort(&self) -> Effort {
         let some = |rules: &[&str]| rules.iter().any(|rule| self.migration.contains_key(rule));
         if some(&[
@@ -210,15 +211,15 @@ impl Application {
     }
 }
 
-/// An estate.
+/// The inventory of an estate.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    /// By path.
+    /// Applications, sorted by path.
     pub applications: Vec<Application>,
 }
 
 impl Inventory {
-    /// Finds out who calls whom.
+    /// Creates an inventory and resolves the calls between its definitions.
     pub fn new(mut applications: Vec<Application>) -> Inventory {
         applications.sort_by(|a, b| a.path.cmp(&b.path));
         let places = Places::new(&applications);
@@ -245,7 +246,7 @@ impl Inventory {
         Inventory { applications }
     }
 
-    /// How often something stands in the estate, the most frequent first.
+    /// Number of occurrences in the estate, the most frequent first.
     fn totals<'a>(
         &'a self,
         of: impl Fn(&'a Application) -> Vec<(&'a str, usize)>,
@@ -264,7 +265,7 @@ impl Inventory {
         rows
     }
 
-    /// Kinds of definitions with their versions.
+    /// Number of definitions by type and version.
     pub fn versions(&self) -> Vec<(String, usize)> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for app in &self.applications {
@@ -274,29 +275,29 @@ impl Inventory {
         counts.into_iter().collect()
     }
 
-    /// Types of actions: how many, and in how many definitions.
+    /// Action types: number of actions and of definitions.
     pub fn actions(&self) -> Vec<(&str, usize, usize)> {
         self.totals(|app| app.actions.iter().map(|(name, count)| (name.as_str(), *count)).collect())
     }
 
-    /// Functions: how many calls, and in how many definitions.
+    /// Functions: number of calls and of definitions.
     pub fn functions(&self) -> Vec<(&str, usize, usize)> {
         self.totals(|app| {
             app.functions.iter().map(|(name, count)| (name.as_str(), *count)).collect()
         })
     }
 
-    /// Findings: how many, and in how many definitions.
+    /// Findings: number of findings and of definitions.
     pub fn findings(&self) -> Vec<(&str, usize, usize)> {
         self.totals(|app| app.findings.iter().map(|(name, count)| (*name, *count)).collect())
     }
 
-    /// What another engine lacks: how often, and in how many definitions.
+    /// Features that another engine lacks: number of findings and of definitions.
     pub fn migration(&self) -> Vec<(&str, usize, usize)> {
         self.totals(|app| app.migration.iter().map(|(name, count)| (*name, *count)).collect())
     }
 
-    /// Datasets by template: who declares them.
+    /// Datasets by template, with the definitions that declare them.
     pub fn datasets(&self) -> BTreeMap<&str, Vec<(&str, &str)>> {
         let mut found: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
         for app in &self.applications {
@@ -307,7 +308,7 @@ impl Inventory {
         found
     }
 
-    /// How many definitions ask for each effort.
+    /// Number of definitions by effort.
     pub(crate) fn efforts(&self) -> [(Effort, usize); 3] {
         [Effort::Plain, Effort::Care, Effort::Redesign].map(|effort| {
             (effort, self.applications.iter().filter(|app| app.effort() == effort).count())
@@ -315,10 +316,10 @@ impl Inventory {
     }
 }
 
-/// A text with the values of properties in the place of `${name}`, as far as they are known.
+/// Substitutes the known properties for `${name}` in a text.
 fn resolved(written: &str, submission: &Submission) -> String {
     let mut text = written.to_owned();
-    // Values may hold further names; a circle ends here.
+    // Values may contain further references; cyclic ones end here.
     for _ in 0..8 {
         let mut next = String::new();
         let mut at = 0;
@@ -339,16 +340,16 @@ fn resolved(written: &str, submission: &Submission) -> String {
     text
 }
 
-/// More definitions than that of one name say nothing of any of them.
+/// Maximum number of definitions with the same end of the path; among more than that, none is chosen.
 const NAMESAKES: usize = 64;
 
-/// Where definitions lie, by the ends of their paths.
+/// Definitions by the ends of their paths.
 #[derive(Default)]
 struct Places {
     by_path: HashMap<String, usize>,
-    /// `load/workflow.xml` and `load`, with more and more folders in front.
+    /// `load/workflow.xml` and `load`, with more and more parent folders.
     by_end: HashMap<(FileKind, String), Vec<usize>>,
-    /// Folders in one word, as builds flatten them: `common_union` for `common/union/oozie_app`.
+    /// Folders flattened to one word, as builds do: `common_union` for `common/union/oozie_app`.
     by_word: HashMap<(FileKind, String), Vec<usize>>,
 }
 
@@ -384,8 +385,8 @@ impl Places {
         places
     }
 
-    /// The definition that a path leads to, and whether no other one can be meant: beside the caller where it begins with
-    /// the caller's own folder, else the one whose path ends as the written one does behind its last expression.
+    /// Resolves a path to a definition, and whether no other one can be meant: relative to the caller if it begins
+    /// with the caller's own folder, otherwise the definition whose path ends like the part after the last expression.
     fn target(
         &self,
         caller: usize,
@@ -401,7 +402,7 @@ impl Places {
             if let Some(found) = self.by_path.get(&whole).or_else(|| self.by_path.get(&found)) {
                 return Some((*found, true));
             }
-            // It is not there yet: a build puts it there, under a name that it makes of folders.
+            // The folder does not exist yet: a build creates it, with a name derived from folders.
             let name = (!below.contains(['/', '$', '.'])).then(|| below.replace('-', "_"))?;
             let namesakes = self.by_word.get(&(wanted, name))?;
             return Some((nearest(caller, namesakes, paths)?, false));
@@ -411,7 +412,7 @@ impl Places {
             .split_once("://")
             .map_or(literal, |(_, rest)| rest.split_once('/').map_or("", |(_, path)| path));
         let mut end = literal.trim_matches('/');
-        // The usual name of a file alone says nothing.
+        // A default file name alone is no evidence.
         while !end.is_empty() && end != file {
             if let Some(namesakes) = self.by_end.get(&(wanted, end.to_owned())) {
                 return match namesakes.as_slice() {
@@ -425,7 +426,7 @@ impl Places {
     }
 }
 
-/// The one that shares more folders with the caller than all others do.
+/// The candidate that shares more folders with the caller than all others.
 fn nearest(caller: usize, namesakes: &[usize], paths: &[String]) -> Option<usize> {
     if namesakes.len() > NAMESAKES {
         return None;
@@ -444,7 +445,7 @@ fn nearest(caller: usize, namesakes: &[usize], paths: &[String]) -> Option<usize
     }
 }
 
-/// One object.
+/// Formats an inventory as a JSON object.
 pub fn json(inventory: &Inventory) -> String {
     let counted = |rows: Vec<(&str, usize, usize)>| {
         let rows = rows
@@ -501,7 +502,7 @@ fn call_of(call: &Call) -> Value {
     value
 }
 
-/// A row a definition.
+/// Formats an inventory as CSV with one row per definition.
 pub fn csv(inventory: &Inventory) -> String {
     let mut table = String::from(
         "path,kind,name,version,nodes,actions,functions,datasets,calls,called,refused,errors,warnings,infos,effort,lacking\n",
@@ -544,7 +545,7 @@ pub fn csv(inventory: &Inventory) -> String {
     table
 }
 
-/// Tables for people.
+/// Formats an inventory as tables for people.
 pub fn human(inventory: &Inventory) -> String {
     let mut text = String::new();
     let mut table = |title: &str, rows: Vec<(String, usize, Option<usize>)>| {
@@ -685,7 +686,7 @@ mod tests {
         let document = roxmltree::Document::parse(page.trim_start_matches("<!DOCTYPE html>"))
             .expect("it is well-formed");
         assert!(document.descendants().filter(|node| node.has_tag_name("tr")).count() > 5);
-        // A row is a card on a narrow screen, so each cell says what it is; paths are told from where all lie.
+        // A row is a card on a narrow screen, so each cell has a label; paths are relative to the common folder.
         let table =
             document.descendants().find(|node| node.attribute("id") == Some("applications"));
         let cells: Vec<_> = table

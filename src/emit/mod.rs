@@ -1,4 +1,4 @@
-//! What a definition can become: a plan, a picture, another engine's language.
+//! Converts a definition to other forms: a plan, a picture, another version of its schemas, an inventory.
 
 pub mod compare;
 pub mod graph;

@@ -1,8 +1,8 @@
-//! A workflow as a plan that the runtime executes.
+//! Compiles a workflow to a plan that the runtime executes.
 //!
-//! In: a [`CheckedWorkflow`], and the files next to it. Out: a [`Plan`]. This cannot fail: a broken expression compiles
-//! to one that fails when it is evaluated, and a transition that the server never checks leads nowhere. Shared settings
-//! are part of each action, as [`resolve`] merges them.
+//! Takes a [`CheckedWorkflow`] and options, and returns a [`Plan`]. This cannot fail: an invalid expression compiles
+//! to one that fails when it is evaluated, and a transition that the server never checks has no target. Shared
+//! settings are merged into each action by [`resolve`].
 
 use std::borrow::Cow;
 
@@ -18,24 +18,24 @@ use crate::passes::resolve::{self, Given, Settings};
 use crate::reference::has_parameters;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
-/// What a plan depends on beside its definition.
+/// What a plan depends on besides its definition.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The library that evaluates expressions.
+    /// The EL implementation of the target.
     pub dialect: Dialect,
-    /// Where the definition was read, for messages.
+    /// The path of the definition, for messages.
     pub path: String,
     /// The properties of `config-default.xml` beside it.
     pub defaults: Vec<(String, String)>,
-    /// Types of actions that a site adds and that take configurations as `java` does.
+    /// Action types of the site that take configurations as `java` does.
     pub configured_types: Vec<String>,
-    /// Shared settings of a parent that hands its own down.
+    /// The shared settings that a parent workflow passes on.
     pub inherited: Option<Global>,
-    /// The name node that the server gives where none is written.
+    /// The server's default name node.
     pub name_node: Option<String>,
-    /// The resource manager that the server gives where none is written.
+    /// The server's default resource manager.
     pub resource_manager: Option<String>,
-    /// Functions that a site adds to its server.
+    /// EL functions that a site adds to its server.
     pub functions: Vec<SiteFunction>,
 }
 
@@ -197,7 +197,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Text of an element as it is written between tags.
+/// Escapes a text for the content of an element.
 fn escape_text(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>']) {
         return Cow::Borrowed(text);
@@ -205,7 +205,7 @@ fn escape_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
-/// Writes elements the way the server keeps them: without comments and without blanks around texts.
+/// Writes elements as the server stores them: without comments and without whitespace around texts.
 #[derive(Default)]
 struct Writer {
     out: String,
@@ -219,7 +219,8 @@ enum Todo<'t> {
 }
 
 impl Writer {
-    /// With `settings`, what they add is put in, and the configuration left out and its place marked.
+    /// Writes an element. With `settings`, the settings they add are inserted, and the configuration is replaced by a
+    /// mark.
     fn element(&mut self, top: Element<'_>, settings: Option<&Settings>) {
         let mut todo = vec![(Todo::Open(top), String::new())];
         let top_id = top.id();

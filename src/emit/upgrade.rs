@@ -1,11 +1,12 @@
-//! A definition in newer versions of its schemas.
+//! Upgrades a definition to newer versions of its schemas.
 //!
-//! In: a text and the target version of the workflow language. Out: the text with newer namespaces for the workflow,
-//! its actions, coordinators and SLA blocks, and every change with its place; or all obstacles. Only namespaces and
-//! renamed elements are changed; everything else stays byte for byte.
+//! Takes a text and the target version of the workflow language; returns the text with newer namespaces for the
+//! workflow, its actions, coordinators and SLA blocks, and every change with its location; or all obstacles. Only
+//! namespaces and renamed elements are changed; everything else stays byte for byte.
 //!
-//! Nothing is returned unproven: both texts are parsed and compared element by element, where a version, the new name
-//! of `job-tracker` and what SLA 0.2 leaves out count as equal, and what was valid must be valid under the new schemas.
+//! Every result is verified: both texts are parsed and compared element by element, where a version, the new name of
+//! `job-tracker` and the elements missing in SLA 0.2 count as equal, and what was valid must be valid under the new
+//! schemas.
 
 use crate::diag::{Edit, Level};
 use crate::edit;
@@ -14,25 +15,25 @@ use crate::source::Span;
 use crate::syntax::format::{Event, Events};
 use crate::syntax::xml::{Element, Tree};
 
-/// What was done, or stands in the way.
+/// A change, or an obstacle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Where, in the text as it was.
+    /// The location in the old text.
     pub span: Span,
     /// One line, lower case, no full stop.
     pub message: String,
 }
 
-/// A definition in newer versions.
+/// An upgraded definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     /// The new text.
     pub text: String,
-    /// What was changed, in source order.
+    /// The changes, in source order.
     pub changes: Vec<Remark>,
 }
 
-/// Elements of SLA 0.1 that 0.2 has no more; servers since 4.0 read none of them.
+/// Elements of SLA 0.1 that 0.2 does not have; servers since 4.0 ignore them.
 const SLA_DROPPED: [&str; 8] = [
     "app-name",
     "parent-client-id",
@@ -44,8 +45,8 @@ const SLA_DROPPED: [&str; 8] = [
     "alert-percentage",
 ];
 
-/// The definition with its schemas raised to what a server has that knows version `to` of the workflow language. `Err`
-/// has everything that stands in the way.
+/// Upgrades the schemas of a definition to those of a server with version `to` of the workflow language. `Err`
+/// contains all obstacles.
 ///
 /// ```
 /// let text = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"a\"><start to=\"e\"/><end name=\"e\"/></workflow-app>";
@@ -89,14 +90,14 @@ pub fn upgrade(text: &str, to: &str) -> Result<Upgrade, Vec<Remark>> {
     Ok(Upgrade { text: raised, changes })
 }
 
-/// The oldest server that knows a version of the workflow language.
+/// The oldest server that supports a version of the workflow language.
 fn server_of(version: &str) -> Option<&'static str> {
     let family = families().iter().find(|family| &*family.name == "workflow")?;
     let schema = family.schema(version)?;
     ["3.3.2", "4.3.1", "5.2.1"].into_iter().find(|server| schema.known_to(server, "workflow"))
 }
 
-/// The newest schema of a namespace's family that a server knows, if that is newer; by family and version.
+/// The newest schema of a namespace's family that a server supports, if that is newer; with its version.
 fn newer(namespace: &str, to: &str, server: &str) -> Option<(&'static Schema, String)> {
     let (uri, own) = namespace.split_at(namespace.rfind(':')? + 1);
     let family = families().iter().find(|family| &*family.uri == uri)?;
@@ -196,7 +197,7 @@ impl Raiser<'_> {
         self.obstacles.push(Remark { span, message: message.to_owned() });
     }
 
-    /// Leaves out what 0.2 lacks, and puts the contact before the message.
+    /// Removes the elements that 0.2 lacks, and moves the contact before the message.
     fn sla(&mut self, tree: &Tree, info: Element<'_>) {
         let text = tree.text();
         for element in info.elements().filter(|element| SLA_DROPPED.contains(&element.name())) {
@@ -223,13 +224,13 @@ impl Raiser<'_> {
     }
 }
 
-/// Whether elements of a namespace end up in a version that has `resource-manager`.
+/// Whether elements of a namespace are upgraded to a version that has `resource-manager`.
 fn becomes_modern(namespace: &str, to: &str, server: &str) -> bool {
     let version = newer(namespace, to, server).map(|(_, version)| version);
     version.as_deref().or(namespace.rsplit(':').next()) == Some("1.0")
 }
 
-/// Reads both texts and compares them; what was valid must be valid.
+/// Parses both texts and compares them; what was valid must still be valid.
 fn prove(before: &Tree, text: &str, server: &str) -> Result<(), Vec<Remark>> {
     let (after, findings) = Tree::parse(text);
     let remark = |span, message: String| Err(vec![Remark { span, message }]);
@@ -254,7 +255,7 @@ fn prove(before: &Tree, text: &str, server: &str) -> Result<(), Vec<Remark>> {
         let found = validate::check(tree, document, &Language::default(), target);
         found.into_iter().filter(|finding| finding.kind.level == Level::Error).collect::<Vec<_>>()
     };
-    // The newest server knows every version, so that what was valid anywhere counts as valid.
+    // The newest server supports every version, so that everything that was valid on some server counts as valid.
     let (was, is) = (faults(before, "5.2.1"), faults(&after, server));
     match is.first() {
         Some(fault) if was.is_empty() => {
@@ -269,11 +270,11 @@ fn prove(before: &Tree, text: &str, server: &str) -> Result<(), Vec<Remark>> {
     }
 }
 
-/// The events of a text with everything an upgrade changes on purpose made equal.
+/// The parsing events of a text, with all intended changes of an upgrade made equal.
 fn meaning(tree: &Tree) -> Vec<(String, Span)> {
     let mut out: Vec<(String, Span)> = Vec::new();
     let mut dropping = 0;
-    // Start of the children of an SLA block, whose order changes.
+    // The start of the children of an SLA block, whose order changes.
     let mut block: Option<(usize, usize)> = None;
     let mut depth = 0;
     for (event, span) in Events::new(tree) {
@@ -300,7 +301,7 @@ fn meaning(tree: &Tree) -> Vec<(String, Span)> {
                     block = Some((depth, out.len() + 1));
                 }
                 let name = if local == "job-tracker" { "resource-manager" } else { local };
-                // An action that was part of the workflow language may have its own now.
+                // An action that was part of the workflow language may have its own namespace now.
                 let family =
                     if local == "ssh" || family.starts_with("uri:oozie:ssh") { "" } else { family };
                 let family = if family == "uri:oozie:workflow" { "" } else { family };
@@ -317,7 +318,7 @@ fn meaning(tree: &Tree) -> Vec<(String, Span)> {
             Event::Instruction(text) => format!("instruction {text}"),
             Event::End => {
                 if let Some((_, start)) = block.filter(|(level, _)| *level == depth) {
-                    // Whole children, in an order that does not depend on the version.
+                    // Sorts whole children, so that their order does not depend on the version.
                     let mut children: Vec<(String, Span)> = Vec::new();
                     for (text, span) in out.drain(start..) {
                         match children.last_mut() {

@@ -1,4 +1,4 @@
-//! From definitions to a drawing.
+//! Builds a drawing from definitions.
 
 use super::{
     DEPTH_LIMIT, Definition, Definitions, Drawing, Edge, Fault, GROUP_LIMIT, Group, Hidden, Kind,
@@ -15,22 +15,22 @@ use crate::source::{Source, Span};
 use crate::syntax::xml::Tree;
 use std::collections::{HashMap, VecDeque};
 
-/// Characters of a path or a predicate that are drawn.
+/// Maximum length of a path or a predicate in a drawing, in characters.
 const WIDTH: usize = 48;
-/// Characters of a note.
+/// Maximum length of a note, in characters.
 const NOTE: usize = 200;
 
-/// A definition that waits to be drawn.
+/// A definition to be drawn.
 struct Task {
     definition: Definition,
     /// The group and the node that it belongs to.
     parent: Option<(usize, usize)>,
     depth: usize,
-    /// The files around it: no definition is unfolded in itself.
+    /// The files of the enclosing definitions: no definition is expanded inside itself.
     around: Vec<String>,
 }
 
-/// A node before any run.
+/// The data of a node before any run.
 struct Bare {
     id: String,
     name: String,
@@ -67,13 +67,13 @@ struct Builder<'o> {
     drawing: Drawing,
     options: &'o Options,
     definitions: &'o dyn Definitions,
-    /// Ids, and how many nodes have the name that each is.
+    /// Used ids, with the number of nodes whose name each is.
     taken: HashMap<String, usize>,
     open: VecDeque<Task>,
     opened: usize,
 }
 
-/// Draws a definition.
+/// Builds the drawing of a definition.
 pub fn build(definition: &Definition, definitions: &dyn Definitions, options: &Options) -> Drawing {
     let mut builder = Builder {
         drawing: Drawing { direction: options.direction, ..Drawing::default() },
@@ -91,9 +91,9 @@ pub fn build(definition: &Definition, definitions: &dyn Definitions, options: &O
     builder.drawing
 }
 
-/// What was found in a text, handed out to what is drawn of it.
+/// The findings in a text, to be assigned to the elements of a drawing.
 struct Faults<'f> {
-    /// By the start of their span.
+    /// Findings by the start of their span, and whether each is assigned.
     found: Vec<(&'f Finding, bool)>,
 }
 
@@ -112,9 +112,9 @@ impl<'f> Faults<'f> {
         Faults { found }
     }
 
-    /// Takes those of each transition; a run that shows a fault gives it to all of its own.
+    /// Assigns the findings of each transition; a run that demonstrates a fault marks all of its transitions.
     fn of_exits(&mut self, workflow: &Workflow) -> Vec<Vec<Fault>> {
-        // The run that shows a fault is part of it.
+        // The transitions of the run that demonstrates a fault are part of it.
         let mut runs: HashMap<(String, &str, String), Vec<Fault>> = HashMap::new();
         for (finding, _) in &self.found {
             let Some(witness) = &finding.diagnostic.witness else { continue };
@@ -141,7 +141,7 @@ impl<'f> Faults<'f> {
         exits
     }
 
-    /// Takes those within a span.
+    /// Assigns the findings within a span.
     fn take(&mut self, span: Span) -> Vec<Fault> {
         let first =
             self.found.partition_point(|(finding, _)| finding.diagnostic.span.start < span.start);
@@ -159,7 +159,7 @@ impl<'f> Faults<'f> {
         taken
     }
 
-    /// Takes what is left.
+    /// Assigns the remaining findings.
     fn rest(&mut self) -> Vec<Fault> {
         let left = self.found.iter().filter(|(_, given)| !given);
         left.map(|(finding, _)| fault(finding)).collect()
@@ -206,7 +206,7 @@ impl Builder<'_> {
         self.drawing.groups[group].faults = faults.rest();
     }
 
-    /// Adds a node under a name of its own.
+    /// Adds a node with a unique id.
     fn node(&mut self, node: Bare) -> usize {
         let mut node = node.whole();
         let prefix = match self.drawing.groups[node.group].parent {
@@ -217,7 +217,7 @@ impl Builder<'_> {
         let plain = format!("{prefix}{}", clipped(name, NOTE));
         let mut id = plain.clone();
         while self.taken.contains_key(&id) {
-            // A name that is given again and again is counted on, and not from the beginning.
+            // The counter of a repeated name continues, rather than starting over.
             let count = self.taken.entry(plain.clone()).or_insert(1);
             *count += 1;
             id = format!("{plain}#{count}");
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Draws the nodes of a workflow, and what is below them; the answer is where each of them stands in the drawing.
+    /// Draws the nodes of a workflow and their expansions; returns the index of each in the drawing.
     fn nodes(
         &mut self,
         Flow { workflow, reach, .. }: Flow<'_>,
@@ -337,7 +337,7 @@ impl Builder<'_> {
         drawn
     }
 
-    /// Draws the node that a transition names and that does not exist.
+    /// Draws the undefined node that a transition names.
     fn missing(
         &mut self,
         target: &Name,
@@ -394,7 +394,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Opens what a node runs, to be drawn as a group of its own.
+    /// Schedules the definition that a node runs, to be drawn as a group.
     fn unfold(&mut self, path: &str, kind: FileKind, task: &Task, parent: (usize, usize)) {
         if !self.options.expand || self.opened >= GROUP_LIMIT || task.depth >= DEPTH_LIMIT {
             return;
@@ -519,7 +519,7 @@ impl Builder<'_> {
             let mut own = Faults::new(&opened);
             for dataset in tree.root().map(coordinator::datasets_of).unwrap_or_default() {
                 let name = dataset.name.as_ref().map(Scalar::as_str).unwrap_or_default().to_owned();
-                // Of an included file, what is used; it may be the list of a whole company.
+                // Of an included file, only the datasets in use; it may list those of a whole company.
                 let events = written.inputs.iter().chain(&written.outputs);
                 let used = |event: &DataEvent| {
                     event.dataset.as_ref().is_some_and(|used| used.as_str() == name)
@@ -630,7 +630,7 @@ impl Builder<'_> {
                 .flat_map(|span| faults.take(span))
                 .collect(),
         });
-        // Coordinators of a bundle that name the same data are seen to hang together.
+        // Coordinators of a bundle that use the same data share one node for it.
         let mut datasets = HashMap::new();
         for member in &written.members {
             let name =
@@ -681,7 +681,7 @@ impl Builder<'_> {
     }
 }
 
-/// What an action does, in a line or two.
+/// A description of an action, in a line or two.
 fn notes(action: &Action) -> Vec<String> {
     let Some(body) = &action.body else { return Vec::new() };
     let what = match &body.details {
@@ -702,7 +702,7 @@ fn notes(action: &Action) -> Vec<String> {
         .collect()
 }
 
-/// Which instances of a dataset are meant, with the name they go by.
+/// The instances of a dataset that an event refers to, with the event's name.
 fn instances(event: &DataEvent) -> String {
     let name = event.name.as_ref().map(Scalar::as_str).unwrap_or_default();
     let ends = (event.part("start-instance"), event.part("end-instance"));
@@ -721,7 +721,7 @@ fn instances(event: &DataEvent) -> String {
     if range.is_empty() { name.to_owned() } else { format!("{name}: {range}") }
 }
 
-/// A URI whose password, if it has one, is masked.
+/// A URI with its password, if any, masked.
 fn without_password(text: &str) -> String {
     if let Some((scheme, rest)) = text.split_once("://") {
         let end = rest.find('/').unwrap_or(rest.len());

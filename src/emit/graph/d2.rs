@@ -1,4 +1,4 @@
-//! A drawing for D2.
+//! Writes a drawing for D2.
 
 use super::{Direction, Drawing, Kind, Relation, TAKEN, color, status_color, worst};
 use crate::diag::Level;
@@ -13,7 +13,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
         Direction::LeftRight => "direction: right\n",
         Direction::TopBottom => "direction: down\n",
     });
-    // A node is addressed by the groups it is in; groups come behind their parents.
+    // A node is addressed through its groups; groups come after their parents.
     let mut prefixes: Vec<String> = Vec::with_capacity(drawing.groups.len());
     for (index, group) in drawing.groups.iter().enumerate() {
         let Some((parent, _)) = group.parent else {
@@ -102,7 +102,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     out
 }
 
-/// A text in single quotes, in which nothing is read but a quote.
+/// A text in single quotes, in which only a quote is special.
 fn quoted(text: &str) -> String {
     let mut out = String::from("'");
     for c in crate::text::clean(text).chars() {

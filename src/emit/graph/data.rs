@@ -1,18 +1,18 @@
-//! The data that an action reads, writes and deletes, as far as its definition says so.
+//! The data that an action reads, writes and deletes, as far as its definition shows.
 //!
-//! In: an action. Out: paths as written, with the operation on each. What a program does on its own is unknown;
-//! parameters whose names suggest input or output are taken as such.
+//! Returns paths as written, with the operation on each. What a program accesses on its own is unknown; parameters
+//! whose names suggest input or output are taken as such.
 
 use super::Relation::{self, Deletes, Reads, Writes};
 use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Details, FileOperation, Property};
 
-/// Properties with paths that a job reads, by any of their names.
+/// Properties with paths that a job reads, in their old and new form.
 const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"];
-/// And those that it writes.
+/// Properties with paths that a job writes.
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
-/// What is done to which path, in the order of the text.
+/// The operations on paths, in source order.
 pub(super) fn of_action(action: &Action) -> Vec<(Relation, String)> {
     let mut found = Vec::new();
     let Some(body) = &action.body else { return found };
@@ -77,7 +77,7 @@ fn configured(property: &Property, found: &mut Vec<(Relation, String)>) {
     }
 }
 
-/// Paths separated by commas, of which those within `${…}` separate nothing.
+/// Splits a comma-separated list of paths; commas in `${…}` are not separators.
 fn list(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     text.split(move |c| {

@@ -1,11 +1,11 @@
-//! A drawing for Graphviz: plain DOT, with links and tooltips.
+//! Writes a drawing for Graphviz: plain DOT, with links and tooltips.
 
 use super::{Direction, Drawing, Kind, Node, Relation, TAKEN, color, status_color, worst};
 use std::fmt::Write;
 
-/// Characters of a tooltip; Graphviz reads no attribute without end.
+/// Maximum length of a tooltip, in characters; Graphviz limits the length of attributes.
 const TOOLTIP: usize = 2_000;
-/// Edges of a drawing for which Graphviz is told to take less care, or it takes minutes.
+/// Number of edges from which on Graphviz uses a faster, less careful layout; otherwise it takes minutes.
 const LARGE: usize = 150;
 
 pub(super) fn render(drawing: &Drawing) -> String {
@@ -30,7 +30,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     out.push_str("  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=rounded];\n");
     out.push_str("  edge [fontname=\"Helvetica\", fontsize=9];\n");
 
-    // Groups in groups, without recursion: what is open, and what comes next in it.
+    // Writes nested groups without recursion: the open groups, and the next member of each.
     let mut inner: Vec<Vec<usize>> = vec![Vec::new(); drawing.groups.len()];
     let mut members: Vec<Vec<&Node>> = vec![Vec::new(); drawing.groups.len()];
     for (index, group) in drawing.groups.iter().enumerate() {
@@ -79,7 +79,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     }
     for edge in &drawing.edges {
         let mut attributes = Vec::new();
-        // That a dashed line to a kill node is an error says itself, and Graphviz takes long over words beside long lines.
+        // A dashed line to a kill node needs no label, and Graphviz is slow at placing labels beside long lines.
         let is_plain = edge.relation == Relation::Failure
             && (is_large || drawing.nodes[edge.to].kind == Kind::Kill);
         if let Some(label) = edge.label.as_ref().filter(|_| !is_plain) {
@@ -167,7 +167,7 @@ fn node(out: &mut String, node: &Node, depth: usize) {
         writeln!(out, "{}{} [{}];", "  ".repeat(depth), quoted(&node.id), attributes.join(", "));
 }
 
-/// The attributes of a whole definition with faults.
+/// The attributes of a definition with faults.
 fn trouble(faults: &[super::Fault]) -> String {
     let lines: Vec<String> = faults.iter().map(super::Fault::line).collect();
     let color = worst(faults).map(color).unwrap_or_default();
@@ -175,7 +175,7 @@ fn trouble(faults: &[super::Fault]) -> String {
     format!(", tooltip={tooltip}, fontcolor=\"{color}\"")
 }
 
-/// A text as DOT takes it: nothing in it is an escape or an entity.
+/// A quoted DOT string, in which nothing is an escape or an entity.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,9 +1,9 @@
-//! A part of a drawing: one node and what is around it.
+//! Cuts a part out of a drawing: one node and its surroundings.
 
 use super::{Drawing, Kind};
 use std::collections::VecDeque;
 
-/// The nodes that a name means: by their identity in the drawing, or else by their name alone.
+/// The nodes that a name refers to: by id in the drawing, or otherwise by name.
 pub fn named(drawing: &Drawing, name: &str) -> Vec<usize> {
     let all = || drawing.nodes.iter().enumerate();
     let by_id: Vec<usize> =
@@ -14,8 +14,8 @@ pub fn named(drawing: &Drawing, name: &str) -> Vec<usize> {
     all().filter(|(_, node)| node.name == name).map(|(index, _)| index).collect()
 }
 
-/// Leaves of a drawing what is at most `depth` steps from a node, against the arrows too, and what is unfolded in that.
-/// Steps do not go on behind an end or a `kill`, where everything meets. Nodes that lose lines count them.
+/// Keeps only the nodes at most `depth` steps from a node, in either direction, and their expansions. Steps do not
+/// continue past an end or a `kill`, where everything meets. Nodes count the lines they lose.
 pub fn focus(drawing: &Drawing, node: usize, depth: usize) -> Drawing {
     let group = drawing.nodes[node].group;
     let mut near: Vec<Vec<usize>> = vec![Vec::new(); drawing.nodes.len()];
@@ -38,7 +38,7 @@ pub fn focus(drawing: &Drawing, node: usize, depth: usize) -> Drawing {
         }
     }
 
-    // Groups stand behind their parents, and so do their nodes.
+    // Groups and their nodes come after their parents.
     let mut groups = vec![None; drawing.groups.len()];
     let mut nodes = vec![None; drawing.nodes.len()];
     let mut part = Drawing { direction: drawing.direction, ..Drawing::default() };

@@ -1,4 +1,4 @@
-//! A drawing as one object, for programs that draw themselves.
+//! Writes a drawing as a JSON object, for programs that draw themselves.
 
 use super::{Drawing, Edge, Fault, Node};
 use crate::text::{self, each};

@@ -1,11 +1,11 @@
-//! The layout of boxes, lines and labels.
+//! Lays out boxes, lines and labels.
 //!
-//! In: sizes of boxes, links between them, and the size of link labels. Out: centers of the boxes, the points of the
-//! lines, and centers of the labels, from top to bottom; for left to right, callers swap sizes and points. The method
-//! is that of Sugiyama and others, one file per step: links that close a cycle are reversed and each box gets a row
-//! ([`rank`]); long links get a waypoint in each row between, and labels are boxes in rows of their own, so that
-//! nothing overlaps; rows are ordered ([`order`]) and their spots placed ([`place`]); then lines are routed from spot
-//! to spot ([`route`]).
+//! Takes the sizes of boxes, links between them, and the sizes of link labels; returns centers of the boxes, the
+//! points of the lines, and centers of the labels, from top to bottom; for left to right, callers swap sizes and
+//! points. The method is that of Sugiyama and others, one file per step: links that close a cycle are reversed and
+//! each box gets a row ([`rank`]); long links get a waypoint in each row between, and labels are boxes in rows of
+//! their own, so that nothing overlaps; rows are ordered ([`order`]) and their spots placed ([`place`]); then lines
+//! are routed from spot to spot ([`route`]).
 //!
 //! Links to one box with the same label (failures, or very many) share one route, so that a thousand actions with one
 //! `kill` stay readable and the work stays near-linear.
@@ -23,73 +23,73 @@ use order::Neighbors;
 use place::{Extent, Pull};
 use std::collections::HashMap;
 
-/// Waypoints in all; links beyond are drawn straight.
+/// Maximum number of waypoints; links beyond that are drawn straight.
 const WAYPOINT_LIMIT: usize = 200_000;
-/// Long links to one box, of those that run does take, before they share a way.
+/// Minimum number of long main links to one box for them to share a route.
 const HUB: usize = 40;
-/// Half the room that a line takes among its neighbors.
+/// Half the space that a line takes among its neighbors.
 const LANE: f64 = 1.0;
 
-/// A box to be placed.
+/// The size of a box.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Size {
-    /// Across the rows.
+    /// Extent along the row.
     pub(super) width: f64,
-    /// Along them.
+    /// Extent across the rows.
     pub(super) height: f64,
 }
 
-/// What a box does with its links.
+/// How the links of a box relate to one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
-    /// One way through it is the main one, if one is.
+    /// One way through the box is the main one, if there is one.
     #[default]
     Step,
-    /// Its ways are taken or not, and those that skip much are no reason to bend another.
+    /// Its links are alternatives, and those that skip many rows do not bend another.
     Choice,
-    /// All ways through it are the same.
+    /// All links are equal.
     Gate,
 }
 
-/// A link from one box to another.
+/// A link between two boxes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// The room of the words beside it, if there are any.
+    /// The size of its label, if it has one.
     pub(super) words: Option<Size>,
-    /// 0: people read along this way. Others lead aside: all of one class that lead to one box share their way and their
-    /// words.
+    /// 0 for main links. The others are side links: all of one class that lead to one box share their route and their
+    /// label.
     pub(super) class: u8,
-    /// Goes all the way to its box even where others went before.
+    /// Whether the line is drawn all the way to its box, even along the route of another.
     pub(super) whole: bool,
 }
 
-/// Where a link goes.
+/// The route of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
-    /// The points it goes through, from its first box to its second, in pieces: words stand between them.
+    /// The points from its first box to its second, in pieces: labels are between them.
     pub(super) pieces: Vec<Vec<(f64, f64)>>,
-    /// The center of its words; none where another link has them.
+    /// The center of its label; `None` if another link has it.
     pub(super) words: Option<(f64, f64)>,
-    /// Whether it ends where it comes to the way of another that leads on to the same box.
+    /// Whether it ends where it meets the route of another link to the same box.
     pub(super) joins: bool,
 }
 
-/// What came of it.
+/// The result of the layout.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
-    /// By box.
+    /// The center of each box.
     pub(super) centers: Vec<(f64, f64)>,
-    /// By link.
+    /// The route of each link.
     pub(super) routes: Vec<Route>,
-    /// Of all of it.
+    /// Total width.
     pub(super) width: f64,
-    /// Of all of it.
+    /// Total height.
     pub(super) height: f64,
 }
 
-/// A place in a row: a box, words, or where a line passes.
+/// A position in a row: a box, a label, or a waypoint of a line.
 #[derive(Clone, Copy, Debug)]
 struct Spot {
     row: usize,
@@ -98,14 +98,14 @@ struct Spot {
     is_words: bool,
 }
 
-/// The spots of a drawing and the ways over them.
+/// The spots of a drawing and the routes over them.
 struct Spots {
     all: Vec<Spot>,
     rows: usize,
     near: Neighbors,
-    /// How much each link of `near.below` wants to be straight.
+    /// The pull of each link in `near.below` to be straight.
     pulls: Vec<Vec<Pull>>,
-    /// By link: what it passes, from above to below, and whether it ends where another goes on.
+    /// By link: the spots it passes, from top to bottom, and whether it ends where another continues.
     ways: Vec<Way>,
 }
 
@@ -113,11 +113,11 @@ struct Spots {
 struct Way {
     spots: Vec<usize>,
     joins: bool,
-    /// The spot of its words, where it is the link that has them.
+    /// The spot of its label, if this link has it.
     words: Option<usize>,
 }
 
-/// Places boxes and links.
+/// Places boxes and routes links.
 pub(super) fn lay_out(sizes: &[Size], roles: &[Role], links: &[Link]) -> Layout {
     if sizes.is_empty() {
         return Layout::default();
@@ -129,7 +129,7 @@ pub(super) fn lay_out(sizes: &[Size], roles: &[Role], links: &[Link]) -> Layout 
         .zip(&turned)
         .map(|((from, to), turned)| if *turned { (*to, *from) } else { (*from, *to) })
         .collect();
-    // What only links aside lead to stands at the end, out of the way.
+    // Boxes that only side links lead to are at the end, out of the way.
     let mut aside = vec![true; sizes.len()];
     for ((_, to), link) in forward.iter().zip(links) {
         aside[*to] &= link.class > 0;
@@ -143,7 +143,7 @@ pub(super) fn lay_out(sizes: &[Size], roles: &[Role], links: &[Link]) -> Layout 
     route::route(&spots, &rows, &xs, (sizes, links), (&forward, &turned))
 }
 
-/// Makes spots of boxes, words and waypoints, and links each to what is in the rows next to it.
+/// Creates spots for boxes, labels and waypoints, and links each to the spots in adjacent rows.
 fn spots(
     sizes: &[Size],
     roles: &[Role],
@@ -152,7 +152,7 @@ fn spots(
     layers: &[usize],
 ) -> Spots {
     let count = 1 + layers.iter().copied().max().unwrap_or(0);
-    // Words stand behind the box that they belong to; those that are shared, before the box where the ways meet.
+    // A label comes after the source of its link; a shared one, before the box where the routes meet.
     let words_after = |index: usize| {
         let (from, to) = forward[index];
         let first = (links[index].class > 0) == turned[index];
@@ -219,7 +219,7 @@ fn spots(
             }
             let is_words = words_row == Some(row);
             let new = all.len();
-            // Words that are not shared are nobody else's spot.
+            // A label that is not shared has a spot of its own.
             let key = (to, row, link.class);
             let spot = match shares && (aside || !is_words) {
                 true => *shared.entry(key).or_insert(new),
@@ -234,7 +234,7 @@ fn spots(
                     way.words = Some(spot);
                 }
             }
-            // A way is straight before anything else is, one aside before what leads there.
+            // Main routes have priority in being straight; a side route has priority over the links that lead to it.
             let pull = match (before >= sizes.len(), aside) {
                 (false, _) => pull,
                 (true, false) => 3,
@@ -244,7 +244,7 @@ fn spots(
             way.spots.push(spot);
             before = spot;
             if spot != new && !link.whole {
-                // From here on another has gone before.
+                // The rest of the route is already that of another link.
                 way.joins = true;
                 break;
             }
@@ -256,7 +256,7 @@ fn spots(
     }
     steps.sort_by_key(|(upper, lower, pull, index)| (*upper, *lower, u8::MAX - *pull, *index));
     steps.dedup_by_key(|(upper, lower, ..)| (*upper, *lower));
-    // What leads aside comes last, and so to the right.
+    // Side links come last, and so to the right.
     steps.sort_by_key(|(upper, _, _, index)| (*upper, links[*index].class, *index));
     let mut near =
         Neighbors { above: vec![Vec::new(); all.len()], below: vec![Vec::new(); all.len()] };
@@ -269,7 +269,7 @@ fn spots(
     Spots { all, rows, near, pulls, ways }
 }
 
-/// Which boxes lie on the ways that people read along, and not only behind what leads aside.
+/// Whether each box is reachable by main links, and not only by side links.
 fn on_way(count: usize, links: &[Link], forward: &[(usize, usize)]) -> Vec<bool> {
     let mut exits: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut on_way = vec![true; count];
@@ -290,7 +290,7 @@ fn on_way(count: usize, links: &[Link], forward: &[(usize, usize)]) -> Vec<bool>
     on_way
 }
 
-/// Every spot once, depth first from the top: neighbors come out near each other.
+/// Visits every spot once, depth first from the top, so that neighbors end up near each other.
 fn first_order(spots: &Spots) -> Vec<Vec<usize>> {
     let near = &spots.near;
     let count = spots.all.len();
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn boxes_keep_their_distance_and_links_go_down() {
-        // A fork of three that is joined, a shared end, and a way back.
+        // A fork with three paths and its join, a shared end, and a link back.
         let links =
             [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (4, 5), (0, 5), (4, 0), (2, 2)];
         let mut links = links.map(|(from, to)| link(from, to));
@@ -344,7 +344,7 @@ mod tests {
         for (x, y) in layout.routes.iter().flat_map(|route| &route.pieces).flatten() {
             assert!((0.0..=layout.width).contains(x) && (0.0..=layout.height).contains(y));
         }
-        // The words stand in the line.
+        // The label interrupts the line.
         let (route, (x, y)) = (&layout.routes[1], layout.routes[1].words.unwrap());
         assert_eq!(route.pieces.len(), 2);
         assert!(route.pieces[0].last().unwrap().1 <= y - 6.0);
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn links_aside_share_their_way_and_their_words() {
-        // A chain of five with one way out.
+        // A chain of five boxes with one common side target.
         let mut links: Vec<Link> = (0..4).map(|at| link(at, at + 1)).collect();
         let words = Some(Size { width: 30.0, height: 12.0 });
         links.extend((0..4).map(|at| Link { words, class: 1, ..link(at, 5) }));
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_is_made_to_be_hard_ends_too() {
-        // Every box leads to many far behind it, and everything crosses.
+        // Every box leads to many far below it, and everything crosses.
         let count = 1_200;
         let mut links = Vec::new();
         for at in 0..count - 1 {

@@ -1,4 +1,4 @@
-//! A drawing for Mermaid, which many hosts render in Markdown.
+//! Writes a drawing for Mermaid, which many hosts render in Markdown.
 
 use super::{Direction, Drawing, Kind, Relation, TAKEN, status_color, worst};
 use crate::diag::Level;
@@ -125,7 +125,7 @@ fn node(out: &mut String, drawing: &Drawing, index: usize, depth: usize) {
     }
 }
 
-/// A text in quotes as YAML reads it, in which Mermaid finds no directive of its own (`%%{init: …}%%`), wherever it looks.
+/// A quoted YAML string in which Mermaid finds no directive (`%%{init: …}%%`), wherever it looks.
 fn in_yaml(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -140,7 +140,7 @@ fn in_yaml(text: &str) -> String {
     out
 }
 
-/// A text in quotes, with Mermaid's own entities for whatever it or HTML would read.
+/// A quoted text, with Mermaid's own entities for characters that it or HTML would interpret.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in crate::text::clean(text).chars() {

@@ -1,11 +1,11 @@
-//! A definition as a picture.
+//! Draws a definition.
 //!
-//! In: a workflow, coordinator or bundle, valid or not, with its findings. Out: a [`Drawing`], flat lists of nodes and
-//! edges, which one small file per format turns into text. Every node is in it once; an undefined target is drawn as a
-//! node of its own, and a fault is drawn where it is.
+//! Takes a workflow, coordinator or bundle, valid or not, with its findings, and returns a [`Drawing`]: flat lists of
+//! nodes and edges, which one small file per format turns into text. Every node is in it once; an undefined target is
+//! drawn as a node of its own, and a fault is drawn at its location.
 //!
-//! Other definitions (sub-workflows, the workflow of a coordinator) come through [`Definitions`], because the core does
-//! not search for files. Their expansion is bounded by `GROUP_LIMIT` and `DEPTH_LIMIT`.
+//! Other definitions (sub-workflows, the workflow of a coordinator) are opened through [`Definitions`], because the
+//! core does not search for files. Their expansion is bounded by `GROUP_LIMIT` and `DEPTH_LIMIT`.
 
 mod build;
 mod d2;
@@ -28,52 +28,52 @@ pub use build::build;
 pub use focus::{focus, named};
 pub use svg::STYLE;
 
-/// How many definitions one drawing unfolds.
+/// Maximum number of definitions expanded in one drawing.
 pub(crate) const GROUP_LIMIT: usize = 500;
-/// How deep they lie in each other: the server's own limit for sub-workflows.
+/// Maximum nesting depth of expansions: the server's own limit for sub-workflows.
 pub(crate) const DEPTH_LIMIT: usize = 50;
 
-/// What of a definition is drawn, and how.
+/// Which parts of a definition are drawn, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Draw sub-workflows, and the workflows of coordinators, with what is in them.
+    /// Expand sub-workflows and the workflows of coordinators.
     pub expand: bool,
     /// Draw the data that actions read, write and delete.
     pub data: bool,
-    /// Leave out kill nodes and what leads to them.
+    /// Omit kill nodes and the lines to them.
     pub no_kill: bool,
-    /// Which way it goes.
+    /// The direction of the drawing.
     pub direction: Direction,
 }
 
-/// Which way a drawing goes.
+/// The direction of a drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// From the left to the right.
+    /// From left to right.
     LeftRight,
-    /// From the top to the bottom.
+    /// From top to bottom.
     #[default]
     TopBottom,
 }
 
-/// A definition with what was found in it.
+/// A definition with its findings.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// Its text.
     pub source: Arc<Source>,
-    /// What it is.
+    /// Its type.
     pub kind: FileKind,
-    /// What was found.
+    /// Its findings.
     pub findings: Vec<Finding>,
 }
 
-/// Finds what definitions name.
+/// Opens the definitions that others refer to.
 pub trait Definitions {
-    /// What lies at `path`, as `from` writes it; none where that cannot be told before a run.
+    /// Returns the definition at `path`, as written in `from`; `None` if it cannot be determined before a run.
     fn open(&self, from: &Source, path: &str, kind: FileKind) -> Option<Definition>;
 }
 
-/// Finds nothing.
+/// A [`Definitions`] that finds nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -83,26 +83,26 @@ impl Definitions for Alone {
     }
 }
 
-/// What a node of a drawing is.
+/// The type of a node in a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Of a workflow.
+    /// The start of a workflow.
     Start,
-    /// Of a workflow.
+    /// An action of a workflow.
     Action,
-    /// Of a workflow.
+    /// A decision of a workflow.
     Decision,
-    /// Of a workflow.
+    /// A fork of a workflow.
     Fork,
-    /// Of a workflow.
+    /// A join of a workflow.
     Join,
-    /// Of a workflow.
+    /// A kill node of a workflow.
     Kill,
-    /// Of a workflow.
+    /// The end of a workflow.
     End,
-    /// A target that no node has.
+    /// An undefined target.
     Missing,
-    /// A workflow, as its coordinator sees it.
+    /// A workflow, in the drawing of its coordinator.
     Workflow,
     /// A coordinator.
     Coordinator,
@@ -115,7 +115,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Start => "start",
@@ -135,87 +135,87 @@ impl Kind {
     }
 }
 
-/// Why something is drawn in another color.
+/// A fault marked in a drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// How bad it is; an error is red.
+    /// Its severity; an error is red.
     pub level: Level,
-    /// The name of its kind.
+    /// The name of its rule.
     pub rule: &'static str,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
-/// Where something is written.
+/// A location in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file.
     pub path: String,
-    /// From 1 on.
+    /// Line, from 1.
     pub line: u32,
-    /// From 1 on.
+    /// Column, from 1.
     pub column: u32,
-    /// The word that stands there: the name of an element, or a name.
+    /// The span of the element's name, or of a name.
     pub span: Span,
-    /// All that belongs to it: the whole element of a node.
+    /// The span of the whole element.
     pub extent: Span,
 }
 
-/// Something that is drawn.
+/// A node of a drawing.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its name, made unique in the drawing.
+    /// Its name, made unique within the drawing.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
-    /// The type of an action, the pattern of a dataset: a second line.
+    /// The type of an action, the pattern of a dataset: shown as a second line.
     pub detail: Option<String>,
-    /// What else there is to know, a line each.
+    /// Further information, one item per line.
     pub notes: Vec<String>,
-    /// Where it is written.
+    /// Its location in the source.
     pub place: Option<Place>,
-    /// The group it is in.
+    /// The group that contains it.
     pub group: usize,
-    /// Whether a run can come to it; true for what is no node of a workflow.
+    /// Whether a run can reach it; true for everything that is not a node of a workflow.
     pub reachable: bool,
-    /// What is wrong with it.
+    /// Its faults.
     pub faults: Vec<Fault>,
-    /// Its status in the run that is painted on it.
+    /// Its status in the run shown on the drawing.
     pub status: Option<String>,
-    /// Lines that only a larger part of the drawing has.
+    /// Number of its lines that this part of the drawing omits.
     pub hidden: Hidden,
 }
 
-/// How many lines of a node are not in a part of a drawing.
+/// The number of lines of a node that a part of a drawing omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hidden {
-    /// That lead to it.
+    /// Incoming lines.
     pub entries: usize,
-    /// That lead on.
+    /// Outgoing lines.
     pub exits: usize,
 }
 
-/// What a line of a drawing means.
+/// The meaning of a line in a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Relation {
-    /// A run goes this way.
+    /// A transition.
     Flow,
-    /// A run goes this way when an action fails.
+    /// The transition after a failed action.
     Failure,
-    /// The one starts the other.
+    /// A definition that starts another.
     Runs,
-    /// From data to its reader.
+    /// From data to the node that reads it.
     Reads,
-    /// From the writer to its data.
+    /// From the node that writes data to the data.
     Writes,
-    /// To data that is deleted.
+    /// From the node that deletes data to the data.
     Deletes,
 }
 
 impl Relation {
-    /// The word for it in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Relation::Flow => "flow",
@@ -228,54 +228,54 @@ impl Relation {
     }
 }
 
-/// A line from one node to another.
+/// A line between two nodes.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// Index of a node.
+    /// Index of the source node.
     pub from: usize,
-    /// Index of a node.
+    /// Index of the target node.
     pub to: usize,
-    /// What it means.
+    /// Its meaning.
     pub relation: Relation,
-    /// How a node of a workflow is left: `ok`, `case`, `path`; else what `relation` says.
+    /// The exit of a workflow node: `ok`, `case`, `path`; otherwise the name of `relation`.
     pub exit: &'static str,
-    /// The words beside it.
+    /// Its label.
     pub label: Option<String>,
-    /// What is wrong with it.
+    /// Its faults.
     pub faults: Vec<Fault>,
-    /// Whether the run that is painted on it went this way.
+    /// Whether the run shown on the drawing took it.
     pub taken: bool,
 }
 
-/// A definition within a drawing.
+/// A definition in a drawing.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The name of the application.
     pub name: String,
-    /// What it is.
+    /// Its type.
     pub kind: FileKind,
-    /// Its file.
+    /// The path of its file.
     pub path: String,
-    /// The group it lies in, and the node that runs it.
+    /// The enclosing group, and the node that runs it.
     pub parent: Option<(usize, usize)>,
-    /// What is wrong with it as a whole.
+    /// The faults of the definition as a whole.
     pub faults: Vec<Fault>,
 }
 
-/// What is drawn.
+/// A drawing.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
-    /// The definition itself first, then those that are unfolded in it, each behind its parent.
+    /// The drawn definition first, then its expansions, each after its parent.
     pub groups: Vec<Group>,
-    /// In the order of the text, a group after the other.
+    /// Nodes in source order, group by group.
     pub nodes: Vec<Node>,
-    /// In the order of the text, a group after the other.
+    /// Edges in source order, group by group.
     pub edges: Vec<Edge>,
 }
 
-/// What became of a node in a run.
+/// The state of a node in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// `OK`, `RUNNING`, …
@@ -284,7 +284,7 @@ pub struct State {
     pub transition: Option<String>,
 }
 
-/// Paints a run of the outermost definition on its drawing. States are by the names of nodes.
+/// Marks a run of the outermost definition on its drawing. States are by node name.
 pub fn paint(drawing: &mut Drawing, states: &BTreeMap<String, State>) {
     for node in drawing.nodes.iter_mut().filter(|node| node.group == 0) {
         node.status = states.get(&node.id).map(|state| state.status.clone());
@@ -308,25 +308,25 @@ fn status_color(status: &str) -> &'static str {
     }
 }
 
-/// The color of a way that was taken.
+/// The color of a transition that was taken.
 const TAKEN: &str = "#2b7a2b";
 
-/// What a drawing can be written as.
+/// Output formats of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For Graphviz.
+    /// Graphviz.
     Dot,
-    /// For Mermaid.
+    /// Mermaid.
     Mermaid,
-    /// A picture, laid out here.
+    /// SVG with its own layout.
     Svg,
-    /// One object.
+    /// A JSON object.
     Json,
-    /// For D2.
+    /// D2.
     D2,
 }
 
-/// Writes a drawing.
+/// Formats a drawing.
 pub fn render(drawing: &Drawing, format: Format) -> String {
     match format {
         Format::Dot => dot::render(drawing),
@@ -337,12 +337,12 @@ pub fn render(drawing: &Drawing, format: Format) -> String {
     }
 }
 
-/// The worst of some faults.
+/// The highest level of the faults.
 fn worst(faults: &[Fault]) -> Option<Level> {
     faults.iter().map(|fault| fault.level).max()
 }
 
-/// The color of a fault: red for an error.
+/// The color of a level: red for an error.
 fn color(level: Level) -> &'static str {
     match level {
         Level::Error => "#d00000",
@@ -352,7 +352,7 @@ fn color(level: Level) -> &'static str {
 }
 
 impl Node {
-    /// What a reader sees who points at it.
+    /// The tooltip.
     fn tooltip(&self) -> String {
         let mut lines = vec![match &self.detail {
             Some(detail) => format!("{} {}: {detail}", self.kind.name(), self.name),
@@ -378,7 +378,7 @@ impl Node {
         lines.join("\n")
     }
 
-    /// Where its text is.
+    /// The link to its source.
     fn link(&self) -> Option<String> {
         let place = self.place.as_ref()?;
         let mut link = String::new();
@@ -395,7 +395,7 @@ impl Node {
 }
 
 impl Edge {
-    /// What a reader sees who points at it; nothing where the line says it all.
+    /// The tooltip; empty if the line needs none.
     fn tooltip(&self, drawing: &Drawing) -> String {
         let (from, to) = (&drawing.nodes[self.from].name, &drawing.nodes[self.to].name);
         let mut lines = vec![format!("{from} -> {to} ({})", self.exit)];
@@ -411,7 +411,7 @@ impl Fault {
 }
 
 impl Group {
-    /// The words above it, in one line.
+    /// The title above it, in one line.
     fn title(&self) -> String {
         let path = line(&self.path);
         match self.name.as_str() {
@@ -421,7 +421,7 @@ impl Group {
     }
 }
 
-/// A text of one line, without control characters, and of at most `limit` characters.
+/// The text in one line, without control characters, and limited to `limit` characters.
 fn clipped(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (count, word) in text.split(|c: char| c.is_whitespace() || c.is_control()).enumerate() {
@@ -442,7 +442,8 @@ fn clipped(text: &str, limit: usize) -> String {
     out
 }
 
-/// The beginning and the end of a text of one line, at most `limit` characters: conditions often differ in the end alone.
+/// The beginning and the end of a text in one line, limited to `limit` characters: conditions often differ only at the
+/// end.
 fn shortened(text: &str, limit: usize) -> String {
     let whole = clipped(text, 8 * limit);
     let count = whole.chars().count();
@@ -454,7 +455,7 @@ fn shortened(text: &str, limit: usize) -> String {
     format!("{}…{}", head.trim_end(), tail.trim_start())
 }
 
-/// A path of at most `limit` characters, of which the end says most.
+/// A path limited to `limit` characters, keeping its end, which is most significant.
 fn clipped_path(path: &str, limit: usize) -> String {
     let whole = clipped(path, 4 * limit);
     let count = whole.chars().count();
@@ -462,14 +463,14 @@ fn clipped_path(path: &str, limit: usize) -> String {
         return whole;
     }
     let mut end: String = whole.chars().skip(count - limit + 1).collect();
-    // From a slash on, where there is one in the first half.
+    // Starts at a slash, if there is one in the first half.
     if let Some(slash) = end.find('/').filter(|at| *at < limit / 2) {
         end.drain(..slash);
     }
     format!("…{end}")
 }
 
-/// At most `limit` characters of a text, lines and all.
+/// The text limited to `limit` characters, including line ends.
 fn clip(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", &text[..at]),

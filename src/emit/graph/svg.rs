@@ -1,7 +1,7 @@
-//! A drawing as a picture, laid out here.
+//! Writes a drawing as an SVG picture with its own layout.
 //!
-//! In: a drawing. Out: SVG, with colors for light and dark schemes. Many failures that lead to one `kill` are drawn as
-//! marks instead of lines, because such lines say little and hide the rest.
+//! The picture has colors for light and dark schemes. If many failures lead to one `kill`, they are drawn as marks
+//! instead of lines, because such lines say little and hide the rest.
 
 mod shape;
 mod text;
@@ -16,61 +16,61 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use text::{escaped, held, width};
 
-/// Around everything.
+/// Margin around the picture.
 const MARGIN: f64 = 16.0;
-/// Around what is unfolded in a node.
+/// Padding around the expansion of a node.
 const PADDING: f64 = 16.0;
-/// Of a line of text.
+/// Height of a line of text.
 const LINE: f64 = 15.0;
-/// Characters of a name that are drawn; the tooltip has all.
+/// Maximum length of a name, in characters; the tooltip has all of it.
 const NAME: usize = 48;
-/// Lines that are drawn over the whole of their way although others went before.
+/// Maximum number of lines drawn in full length along routes shared with others.
 const MOST_WHOLE: usize = 500;
-/// Characters beside a line.
+/// Maximum length of a label beside a line, in characters.
 const LABEL: usize = 30;
-/// Characters of the path in the title.
+/// Maximum length of the path in the title, in characters.
 const PATH: usize = 60;
-/// Failures that lead to one `kill` and are drawn as lines.
+/// Maximum number of failures to one `kill` drawn as lines.
 const MOST_FAILURES: usize = 5;
 
-/// The style of pictures, in a file so that it can be read as what it is; for pages that must have no style in them, too.
+/// The style sheet of pictures, in a file of its own; also for pages that must not contain styles.
 pub const STYLE: &str = include_str!("svg/style.css");
 
-/// Lines between the same two nodes, as one.
+/// All edges between the same two nodes, drawn as one line.
 struct Line {
     from: usize,
     to: usize,
     edges: Vec<usize>,
 }
 
-/// One definition, laid out.
+/// The layout of one definition.
 #[derive(Default)]
 struct Scene {
-    /// Nodes of the drawing, in the order of the layout.
+    /// Nodes of the drawing, in layout order.
     nodes: Vec<usize>,
-    /// The lines that are drawn.
+    /// The drawn lines.
     lines: Vec<Line>,
     layout: Layout,
 }
 
-/// What is drawn for a node beyond what it is.
+/// Additional parts of a drawn node.
 #[derive(Clone, Debug, Default)]
 struct Look {
     /// A second line of text.
     detail: Option<String>,
-    /// The sign of a `kill` that its failures lead to, and what it says.
+    /// For a `kill` whose failures are marked, the mark and its meaning.
     mark: Option<(String, String)>,
 }
 
-/// A node in its place.
+/// A node with its position.
 struct Drawn<'d> {
     center: (f64, f64),
     size: (f64, f64),
     detail: Option<&'d str>,
     mark: Option<(String, String)>,
-    /// Something is unfolded in it.
+    /// Whether it contains an expansion.
     is_frame: bool,
-    /// The drawing goes from the left to the right.
+    /// Whether the drawing goes from left to right.
     across: bool,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
         fold(drawing, members, lines, &mut looks);
     }
 
-    // From the innermost outwards: a node is as large as what is unfolded in it.
+    // From the innermost outwards: a node is as large as its expansion.
     let mut sizes: Vec<(f64, f64)> =
         drawing.nodes.iter().zip(&looks).map(|(node, look)| size(node, look)).collect();
     let mut inside: Vec<Option<usize>> = vec![None; drawing.nodes.len()];
@@ -116,7 +116,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     let inner = scenes.first().map(|scene| (scene.layout.width, scene.layout.height));
     let (inner_width, inner_height) = inner.unwrap_or_default();
     let words = said.iter().map(|(_, text)| width(text, 12.0));
-    // The title is bold, and so wider.
+    // The title is bold, and therefore wider.
     let words = words.fold(width(&title, 12.0) * 1.1, f64::max);
     let whole = (f64::max(inner_width, words) + 2.0 * MARGIN, inner_height + top + MARGIN);
     let mut out = opening(&title, whole);
@@ -132,7 +132,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
         );
     }
 
-    // From the outermost inwards, each behind what it lies on.
+    // From the outermost inwards, each drawn over its parent.
     let left = (whole.0 - inner_width) / 2.0;
     let mut origins: Vec<(f64, f64)> = vec![(left, top); drawing.groups.len()];
     let across = drawing.direction == Direction::LeftRight;
@@ -166,7 +166,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     out
 }
 
-/// The words above all.
+/// The title above the drawing.
 fn title(group: &Group) -> String {
     let path = clipped_path(&group.path, PATH);
     match group.name.as_str() {
@@ -175,7 +175,7 @@ fn title(group: &Group) -> String {
     }
 }
 
-/// Everything in front of what is drawn.
+/// Everything before the drawing itself.
 fn opening(title: &str, (width, height): (f64, f64)) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
@@ -211,7 +211,7 @@ fn lines(drawing: &Drawing) -> Vec<Vec<Line>> {
     lines
 }
 
-/// Takes out lines of failures where many lead to one `kill`, and marks their ends.
+/// Removes the lines of failures if many lead to one `kill`, and marks both ends.
 fn fold(drawing: &Drawing, members: &[usize], lines: &mut Vec<Line>, looks: &mut [Look]) {
     let plain = |line: &Line| {
         drawing.nodes[line.to].kind == Kind::Kill
@@ -284,7 +284,7 @@ fn scene(
         })
         .collect();
     let is_workflow = drawing.groups[group].kind == FileKind::Workflow;
-    // What is colored is seen all along, as far as that stays a picture.
+    // Colored lines are visible over their full length, as long as there are not too many.
     let colored = lines.iter().filter(|line| is_colored(drawing, &line.edges)).count();
     let links: Vec<Link> = lines
         .iter()
@@ -320,19 +320,19 @@ fn scene(
     Scene { nodes: members.to_vec(), lines, layout }
 }
 
-/// What lines between the same two nodes are drawn as.
+/// The relation as which a line with these edges is drawn.
 fn relation(drawing: &Drawing, edges: &[usize]) -> Relation {
     let all = edges.iter().map(|edge| drawing.edges[*edge].relation);
     all.min().unwrap_or(Relation::Flow)
 }
 
-/// Whether a line between two nodes stands out.
+/// Whether a line between two nodes is highlighted.
 fn is_colored(drawing: &Drawing, edges: &[usize]) -> bool {
     let mut edges = edges.iter().map(|edge| &drawing.edges[*edge]);
     edges.any(|edge| edge.taken || !edge.faults.is_empty())
 }
 
-/// The words beside lines between the same nodes.
+/// The label of the edges between two nodes.
 fn label(drawing: &Drawing, edges: &[usize]) -> String {
     let mut words: Vec<String> = edges
         .iter()
@@ -346,7 +346,7 @@ fn label(drawing: &Drawing, edges: &[usize]) -> String {
     clipped(&words.join(" or "), LABEL)
 }
 
-/// What is within `${…}` where that is all there is: everybody knows that it is an expression.
+/// The content of `${…}` if that is the whole label: it is obviously an expression.
 fn expression(label: &str) -> &str {
     let inner = label.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inner.filter(|inner| !inner.contains(['{', '}'])).unwrap_or(label).trim()
@@ -365,7 +365,7 @@ fn size(node: &Node, look: &Look) -> (f64, f64) {
     }
 }
 
-/// The height of the words above what is unfolded.
+/// The height of the text above an expansion.
 fn head(node: &Node) -> f64 {
     if node.detail.is_some() { 10.0 + LINE + 13.0 } else { 10.0 + LINE }
 }

@@ -1,20 +1,20 @@
-//! An estate as one page: tables that sort, and who calls whom. Nothing is loaded from elsewhere, and the page is as wide as
-//! the window: on a phone a row of the large table is a card.
+//! Formats an inventory as one HTML page: sortable tables, and the calls between definitions. The page loads nothing
+//! from elsewhere and is as wide as the window: on a phone, a row of the large table is a card.
 
 use super::{Application, Inventory};
 use crate::check::FileKind;
 use crate::emit::graph::{self, Direction, Drawing, Edge, Group, Hidden, Kind, Node, Relation};
 use std::collections::{BTreeSet, HashMap};
 
-/// Without a character that either HTML or XML would mind.
+/// The style sheet, without characters that are special in HTML or XML.
 const STYLE: &str = include_str!("html/page.css");
-/// Like [`STYLE`].
+/// The script, restricted like [`STYLE`].
 const SCRIPT: &str = include_str!("html/page.js");
 
-/// More definitions than that make no picture that anybody can read.
+/// Maximum number of definitions in the picture; with more it is unreadable.
 const DRAWN: usize = 400;
 
-/// The columns of the large table, and whether they hold numbers.
+/// The columns of the large table, and whether they contain numbers.
 const COLUMNS: [(&str, bool); 13] = [
     ("path", false),
     ("kind", false),
@@ -31,7 +31,7 @@ const COLUMNS: [(&str, bool); 13] = [
     ("effort", false),
 ];
 
-/// The page.
+/// Formats the page.
 pub fn html(inventory: &Inventory) -> String {
     let mut page = format!(
         "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"/>\
@@ -102,7 +102,7 @@ pub fn html(inventory: &Inventory) -> String {
     page
 }
 
-/// The folder in which all definitions lie, with its slash; empty where they have none in common.
+/// The folder that contains all definitions, with its slash; empty if there is none.
 fn folder(inventory: &Inventory) -> &str {
     let mut paths = inventory.applications.iter().map(|app| app.path.as_str());
     let Some(first) = paths.next() else { return "" };
@@ -116,7 +116,7 @@ fn folder(inventory: &Inventory) -> &str {
     common
 }
 
-/// A path without the folder that all have.
+/// A path relative to the common folder.
 fn within<'p>(path: &'p str, folder: &str) -> &'p str {
     path.strip_prefix(folder).unwrap_or(path)
 }
@@ -193,7 +193,7 @@ fn counted(page: &mut String, title: &str, heads: &[&str], rows: Vec<Vec<String>
     page.push_str("</tbody></table></section>");
 }
 
-/// Who calls whom, drawn.
+/// Draws the calls between definitions.
 fn calls(page: &mut String, inventory: &Inventory) {
     let apps = &inventory.applications;
     let index: HashMap<&str, usize> =
@@ -264,7 +264,7 @@ fn calls(page: &mut String, inventory: &Inventory) {
     page.push_str(&format!("<div class=\"picture\">{picture}</div>"));
 }
 
-/// A text that may be broken behind the signs that names and paths consist of.
+/// Escapes a text and allows line breaks after the punctuation in names and paths.
 fn breakable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for part in text.split_inclusive(['/', '_', '-', '.']) {
@@ -276,7 +276,7 @@ fn breakable(text: &str) -> String {
     out
 }
 
-/// A text in HTML.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     crate::text::xml(text)
 }

@@ -1,4 +1,4 @@
-//! Timelines as calendars, in the format of RFC 5545.
+//! Writes timelines as calendars, in the format of RFC 5545.
 
 use std::fmt::{self, Write};
 
@@ -8,7 +8,7 @@ use crate::text;
 
 use super::{Request, Track, data, entries};
 
-/// One event an action; an event of no length, for nobody knows how long a workflow takes.
+/// Writes one event per action, without a duration, because the run time of a workflow is unknown.
 pub fn ics(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::Result {
     out.write_str("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//ankus//timeline//EN\r\n")?;
     let mut text = String::new();
@@ -46,7 +46,7 @@ pub fn ics(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
     out.write_str(&text)
 }
 
-/// `20200131T235900Z`.
+/// Formats an instant as `20200131T235900Z`.
 fn stamp(at: Instant) -> String {
     let text = ProcessingZone::UTC.format(at);
     let mut digits: String = text.chars().filter(|letter| !matches!(letter, '-' | ':')).collect();
@@ -69,7 +69,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A line, folded where it would be longer than 75 bytes.
+/// Writes a line, folded if it is longer than 75 bytes.
 fn line(name: &str, value: &str, out: &mut String) {
     let mut width = name.len() + 1;
     out.push_str(name);

@@ -1,4 +1,4 @@
-//! Timelines for people.
+//! Writes timelines for people.
 
 use std::fmt::{self, Write};
 
@@ -9,7 +9,8 @@ use crate::text::{WIDEST, line};
 
 use super::{Change, Entry, Request, Track, entries, feeds, offset_text};
 
-/// The actions of one or more coordinators, with what is usual said once above them and what is not beside them.
+/// Writes the actions of one or more coordinators, with the usual case stated once above them and exceptions beside
+/// them.
 pub fn human(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::Result {
     let usual: Vec<Vec<Option<i64>>> = tracks.iter().map(|track| usual(track, request)).collect();
     for (track, usual) in tracks.iter().zip(&usual) {
@@ -62,7 +63,7 @@ pub fn human(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt
     }
 }
 
-/// What the second action has to the first, for each input.
+/// For each input, the step from the first action to the second.
 fn usual(track: &Track, request: Request<'_>) -> Vec<Option<i64>> {
     let request = Request { existing: None, count: Some(2), ..request };
     let second = entries(std::slice::from_ref(track), request, false).nth(1);

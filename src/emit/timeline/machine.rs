@@ -1,4 +1,4 @@
-//! Timelines for programs: JSON and CSV.
+//! Writes timelines for programs: JSON and CSV.
 
 use std::fmt::{self, Write};
 
@@ -8,14 +8,14 @@ use crate::text;
 
 use super::{Entry, Request, Track, data, entries, feeds, local_text, texts};
 
-/// One coordinator as one object; an action is a line of it.
+/// Writes one coordinator as a JSON object, with one line per action.
 pub fn json(track: &Track, request: Request<'_>, out: &mut dyn Write) -> fmt::Result {
     out.write_str("{\"version\": 1, ")?;
     object(track, request, out)?;
     out.write_str("}\n")
 }
 
-/// A bundle with all of its coordinators, and which one feeds which.
+/// Writes a bundle with all of its coordinators, and the data dependencies between them.
 pub fn bundle_json(
     name: &str,
     kick_off: Option<&str>,
@@ -109,7 +109,7 @@ fn object(track: &Track, request: Request<'_>, out: &mut dyn Write) -> fmt::Resu
     let mut text = String::new();
     for (at, entry) in entries(std::slice::from_ref(track), request, true).enumerate() {
         write(&entry, at == 0, &mut text);
-        // In pieces, whatever the length of the whole.
+        // Written in pieces, to limit the memory.
         if text.len() > 64 * 1024 {
             out.write_str(&text)?;
             text.clear();
@@ -119,7 +119,7 @@ fn object(track: &Track, request: Request<'_>, out: &mut dyn Write) -> fmt::Resu
     out.write_str(&text)
 }
 
-/// A number without the machinery of formats, which would cost more than all the rest.
+/// Appends a number without the formatting machinery, which would cost more than everything else.
 fn digits(number: i64, text: &mut String) {
     let mut buffer = [0; 20];
     let mut left = number.unsigned_abs();
@@ -192,7 +192,7 @@ fn action(track: &Track, entry: &Entry, text: &mut String) {
             text.push_str(", \"properties\": ");
             pairs(properties, text);
         }
-        // One reason is enough; a second key of this name would be lost.
+        // One failure is enough; a second key with the same name would be lost.
         Err(_) if entry.action.is_err() => {}
         Err(failure) => {
             text.push_str(", \"error\": ");
@@ -230,10 +230,10 @@ fn pairs(pairs: &[(String, String)], out: &mut String) {
     out.push('}');
 }
 
-/// A JSON string; most texts need no escape.
+/// Appends a JSON string; most texts need no escape.
 fn quote(text: &str, out: &mut String) {
     out.push('"');
-    // Without an early end, so that many bytes are looked at together.
+    // Without early exit, so that the compiler can vectorize it.
     let special =
         |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
     if !text.bytes().fold(false, |any, byte| any | special(byte)) {
@@ -256,7 +256,7 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A table: one line an action, all coordinators by time.
+/// Writes a table with one line per action, all coordinators sorted by time.
 pub fn csv(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::Result {
     out.write_str(
         "coordinator,number,nominal,local,timeout,inputs,outputs,unresolved,missing,error\r\n",

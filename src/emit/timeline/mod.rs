@@ -1,8 +1,8 @@
-//! When coordinators act and on which data, without running anything.
+//! Computes when coordinators act and on which data, without running anything.
 //!
-//! In: coordinators as a server would keep them, a range of time, and, on request, which data exists. Out: one entry
-//! per action, in order of time, computed on demand, so that a century of five-minute actions needs no more memory than
-//! a day; and those entries as text, JSON, CSV, a picture or a calendar.
+//! Takes coordinators as a server would store them, a time range, and optionally the existing data. Returns one entry
+//! per action, in order of time, computed on demand, so that a century of five-minute actions needs no more memory
+//! than a day; the submodules write those entries as text, JSON, CSV, a picture or a calendar.
 
 mod calendar;
 mod human;
@@ -20,40 +20,40 @@ pub use human::human;
 pub use machine::{bundle_json, csv, json};
 pub use picture::svg;
 
-/// A coordinator on the axis.
+/// A coordinator on the timeline.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Its name, or the one it has in its bundle.
+    /// Its name, or its name in the bundle.
     pub name: String,
-    /// As a server would keep it.
+    /// Its definition, as a server would store it.
     pub definition: Definition,
-    /// Properties that nobody gave: `${name}` stands where they would.
+    /// Names of properties that were not given: references to them are kept.
     pub assumed: Vec<String>,
 }
 
-/// What is asked of a timeline.
+/// The query for a timeline.
 #[derive(Clone, Copy, Default)]
 pub struct Request<'a> {
-    /// Nominal times from here on.
+    /// Start of the range of nominal times, inclusive.
     pub from: Option<Instant>,
-    /// Nominal times before it.
+    /// End of the range, exclusive.
     pub to: Option<Instant>,
-    /// At most so many actions.
+    /// Maximum number of actions.
     pub count: Option<u64>,
-    /// When the actions are thought to be created.
+    /// The assumed creation time of the actions.
     pub now: Instant,
-    /// What exists, for instances that are looked for and for what is missing.
+    /// The existing data, for instances such as `latest` and for missing inputs.
     pub existing: Option<&'a dyn Existing>,
 }
 
-/// A change of clocks between an action and the one before it.
+/// A change of the UTC offset between two consecutive actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When.
+    /// The time of the change.
     pub at: Instant,
-    /// Seconds east of UTC until then.
+    /// Offset before it, in seconds east of UTC.
     pub before: i64,
-    /// And from then on.
+    /// Offset after it, in seconds east of UTC.
     pub after: i64,
 }
 
@@ -66,18 +66,18 @@ pub struct Entry {
     pub number: i64,
     /// Its nominal time.
     pub nominal: Instant,
-    /// Seconds east of UTC on the clocks of the coordinator.
+    /// Offset of the coordinator's time zone, in seconds east of UTC.
     pub(crate) offset_seconds: i64,
-    /// The last change of clocks since the action before.
+    /// The last offset change since the previous action.
     pub change: Option<Change>,
-    /// Its data, or why there is none.
+    /// Its data, or the failure to evaluate it.
     pub action: Result<Action, Failure>,
-    /// What its workflow is given.
+    /// The configuration of its workflow.
     pub properties: Result<Vec<(String, String)>, Failure>,
-    /// What it would wait for, where somebody looked.
+    /// The inputs that it would wait for, if the existing data was given.
     pub missing: Vec<String>,
-    /// For each input of plain `current` instances: how many lie between its window and that of the action before; below
-    /// zero they overlap.
+    /// For each input with only `current` instances: the number of instances between its window and that of the
+    /// previous action; negative if they overlap.
     pub steps: Vec<Option<i64>>,
 }
 
@@ -97,7 +97,7 @@ impl Default for Entry {
     }
 }
 
-/// The entries of some coordinators, merged by time.
+/// The entries of several coordinators, merged by time.
 pub struct Entries<'a> {
     lanes: Vec<Lane<'a>>,
     request: Request<'a>,
@@ -111,7 +111,7 @@ struct Lane<'a> {
     due: Option<(i64, Instant)>,
 }
 
-/// Makes the entries of one coordinator, one after the other.
+/// Creates the entries of one coordinator in order.
 struct Making<'a> {
     definition: &'a Definition,
     actions: Actions<'a>,
@@ -121,7 +121,7 @@ struct Making<'a> {
     before: Option<Instant>,
 }
 
-/// What clocks show, kept until they change.
+/// The UTC offset of a time zone, cached until it changes.
 struct Clock<'a> {
     zone: &'a Zone,
     from: Instant,
@@ -140,10 +140,10 @@ impl Clock<'_> {
     }
 }
 
-/// The last change of clocks after one instant and up to another.
+/// The last offset change after one instant and up to another.
 fn change(zone: &Zone, after: Instant, until: Instant) -> Option<Change> {
     let (mut at, mut found) = (after, None);
-    // Twice a year, for as long as two actions may be apart.
+    // There are two changes a year, for the time between two actions.
     for _ in 0..1000 {
         match zone.next_change(at) {
             Some((next, offset)) if next <= until => {
@@ -156,7 +156,7 @@ fn change(zone: &Zone, after: Instant, until: Instant) -> Option<Change> {
     found
 }
 
-/// All actions that are asked for. `wants_properties` has the configuration of each workflow evaluated too.
+/// All requested actions. With `wants_properties`, the configuration of each workflow is evaluated as well.
 pub fn entries<'a>(
     tracks: &'a [Track],
     request: Request<'a>,
@@ -171,7 +171,7 @@ pub fn entries<'a>(
     Entries { lanes: lanes.collect(), request, left, wants_properties }
 }
 
-/// The times that are asked for.
+/// The nominal times in the requested range.
 fn times<'a>(definition: &'a Definition, request: &Request<'_>) -> NominalTimes<'a> {
     let schedule = &definition.schedule;
     let mut times = schedule.run(None, 0, request.to.unwrap_or(schedule.end), None);
@@ -181,12 +181,12 @@ fn times<'a>(definition: &'a Definition, request: &Request<'_>) -> NominalTimes<
     times
 }
 
-/// So many entries are made into one piece of text, and so many pieces at a time.
+/// Number of entries per piece of text, and number of pieces created at a time.
 const PIECE: usize = 512;
 const PIECES: usize = 16;
 
-/// The entries of one coordinator as text, in their order; pieces of it are made side by side. `write` is told whether an
-/// entry is the first. Nothing that looks for data can be made so.
+/// Writes the entries of one coordinator in order, creating pieces of the text in parallel. `write` is told whether an
+/// entry is the first. Not for queries that depend on existing data.
 fn texts(
     track: &Track,
     request: &Request<'_>,
@@ -224,7 +224,7 @@ fn texts(
 }
 
 impl Entries<'_> {
-    /// How many actions come after those that were given, counted up to a limit.
+    /// Number of the remaining actions, counted up to a limit.
     pub(crate) fn count_rest(self, limit: u64) -> u64 {
         let mut rest = 0;
         for mut lane in self.lanes {
@@ -255,7 +255,7 @@ impl Iterator for Entries<'_> {
     }
 }
 
-/// The job's id in what actions evaluate, for there is none yet.
+/// A placeholder for the job id, which does not exist yet, in evaluated texts.
 const JOB: &str = "JOB";
 
 impl<'a> Making<'a> {
@@ -277,7 +277,7 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// As if the entry of this time had been made.
+    /// Continues as if the entry of this time had been created.
     fn go_on_after(&mut self, before: Option<Instant>) {
         let Some(nominal) = before else { return };
         self.before = before;
@@ -288,7 +288,7 @@ impl<'a> Making<'a> {
         }
     }
 
-    /// Makes an entry of one that is not needed any more, without looking for data. Windows are not compared.
+    /// Creates an entry in place of one that is no longer needed, without existing data. Windows are not compared.
     fn write_over(&mut self, entry: &mut Entry, number: i64, nominal: Instant, now: Instant) {
         let shown = self.clock.offset_seconds;
         entry.offset_seconds = self.clock.offset_seconds(nominal);
@@ -367,7 +367,7 @@ impl<'a> Making<'a> {
     }
 }
 
-/// The numbers of the oldest and the newest instance that an input reads, where all are `current`.
+/// The numbers of the oldest and the newest instance of an input, if all are `current`.
 fn window(event: &DataEvent, series: &Dataset, nominal: Instant) -> Option<(i64, i64)> {
     let (_, now) = series.current(nominal)?;
     let (oldest, newest) = match &event.instances {
@@ -395,19 +395,19 @@ fn current(text: &str) -> Option<i64> {
 /// An output of one coordinator that is an input of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// Index of the coordinator that writes.
+    /// Index of the coordinator that writes it.
     pub from: usize,
-    /// Its output.
+    /// Name of the output.
     pub output: String,
-    /// Index of the coordinator that reads.
+    /// Index of the coordinator that reads it.
     pub to: usize,
-    /// Its input.
+    /// Name of the input.
     pub input: String,
-    /// The place.
+    /// The URI template of both.
     pub uri_template: String,
 }
 
-/// Which coordinator feeds which.
+/// The data dependencies between coordinators.
 pub fn feeds(tracks: &[Track]) -> Vec<Feed> {
     let mut feeds = Vec::new();
     for (from, writer) in tracks.iter().enumerate() {
@@ -428,7 +428,7 @@ pub fn feeds(tracks: &[Track]) -> Vec<Feed> {
     feeds
 }
 
-/// What clocks show, with their distance from UTC: `2020-01-01T05:30+05:30`.
+/// Formats a local time with its UTC offset: `2020-01-01T05:30+05:30`.
 fn local_text(nominal: Instant, offset_seconds: i64, out: &mut String) {
     let shown = nominal.plus_seconds(offset_seconds);
     ankus_lang::time::ProcessingZone::UTC.write(shown, out);
@@ -447,7 +447,7 @@ fn offset_text(offset_seconds: i64, out: &mut String) {
     }
 }
 
-/// All data of an action with whether it is read.
+/// All data of an action, with whether it is an input.
 fn data(action: &Action) -> impl Iterator<Item = (bool, &EventData)> {
     let inputs = action.inputs.iter().map(|data| (true, data));
     inputs.chain(action.outputs.iter().map(|data| (false, data)))

@@ -1,4 +1,4 @@
-//! Timelines as a picture: actions on an axis of time, and below them the data they read and write.
+//! Draws timelines: actions on a time axis, and below them the data they read and write.
 
 use std::fmt::{self, Write};
 
@@ -8,14 +8,14 @@ use crate::text;
 
 use super::{Entry, Request, Track, data, entries, feeds, window};
 
-/// How many actions a picture has room for, where nobody asks for more.
+/// Default number of actions in a picture.
 const ROOM: u64 = 100;
 
 const LEFT: f64 = 190.0;
 const WIDTH: f64 = 1100.0;
 const LANE: f64 = 26.0;
 
-/// A picture of the first actions.
+/// Draws the first actions.
 pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::Result {
     let request = Request { count: Some(request.count.unwrap_or(ROOM)), ..request };
     let drawn: Vec<Entry> = entries(tracks, request, false).collect();
@@ -57,7 +57,7 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
     out.write_str(&text)
 }
 
-/// The name of a coordinator and of its inputs and outputs, with the line on which its actions stand.
+/// Writes the name of a coordinator, and of its inputs and outputs, with the line of its actions.
 fn names(track: &Track, top: f64, right: f64, text: &mut String) {
     let _ = writeln!(
         text,
@@ -83,7 +83,7 @@ fn names(track: &Track, top: f64, right: f64, text: &mut String) {
     );
 }
 
-/// An action, and the times that its data are of.
+/// Draws an action, and the time ranges of its data.
 fn one(
     track: &Track,
     entry: &Entry,
@@ -127,7 +127,7 @@ fn one(
     );
 }
 
-/// Which output is read as which input.
+/// Draws lines from outputs to the inputs that read them.
 fn ways(tracks: &[Track], tops: &[f64], text: &mut String) {
     for feed in feeds(tracks) {
         let place = |track: usize, names: Vec<&str>, name: &str, before: usize| {
@@ -150,7 +150,7 @@ fn ways(tracks: &[Track], tops: &[f64], text: &mut String) {
     }
 }
 
-/// From when to when the data of an entry's events reach.
+/// The time range of the data of each event of an entry.
 fn spans(track: &Track, entry: &Entry) -> Vec<Option<(Instant, Instant)>> {
     let definition = &track.definition;
     let events = definition.inputs.iter().chain(&definition.outputs);
@@ -163,7 +163,7 @@ fn spans(track: &Track, entry: &Entry) -> Vec<Option<(Instant, Instant)>> {
         .collect()
 }
 
-/// Marks of time, about ten of them.
+/// Draws about ten time marks.
 fn ticks(from: i64, to: i64, x: &dyn Fn(Instant) -> f64, height: f64, text: &mut String) {
     const STEPS: [i64; 14] = [
         300,
@@ -200,7 +200,7 @@ fn ticks(from: i64, to: i64, x: &dyn Fn(Instant) -> f64, height: f64, text: &mut
     text.push_str("<text x=\"8\" y=\"34\" class=\"dim\">UTC</text>\n");
 }
 
-/// Lines where clocks change.
+/// Draws lines at changes of the UTC offset.
 fn changes(
     tracks: &[Track],
     from: i64,

@@ -1,17 +1,17 @@
-//! The order of spots in their rows.
+//! Orders the spots in their rows.
 //!
-//! In: the rows and the links from one to the next. Out: an order with few crossings: sweeps down and up move each spot
-//! to the average position of its neighbors, then neighbors in a row swap as long as that helps; the best order found
-//! is kept. The work is bounded, whatever the graph.
+//! Takes the rows and the links from one to the next, and finds an order with few crossings: sweeps down and up move
+//! each spot to the average position of its neighbors, then neighbors in a row swap as long as that helps; the best
+//! order found is kept. The work is bounded, whatever the graph.
 
-/// Sweeps over all rows.
+/// Maximum number of sweeps over all rows.
 const SWEEPS: usize = 24;
-/// Sweeps in a row that may bring nothing.
+/// Maximum number of consecutive sweeps without improvement.
 const VAIN: usize = 6;
-/// How many pairs of links may be compared in all.
+/// Maximum number of pairs of links compared in all.
 const PATIENCE: u64 = 30_000_000;
 
-/// What is above and below each spot, in the rows next to its own.
+/// The neighbors of each spot in the rows above and below its own.
 pub(super) struct Neighbors {
     pub(super) above: Vec<Vec<usize>>,
     pub(super) below: Vec<Vec<usize>>,
@@ -33,7 +33,7 @@ pub(super) fn order(rows: &mut [Vec<usize>], near: &Neighbors) {
         }
         patience -= spent;
         let down = sweep % 2 == 0;
-        // Where two wish for the same place, now the one goes first and now the other.
+        // If two spots have the same average, the order of the two alternates.
         let turn = sweep % 4 > 1;
         for step in 0..rows.len() {
             let row = if down { step } else { rows.len() - 1 - step };
@@ -60,7 +60,7 @@ fn number(rows: &[Vec<usize>], at: &mut [usize]) {
     }
 }
 
-/// Puts the spots of a row where their neighbors are on average; those that have none stay where they are.
+/// Sorts the spots of a row by the average position of their neighbors; spots without neighbors stay in place.
 fn settle(row: &mut [usize], towards: &[Vec<usize>], turn: bool, at: &mut [usize]) {
     let mut moving: Vec<(f64, usize, usize)> = Vec::with_capacity(row.len());
     let mut places = Vec::with_capacity(row.len());
@@ -81,7 +81,7 @@ fn settle(row: &mut [usize], towards: &[Vec<usize>], turn: bool, at: &mut [usize
     }
 }
 
-/// Lets neighbors in a row change places where that saves crossings, as often as it helps.
+/// Swaps neighbors in a row as long as that reduces crossings.
 fn exchange(rows: &mut [Vec<usize>], near: &Neighbors, at: &mut [usize], patience: &mut u64) {
     for _ in 0..4 {
         let mut helped = false;
@@ -116,7 +116,7 @@ fn exchange(rows: &mut [Vec<usize>], near: &Neighbors, at: &mut [usize], patienc
     }
 }
 
-/// How many pairs of links between neighboring rows cross.
+/// Counts the pairs of links between neighboring rows that cross.
 pub(super) fn crossings(rows: &[Vec<usize>], near: &Neighbors, at: &[usize]) -> u64 {
     let mut crossings = 0;
     for pair in rows.windows(2) {
@@ -126,7 +126,7 @@ pub(super) fn crossings(rows: &[Vec<usize>], near: &Neighbors, at: &[usize]) -> 
             let mut ends: Vec<usize> = near.below[*spot].iter().map(|spot| at[*spot]).collect();
             ends.sort_unstable();
             for end in &ends {
-                // How many of the links so far end at or before this one (a Fenwick tree).
+                // The number of links so far that end at or before this one (by a Fenwick tree).
                 let mut before = 0;
                 let mut place = end + 1;
                 while place > 0 {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn crossings_that_can_be_avoided_are() {
-        // Two rows of three, each linked to the one across; and a ladder that is twisted twice.
+        // Two rows of three, each linked to the opposite one; and a ladder that is twisted twice.
         let below =
             vec![vec![5], vec![4], vec![3], vec![7], vec![6], vec![8], vec![], vec![], vec![]];
         let mut above = vec![Vec::new(); 9];

@@ -1,34 +1,34 @@
-//! The positions of spots in their rows.
+//! Computes the positions of spots in their rows.
 //!
-//! In: ordered rows, the extent of each spot to its left and right, and the links from row to row with their weight for
-//! being straight. Out: a position for each spot that keeps order and distance. The method is that of Brandes and Köpf:
-//! four times, from each side, spots are aligned with the median of their neighbors and then packed; the result is the
-//! median of the four. Three things are added: a link is aligned only if neither end has a better one, so that the main
-//! chain is straight and not the line that leaves it; where links cross, the better one is aligned; and finally a
-//! branching spot is moved to the middle of its branches.
+//! Takes ordered rows, the extent of each spot to its left and right, and the links from row to row with their
+//! priority for being straight; returns a position for each spot that keeps order and distance. The method is that of
+//! Brandes and Köpf: four times, from each side, spots are aligned with the median of their neighbors and then packed;
+//! the result is the median of the four. Three things are added: a link is aligned only if neither end has a better
+//! one, so that the main chain is straight and not the line that leaves it; of crossing links, the better one is
+//! aligned; and finally a branching spot is moved to the middle of its branches.
 
 use super::order::Neighbors;
 
-/// Between two spots of a row.
+/// Minimum distance between two spots of a row.
 pub(super) const GAP: f64 = 22.0;
 
-/// How often what branches is moved to the middle of its branches.
+/// Number of passes that center branching spots.
 const CENTERINGS: usize = 4;
 
-/// How far from the middle of its branches something may be that is in line with one of them.
+/// Maximum distance from the middle of its branches for a spot that is in line with one of them.
 const NEARLY: f64 = 15.0;
 
-/// What one spot takes of its row.
+/// The extent of a spot in its row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extent {
     pub(super) left: f64,
     pub(super) right: f64,
 }
 
-/// How much a link from one row to the next wants to be straight; the more, the more.
+/// The priority of a link between adjacent rows for being straight; higher is stronger.
 pub(super) type Pull = u8;
 
-/// Places all spots. `pulls` belong to `near.below`, one by one.
+/// Places all spots. `pulls` correspond to the entries of `near.below`.
 pub(super) fn place(
     rows: &[Vec<usize>],
     near: &Neighbors,
@@ -56,7 +56,8 @@ pub(super) fn place(
         let right = xs.iter().zip(extents).map(|(x, extent)| x + extent.right);
         (left.fold(f64::INFINITY, f64::min), right.fold(f64::NEG_INFINITY, f64::max))
     };
-    // All are moved to the edges of the narrowest: those that were packed to the left at the left, the others at the right.
+    // All layouts are aligned with the edges of the narrowest: those packed to the left at its left edge, the others
+    // at its right edge.
     let sizes: Vec<(f64, f64)> = found.iter().map(|xs| edges(xs)).collect();
     let narrowest = sizes.iter().min_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
     let (left, right) = narrowest.copied().unwrap_or_default();
@@ -75,8 +76,8 @@ pub(super) fn place(
     xs
 }
 
-/// Moves what branches, or is where branches meet, to the middle of them, as far as there is room; what is in line with it
-/// goes with it.
+/// Moves a spot with branches, or where branches meet, to the middle of them, as far as there is room; spots in line
+/// with it move as well.
 fn center(
     rows: &[Vec<usize>],
     usable: &Neighbors,
@@ -84,7 +85,7 @@ fn center(
     at: &[usize],
     xs: &mut [f64],
 ) {
-    // Chains: what is linked one to one and stands in one line.
+    // Chains: spots linked one to one in a straight line.
     let mut chain = vec![usize::MAX; xs.len()];
     let mut chains: Vec<Vec<usize>> = Vec::new();
     for spot in rows.iter().flatten().copied() {
@@ -114,7 +115,7 @@ fn center(
         let least = near.iter().map(|spot| xs[*spot]).fold(f64::INFINITY, f64::min);
         let most = near.iter().map(|spot| xs[*spot]).fold(f64::NEG_INFINITY, f64::max);
         let middle = (least + most) / 2.0;
-        // Rather a straight line than the very middle.
+        // A straight line is preferred over the exact middle.
         let mut straight = near.iter().map(|spot| xs[*spot]);
         let straight = straight.find(|x| (x - middle).abs() < NEARLY);
         (near.len() > 1).then_some(straight.unwrap_or(middle))
@@ -147,7 +148,7 @@ fn center(
     }
 }
 
-/// The links that may be made straight, by their lower and their upper end, in the order of the rows.
+/// The links that may be straight, by their lower and their upper end, in the order of the rows.
 fn usable(rows: &[Vec<usize>], near: &Neighbors, pulls: &[Vec<Pull>], at: &[usize]) -> Neighbors {
     let count = at.len();
     let mut out = Neighbors { above: vec![Vec::new(); count], below: vec![Vec::new(); count] };
@@ -160,7 +161,7 @@ fn usable(rows: &[Vec<usize>], near: &Neighbors, pulls: &[Vec<Pull>], at: &[usiz
         }
     }
     for pair in rows.windows(2) {
-        // Upper place, lower place, pull.
+        // Upper position, lower position, pull.
         let mut wanted: Vec<(usize, usize, Pull)> = Vec::new();
         for spot in &pair[0] {
             for (to, pull) in near.below[*spot].iter().zip(&pulls[*spot]) {
@@ -183,13 +184,13 @@ fn usable(rows: &[Vec<usize>], near: &Neighbors, pulls: &[Vec<Pull>], at: &[usiz
             out.above[lower].push(upper);
         }
     }
-    // Links were sorted by their upper ends and then by their lower ones.
+    // Links are sorted by their upper ends and then by their lower ones.
     out
 }
 
-/// Gives up links below a level that cross one at or above it.
+/// Drops links below a priority that cross one at or above it.
 fn drop_crossed(wanted: &[(usize, usize, Pull)], level: Pull, width: usize, kept: &mut [bool]) {
-    // The greatest lower place of better links up to each upper place, and the least from each on.
+    // For each upper position, the greatest lower position of better links up to it, and the least from it on.
     let mut most = vec![None; width + 1];
     let mut least = vec![None; width + 2];
     for (upper, lower, _) in wanted.iter().filter(|(_, _, pull)| *pull >= level) {
@@ -215,7 +216,7 @@ fn drop_crossed(wanted: &[(usize, usize, Pull)], level: Pull, width: usize, kept
     }
 }
 
-/// Lines spots up into blocks: the block of each, and the blocks in the order in which they begin.
+/// Aligned spots form blocks: the block of each spot, and the blocks in the order in which they begin.
 struct Blocks {
     of: Vec<usize>,
     count: usize,
@@ -230,11 +231,11 @@ fn align(
     let count = at.len();
     let mut of = vec![usize::MAX; count];
     let mut blocks = 0;
-    // Whether another spot of the row that is looked at has been lined up with this one.
+    // Whether another spot of the current row is aligned with this one.
     let mut taken = vec![false; count];
     for step in 0..rows.len() {
         let row = &rows[if up { rows.len() - 1 - step } else { step }];
-        // The outermost place of the row before that is taken.
+        // The outermost position in the previous row that is taken.
         let mut edge: Option<usize> = None;
         for index in 0..row.len() {
             let spot = row[if right { row.len() - 1 - index } else { index }];
@@ -267,9 +268,9 @@ fn align(
     Blocks { of, count: blocks }
 }
 
-/// Packs blocks to the left (or right), and then each back as near to its other neighbors as they allow.
+/// Packs blocks to the left (or right), and then moves each back as close to its other neighbors as possible.
 fn pack(rows: &[Vec<usize>], blocks: &Blocks, extents: &[Extent], right: bool) -> Vec<f64> {
-    // Who lies before whom, and how far apart; mirrored for the right.
+    // The order of blocks and their distances; mirrored for the right.
     let mut after: Vec<Vec<(usize, f64)>> = vec![Vec::new(); blocks.count];
     let mut waiting = vec![0_usize; blocks.count];
     for row in rows {
@@ -283,7 +284,7 @@ fn pack(rows: &[Vec<usize>], blocks: &Blocks, extents: &[Extent], right: bool) -
             waiting[other] += 1;
         }
     }
-    // How far a block reaches out: the edge of the picture is where the outermost spots end, not their middles.
+    // The extent of each block: the picture ends at the outer edges of spots, not at their centers.
     let mut places = vec![0.0; blocks.count];
     for row in rows {
         let outer = if right { row.last() } else { row.first() };
@@ -335,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_fork_stands_over_the_middle_of_its_branches() {
-        // 0 forks into 1, 2 and 3, of which 1 is two long; 6 joins them.
+        // 0 branches into 1, 2 and 3; the branch of 1 has two spots; 6 joins them.
         let rows = [vec![0], vec![1, 2, 3], vec![4, 5, 6], vec![7]];
         let links: Vec<_> =
             [(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 6), (4, 7), (5, 7), (6, 7)]
@@ -345,14 +346,14 @@ mod tests {
         assert_eq!((xs[0], xs[7]), (xs[2], xs[2]));
         assert_eq!((xs[1], xs[3]), (xs[4], xs[6]));
         assert_eq!(xs[2] - xs[1], xs[3] - xs[2]);
-        // Whatever else is beside it, here a line that leaves all three and goes down at the right.
+        // The same with another line beside it, which leaves all three and goes down on the right.
         let rows = [vec![0], vec![1, 2, 3], vec![4, 5], vec![6, 7]];
         let links = [(0, 1, 2), (0, 2, 2), (0, 3, 2), (1, 4, 2), (2, 4, 2), (3, 4, 2)];
         let aside = [(1, 5, 0), (2, 5, 0), (3, 5, 0), (4, 6, 2), (5, 7, 1)];
         let all: Vec<_> = links.into_iter().chain(aside).collect();
         let xs = run(&rows, &all, 20.0);
         assert_eq!((xs[0], xs[4], xs[6]), (xs[2], xs[2], xs[2]), "{xs:?}");
-        // Of two branches too.
+        // With two branches as well.
         let xs = run(&[vec![0], vec![1, 2]], &[(0, 1, 2), (0, 2, 2)], 20.0);
         assert_eq!(xs[0], (xs[1] + xs[2]) / 2.0);
     }

@@ -1,12 +1,12 @@
-//! The row of each box.
+//! Assigns a row to each box.
 //!
-//! In: links. Out: the links that close a cycle and are reversed for the layout, and the layer of each box: after its
-//! last predecessor, then moved towards most of its links, as far as there is slack.
+//! Takes links; returns the links that close a cycle and are reversed for the layout, and the layer of each box: after
+//! its last predecessor, then moved towards most of its links, as far as there is slack.
 
-/// How often boxes are moved to where they have less way to go.
+/// Number of passes that shorten links by moving boxes.
 const PASSES: usize = 4;
 
-/// Which links close a circle.
+/// The links that close a cycle.
 pub(super) fn turned(count: usize, links: &[(usize, usize)]) -> Vec<bool> {
     let mut exits: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut entered = vec![false; count];
@@ -15,7 +15,7 @@ pub(super) fn turned(count: usize, links: &[(usize, usize)]) -> Vec<bool> {
         entered[*to] |= from != to;
     }
     let mut turned = vec![false; links.len()];
-    // 0: not seen, 1: on the way, 2: done.
+    // 0: not visited, 1: on the current path, 2: done.
     let mut state = vec![0_u8; count];
     let first = (0..count).filter(|each| !entered[*each]);
     for root in first.chain(0..count).collect::<Vec<_>>() {
@@ -44,8 +44,8 @@ pub(super) fn turned(count: usize, links: &[(usize, usize)]) -> Vec<bool> {
     turned
 }
 
-/// The layer of each box. `forward` has no circles, links of a box to itself aside; what nothing leads to or from comes
-/// last, and so does what nothing leads from and `last` has.
+/// The layer of each box. `forward` has no cycles except links of a box to itself; boxes without links come last, and
+/// so do boxes without outgoing links for which `last` is true.
 pub(super) fn layers(
     count: usize,
     forward: &[(usize, usize)],
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn boxes_lie_behind_their_predecessors_and_near_their_successors() {
-        // A fork of a long and a short branch; a head that leads into the last; and one box alone.
+        // A fork with a long and a short branch; a head that leads to the last box; and a single box.
         let links = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 3), (5, 3)];
         assert_eq!(layers(7, &links, |_| false), [0, 1, 2, 3, 1, 2, 3]);
-        // What leads nowhere may come last.
+        // Boxes without outgoing links may come last.
         let links = [(0, 1), (1, 2), (2, 3), (0, 4)];
         assert_eq!(layers(5, &links, |_| false), [0, 1, 2, 3, 1]);
         assert_eq!(layers(5, &links, |each| each == 4), [0, 1, 2, 3, 3]);
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn one_link_of_a_circle_is_turned() {
         assert_eq!(turned(3, &[(0, 1), (1, 2), (2, 1), (1, 1)]), [false, false, true, false]);
-        // Without a beginning too.
+        // Also without a first box.
         assert_eq!(turned(2, &[(0, 1), (1, 0)]), [false, true]);
     }
 }

@@ -1,20 +1,21 @@
-//! The route of each line.
+//! Routes the lines.
 //!
-//! In: spots with their positions. Out: the layout. A line leaves its box at the bottom, goes straight down to the end
-//! of the row, bends only between two rows, passes each row in its spot there, and so crosses no box and no label. Rows
-//! are further apart where lines go far to the side.
+//! Takes spots with their positions; returns the layout. A line leaves its box at the bottom, goes straight down to
+//! the end of the row, bends only between two rows, passes each row in its spot there, and so crosses no box and no
+//! label. Rows are further apart where lines go far to the side.
 
 use super::place::GAP;
 use super::{Layout, Link, Route, Size, Spots};
 
-/// Between two rows of boxes, between a row of boxes and the words below, and between words and the boxes below.
+/// Distances between two rows of boxes, between a row of boxes and the labels below, and between labels and the boxes
+/// below.
 const APART: f64 = 36.0;
 const BEFORE_WORDS: f64 = 16.0;
 const BEHIND_WORDS: f64 = 24.0;
-/// How much the way between two rows may grow for lines that go far to the side.
+/// Maximum growth of the distance between two rows for lines that go far to the side.
 const MOST_SLOPE: f64 = 44.0;
 
-/// Leads all links over their spots.
+/// Routes all links through their spots.
 pub(super) fn route(
     spots: &Spots,
     rows: &[Vec<usize>],
@@ -31,7 +32,7 @@ pub(super) fn route(
         let row = spots.all[spot].row;
         (xs[spot] - left, tops[row] + heights[row] / 2.0)
     };
-    // What leads aside leaves, and comes, beside what leads on.
+    // Side links leave and enter a box beside its main links.
     let mut leads_on = vec![false; sizes.len()];
     let mut is_led_to = vec![false; sizes.len()];
     for ((from, to), _) in forward.iter().zip(links).filter(|(_, link)| link.class == 0) {
@@ -48,7 +49,7 @@ pub(super) fn route(
         let (from, to) = forward[index];
         let (size, (x, y)) = (sizes[from], center(from));
         if from == to {
-            // Out at the side and back in.
+            // Leaves at the side and returns there.
             let edge = x + size.width / 2.0;
             let (out, half) = (edge + GAP / 2.0, size.height / 4.0);
             right = f64::max(right, out + left);
@@ -79,7 +80,7 @@ pub(super) fn route(
             piece.push((x, tops[row] + heights[row]));
         }
         if way.joins {
-            // The last spot is passed by the one that went before.
+            // The line ends where the other link continues.
             let ends_in_words = way.spots.last().is_some_and(|spot| spots.all[*spot].is_words);
             piece.truncate(if ends_in_words { 0 } else { piece.len() - 1 });
         } else {
@@ -95,14 +96,14 @@ pub(super) fn route(
             pieces.reverse();
             pieces.iter_mut().for_each(|piece| piece.reverse());
         }
-        // The end of one that is turned is the box where it was begun.
+        // A reversed link ends at the box where it began.
         routes.push(Route { pieces, words, joins: way.joins && !turned[index] });
     }
     let height = tops.last().zip(heights.last()).map_or(0.0, |(top, height)| top + height);
     Layout { centers: (0..sizes.len()).map(center).collect(), routes, width: right - left, height }
 }
 
-/// The top of each row, and its height.
+/// The top and height of each row.
 fn heights(spots: &Spots, rows: &[Vec<usize>], xs: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut tops = Vec::with_capacity(rows.len());
     let mut heights = Vec::with_capacity(rows.len());

@@ -1,4 +1,4 @@
-//! The shapes of nodes.
+//! Draws the shapes of nodes.
 
 use super::text::{escaped, held};
 use super::{Drawn, LINE, NAME};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Half the size of the mark of a node whose failures are not drawn.
 const MARK: f64 = 6.5;
-/// The length of a line that is only hinted at.
+/// The length of the stub of an omitted line.
 const STUB: f64 = 11.0;
 
 /// Writes one node.
@@ -37,7 +37,8 @@ pub(super) fn write(out: &mut String, node: &Node, drawn: &Drawn<'_>) {
     if let Some(link) = &link {
         let _ = write!(out, "<a href=\"{link}\">");
     }
-    // Whoever shows the picture beside its text finds a node by `data-node`, which is its id in the JSON of the drawing.
+    // A page that shows the picture beside its text finds a node by `data-node`, which is its id in the JSON of the
+    // drawing.
     let (id, tooltip) = (escaped(&node.id), escaped(&node.tooltip()));
     let _ = write!(out, "<g class=\"{class}\" data-node=\"{id}\"><title>{tooltip}</title>");
     out.push_str(&outline(node.kind, drawn));
@@ -70,7 +71,7 @@ fn outline(kind: Kind, drawn: &Drawn<'_>) -> String {
         )
     };
     let rounded = height / 2.0;
-    // As far as a slope goes in from a corner.
+    // The inset of a slanted side at a corner.
     let slope = f64::min(14.0, width / 4.0);
     match kind {
         _ if drawn.is_frame => rectangle("box", 0.0, 8.0),
@@ -148,7 +149,7 @@ fn words(out: &mut String, node: &Node, drawn: &Drawn<'_>) {
     }
 }
 
-/// Short lines for those that only a larger part of the drawing has, beside where lines come and leave.
+/// Draws stubs for omitted lines, beside the places where lines enter and leave.
 fn stubs(out: &mut String, node: &Node, drawn: &Drawn<'_>) {
     let ((x, y), (width, height)) = (drawn.center, drawn.size);
     for (count, sign) in [(node.hidden.entries, -1.0), (node.hidden.exits, 1.0)] {
@@ -167,10 +168,10 @@ fn stubs(out: &mut String, node: &Node, drawn: &Drawn<'_>) {
     }
 }
 
-/// A small sign on the edge of a node: its failures lead to the node that has the same sign.
+/// Draws a small mark on the edge of a node: its failures lead to the node with the same mark.
 fn mark(out: &mut String, mark: &str, says: &str, drawn: &Drawn<'_>) {
     let ((x, y), (width, height)) = (drawn.center, drawn.size);
-    // Where no line leaves.
+    // At a place where no line leaves.
     let (x, y) = match drawn.across {
         true => (x + width / 2.0 - 2.0 * MARK, y + height / 2.0),
         false => (x + width / 2.0, y),

@@ -1,6 +1,6 @@
-//! The width of text, and how it is written into a picture.
+//! The width of text, and its escaping in a picture.
 
-/// Widths of the printable characters of ASCII in Helvetica, and so in Arial and Liberation Sans, in thousandths.
+/// Widths of the printable ASCII characters in Helvetica, and so in Arial and Liberation Sans, in thousandths.
 static WIDTHS: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -9,7 +9,7 @@ static WIDTHS: [u16; 95] = [
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// The width of a text in a font of this size.
+/// The width of a text at a font size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let of = |c: char| match u32::from(c) {
         code @ 0x20..0x7f => f64::from(WIDTHS[code as usize - 0x20]) / 1000.0,
@@ -20,12 +20,12 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(of).sum::<f64>() * size
 }
 
-/// A text in an element or an attribute.
+/// Escapes a text for an element or an attribute.
 pub(super) fn escaped(text: &str) -> String {
     crate::text::xml(text)
 }
 
-/// The attribute that keeps a text as wide as it was taken to be, whatever font there is.
+/// The attribute that fixes the width of a text to the computed one, whatever the font.
 pub(super) fn held(text: &str, size: f64) -> String {
     if text.is_empty() {
         return String::new();
