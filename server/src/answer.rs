@@ -1,23 +1,23 @@
-//! Answers: what goes back to a client, and the faults that are told with Oozie's codes. (`reference` of the web API, 1 and 3)
+//! Answers to clients, and errors with Oozie's codes. (`reference` of the web API, 1 and 3)
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-/// Why something was not done, as a client learns it.
+/// An error, as reported to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The HTTP status.
     pub status: u16,
-    /// Oozie's code; none where the fault is the server's own.
+    /// Oozie's code; none if the error is the server's own.
     pub code: Option<String>,
     /// The text, which for most codes begins with the code.
     pub message: String,
 }
 
 impl Fault {
-    /// A refusal with a code and Oozie's text for it: `E0604`, `Job does not exist [x]`.
+    /// Creates a refusal with a code and Oozie's text for it: `E0604`, `Job does not exist [x]`.
     pub fn new(code: &str, text: impl AsRef<str>) -> Fault {
         Fault {
             status: 400,
@@ -26,33 +26,33 @@ impl Fault {
         }
     }
 
-    /// A refusal whose text does not repeat the code.
+    /// Creates a refusal whose text does not repeat the code.
     pub fn plain(code: &str, text: impl Into<String>) -> Fault {
         Fault { status: 400, code: Some(code.to_owned()), message: text.into() }
     }
 
-    /// A fault of the server.
+    /// Creates an internal error of the server.
     pub fn internal(text: impl Into<String>) -> Fault {
         Fault { status: 500, code: None, message: text.into() }
     }
 
-    /// The same with another status.
+    /// Replaces the status.
     pub fn status(mut self, status: u16) -> Fault {
         self.status = status;
         self
     }
 
-    /// A parameter with a value that it cannot have.
+    /// A parameter with an invalid value.
     pub(crate) fn value(name: &str, value: &str) -> Fault {
         Fault::new("E0303", format!("Invalid parameter value, [{name}] = [{value}]"))
     }
 
-    /// A parameter that is not there.
+    /// A missing parameter.
     pub(crate) fn missing(name: &str) -> Fault {
         Fault::new("E0305", format!("Missing parameter [{name}]"))
     }
 
-    /// Nothing is served there.
+    /// An unknown resource.
     pub(crate) fn resource(name: &str) -> Fault {
         Fault::new("E0301", format!("Invalid resource [{name}]"))
     }
@@ -71,7 +71,7 @@ impl From<&ankus_access::Refusal> for Fault {
     }
 }
 
-/// What is sent back.
+/// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -80,34 +80,34 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-/// The media types, quotes and all.
+/// The media types, including quotes.
 pub(crate) const JSON: &str = "application/json; charset=\"UTF-8\"";
 pub(crate) const XML: &str = "application/xml; charset=\"UTF-8\"";
 pub(crate) const TEXT: &str = "text/plain; charset=\"UTF-8\"";
 
 impl Answer {
-    /// Nothing but success.
+    /// An empty successful answer.
     pub(crate) fn done() -> Answer {
         Answer { status: 200, reason: None, headers: Vec::new(), body: Vec::new() }
     }
 
-    /// A body of a type.
+    /// An answer with a body of this type.
     pub(crate) fn of(kind: &str, body: impl Into<Vec<u8>>) -> Answer {
         let headers = vec![("content-type", kind.to_owned())];
         Answer { status: 200, reason: None, headers, body: body.into() }
     }
 
-    /// An object, written as Oozie does: no blanks, slashes escaped.
+    /// An answer with an object, formatted as Oozie does: no blanks, slashes escaped.
     pub(crate) fn json(object: &Value) -> Answer {
         Answer::of(JSON, written(object))
     }
 
-    /// The same as the answer to something that was made.
+    /// An answer with an object that was created.
     pub(crate) fn created(object: &Value) -> Answer {
         Answer { status: 201, ..Answer::json(object) }
     }
 
-    /// A fault; those of requests that change something have no body.
+    /// An error; errors of requests that change something have no body.
     pub(crate) fn fault(fault: &Fault, has_body: bool) -> Answer {
         let escaped = escape(&fault.message);
         let mut headers = Vec::new();
@@ -130,13 +130,13 @@ impl Answer {
         Answer { status: fault.status, reason, headers, body }
     }
 
-    /// The same with a further header.
+    /// Adds a header.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Answer {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// As the server library has it.
+    /// Converts it to a response of the HTTP library.
     pub(crate) fn response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() =
@@ -148,7 +148,7 @@ impl Answer {
         }
         let headers = response.headers_mut();
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-        // Definitions and logs are texts of others: no browser is to take them for a page.
+        // Definitions and logs come from users: browsers must not interpret them as pages.
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         let reason =
             self.reason.map(|reason| hyper::ext::ReasonPhrase::try_from(reason.into_bytes()));
@@ -159,17 +159,17 @@ impl Answer {
     }
 }
 
-/// A value as text; a slash is written with a backslash, which stands for the same.
+/// Formats a value as JSON; slashes are escaped, which is equivalent.
 fn written(value: &Value) -> String {
     value.to_string().replace('/', "\\/")
 }
 
-/// A text for a page.
+/// Escapes a text for HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A text that a header can hold.
+/// Replaces control characters, which a header cannot contain.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,6 +1,7 @@
-//! What the web services need and cannot do themselves: reading applications, commanding jobs, looking at the disk.
+//! The operations that the web services need from outside: reading applications, commanding jobs, access to the disk.
 //!
-//! `ankus serve` implements it with the same code as `ankus run` and `ankus job`, so that both accept and refuse the same.
+//! `ankus serve` implements them with the same code as `ankus run` and `ankus job`, so that both accept and refuse the
+//! same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,70 +17,66 @@ use ankus_procedure::store::Reader;
 
 use crate::answer::Fault;
 
-/// How far a submission goes.
+/// The mode of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
-    /// The job waits for the command to start.
+    /// The job waits for the command `start`.
     Hold,
-    /// It starts at once.
+    /// The job starts at once.
     Start,
-    /// Nothing is kept; it is only found out whether it would be accepted.
+    /// Nothing is stored; the submission is only validated.
     DryRun,
 }
 
-/// How far an update goes.
+/// The mode of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Nothing is kept; it is only found out whether it would be accepted.
+    /// Whether the update is only validated and not stored.
     pub is_dry: bool,
-    /// Whether what changes is told.
+    /// Whether the changes are returned.
     pub shows_diff: bool,
 }
 
-/// Which log of a job.
+/// A log of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
     /// Everything.
     All,
     /// Warnings and errors.
     Errors,
-    /// Who asked what.
+    /// The audit log of requests.
     Audit,
 }
 
-/// What stands behind the web services. Its methods block, and are called on threads that may.
+/// The implementation behind the web services. Its methods block, and are called on threads that may block.
 pub trait Backend: Send + Sync {
-    /// Reads the store.
+    /// Returns a reader of the store.
     ///
-    /// # Errors
-    /// Where the store cannot be opened.
+    /// # Errors If the store cannot be opened.
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault>;
 
-    /// Why nothing can be made durable at the moment, if so: nobody should be sent here until it can.
+    /// Returns why nothing can be made durable at the moment, if so: load balancers should send no requests until then.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// Submits the application that a configuration names; the answer is the id of the job, or what a dry run tells.
+    /// Submits the application that a configuration points to; returns the id of the job, or the result of a dry run.
     ///
-    /// # Errors
-    /// With the code of the server where it is refused.
+    /// # Errors With the server's code if it is refused.
     fn submit(
         &self,
         configuration: &BTreeMap<String, String>,
         how: Submission,
     ) -> Result<String, Fault>;
 
-    /// Has a workflow take a command of a user.
+    /// Sends a user's command to a workflow.
     ///
-    /// # Errors
-    /// Where it has ended, or the store cannot be written.
+    /// # Errors If it has ended, or the store cannot be written.
     fn command(&self, by: &str, id: &str, command: Command) -> Result<(), Fault>;
 
-    /// Runs an ended workflow again.
+    /// Reruns an ended workflow.
     ///
-    /// # Errors
-    /// With the code of the server where it is refused.
+    /// # Errors With the server's code if it is refused.
     fn rerun(
         &self,
         by: &str,
@@ -87,23 +84,20 @@ pub trait Backend: Send + Sync {
         configuration: &BTreeMap<String, String>,
     ) -> Result<(), Fault>;
 
-    /// Has a coordinator take a message, and waits until it has.
+    /// Sends a message to a coordinator, and waits until it has been processed.
     ///
-    /// # Errors
-    /// With the code of the server where it is refused.
+    /// # Errors With the server's code if it is refused.
     fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault>;
 
-    /// What answers for functions of the site in texts of a job.
+    /// Returns the implementation of site functions in texts of a job.
     ///
-    /// # Errors
-    /// Where the store cannot be read.
+    /// # Errors If the store cannot be read.
     fn answers(&self, id: &str) -> Result<Box<dyn Answers>, Fault>;
 
-    /// Gives a coordinator its definition as it lies at its path now, with other properties where some are given; the answer
-    /// says what that changes.
+    /// Updates a coordinator to the current definition at its path, with other properties if some are given; returns
+    /// the differences.
     ///
-    /// # Errors
-    /// With the code of the server where it is refused.
+    /// # Errors With the server's code if it is refused.
     fn update(
         &self,
         by: &str,
@@ -112,22 +106,19 @@ pub trait Backend: Send + Sync {
         how: Update,
     ) -> Result<String, Fault>;
 
-    /// Has a bundle take a command, and waits until it has.
+    /// Sends a command to a bundle, and waits until it has been processed.
     ///
-    /// # Errors
-    /// With the code of the server where it is refused.
+    /// # Errors With the server's code if it is refused.
     fn bundle(&self, by: &str, id: &str, event: BundleEvent) -> Result<(), Fault>;
 
-    /// The definition of a job, as it lies at its path.
+    /// Returns the current definition at a job's path.
     ///
-    /// # Errors
-    /// Where it cannot be read.
+    /// # Errors If it cannot be read.
     fn definition(&self, id: &str) -> Result<String, Fault>;
 
-    /// A log of a job, as lines, perhaps only those of some of its actions.
+    /// Returns a log of a job, as lines, possibly only those of some of its actions.
     ///
-    /// # Errors
-    /// Where the filter is wrong, or the log cannot be read.
+    /// # Errors If the filter is invalid, or the log cannot be read.
     fn log(
         &self,
         id: &str,
@@ -136,54 +127,50 @@ pub trait Backend: Send + Sync {
         actions: Option<&[String]>,
     ) -> Result<String, Fault>;
 
-    /// A picture of a workflow with what has run, as SVG.
+    /// Returns a picture of a workflow with its progress, as SVG.
     ///
-    /// # Errors
-    /// Where it cannot be drawn.
+    /// # Errors If it cannot be drawn.
     fn picture(&self, id: &str, with_kills: bool) -> Result<String, Fault>;
 
-    /// The same picture as PNG. `svg` is what [`picture`](Self::picture) has made.
+    /// Converts the picture to PNG. `svg` is the result of [`picture`](Self::picture).
     ///
-    /// # Errors
-    /// Where it is too large, or where this server draws none.
+    /// # Errors If it is too large, or this server does not support PNG.
     fn dots(&self, svg: &str) -> Result<Vec<u8>, Fault>;
 
-    /// Whether a server would accept the text of a definition, under a name for messages.
+    /// Validates the text of a definition as a server would, under a name for messages.
     ///
-    /// # Errors
-    /// With the code of the server where it would not.
+    /// # Errors With the server's code if it is refused.
     fn validate(&self, name: &str, text: &str) -> Result<(), Fault>;
 
-    /// The properties of the server.
+    /// Returns the properties of the server.
     fn configuration(&self) -> BTreeMap<String, String>;
 
-    /// Hides the secrets of these properties, those of a workflow where it is given, and both in texts that hold their values.
+    /// Returns a mask for the secrets in these properties, those of a workflow if given, and all texts that contain
+    /// their values.
     fn mask(&self, properties: &BTreeMap<String, String>, plan: Option<&Plan>) -> Box<dyn Mask>;
 
-    /// The parts of the share library with the URIs of their files; none where there is no share library.
+    /// Returns the parts of the share library with the URIs of their files; none if there is no share library.
     ///
-    /// # Errors
-    /// Where it cannot be read.
+    /// # Errors If it cannot be read.
     fn share_library(&self) -> Result<Option<Vec<LibraryPart>>, Fault>;
 
-    /// Deletes jobs that ended so many days ago, the oldest first, at most so many of a kind.
+    /// Deletes jobs that ended more than the given number of days ago, the oldest first, up to a limit per kind.
     ///
-    /// # Errors
-    /// Where the store cannot be written.
+    /// # Errors If the store cannot be written.
     fn purge(&self, days: &Purge) -> Result<(), Fault>;
 }
 
-/// What is purged: ages in days by kind of job.
+/// The jobs that are purged: ages in days by kind of job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purge {
-    /// Of workflows.
+    /// Age of workflows.
     pub workflows: Option<u64>,
-    /// Of coordinators.
+    /// Age of coordinators.
     pub coordinators: Option<u64>,
-    /// Of bundles.
+    /// Age of bundles.
     pub bundles: Option<u64>,
-    /// Whether actions of coordinators that go on go with their workflows, when these are so old.
+    /// Whether actions of running coordinators are purged with their workflows, when these are old enough.
     pub actions: bool,
-    /// How many of each kind go at most.
+    /// Maximum number of each kind.
     pub limit: Option<usize>,
 }

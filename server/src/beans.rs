@@ -27,15 +27,15 @@ const DATES: &[&str] = &[
     "lastModifiedTime",
 ];
 
-/// The user of a job, as Hadoop names it.
+/// Hadoop's property for the user of a job.
 const HADOOP_USER: &str = "mapreduce.job.user.name";
 
-/// A time of a coordinator.
+/// Formats a time of a coordinator.
 fn time(at: Option<Instant>) -> Value {
     object::date(at.map(|at| at.0.saturating_mul(1_000)))
 }
 
-/// Writes the dates of an object as another zone has them. A zone that is not known is GMT, as with Java.
+/// Converts the dates of an object to another time zone. An unknown zone is GMT, as in Java.
 pub(crate) fn in_zone(object: &mut Value, zone: Option<&str>) {
     let Some(zone) = zone.filter(|zone| !matches!(*zone, "GMT" | "UTC")) else { return };
     let Ok(zone) = TimeZone::get(zone) else { return };
@@ -62,7 +62,7 @@ fn rewrite(object: &mut Value, zone: &TimeZone) {
     }
 }
 
-/// A configuration as XML, with the line ends that the server writes and without secrets.
+/// Returns a configuration as XML, with the line ends that the server writes and without secrets.
 pub(crate) fn configuration<'p>(
     properties: impl IntoIterator<Item = (&'p String, &'p String)>,
     mask: &dyn Mask,
@@ -71,13 +71,13 @@ pub(crate) fn configuration<'p>(
     let mut text = String::from("<configuration>\r\n");
     let mut all: Vec<(&str, &str)> =
         properties.into_iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    // The server adds it to whatever is submitted.
+    // The server adds it to every submission.
     let user = all.iter().find(|(name, _)| *name == "user.name").map(|(_, user)| *user);
     if let Some(user) = user.filter(|_| all.iter().all(|(name, _)| *name != HADOOP_USER)) {
         all.push((HADOOP_USER, user));
     }
     for (name, value) in all {
-        // What ankus itself keeps with a job is no part of it.
+        // Properties that ankus itself stores with a job are not shown.
         if [FROM, ONLY, HELD, AT_ONCE].contains(&name) {
             continue;
         }
@@ -89,12 +89,12 @@ pub(crate) fn configuration<'p>(
     text + "</configuration>"
 }
 
-/// Where a job is shown.
+/// Returns the URL of a job's page.
 fn console(base: &str, id: &str) -> String {
     format!("{base}?job={id}")
 }
 
-/// A workflow in a list.
+/// Returns a workflow as an element of a list.
 pub(crate) fn workflow_row(job: &Job, base: &str) -> Value {
     let status = job.status.name();
     json!({
@@ -119,7 +119,7 @@ pub(crate) fn workflow_row(job: &Job, base: &str) -> Value {
     })
 }
 
-/// A workflow with some of its actions: `from` counts from 1, a length below 1 means all.
+/// Returns a workflow with some of its actions: `from` counts from 1, a length below 1 means all.
 pub(crate) fn workflow(
     run: &Run,
     plan: &Plan,
@@ -140,7 +140,8 @@ pub(crate) fn workflow(
     object
 }
 
-/// An action of a workflow. What it was given is laid out, and what it captured begins with when that was, as on the server.
+/// Returns an action of a workflow. Its configuration is formatted, and captured output begins with a time stamp, as on
+/// the server.
 pub(crate) fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mask) -> Value {
     let mut object = object::action(run, plan, node, row, mask);
     if let Some(conf) = object["conf"].as_str() {
@@ -165,10 +166,10 @@ pub(crate) fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &
     object
 }
 
-/// How long it is waited before an action that says nothing of it is tried again, in minutes.
+/// Default interval of user retries, in minutes.
 const USER_RETRY_MINUTES: u32 = 10;
 
-/// A coordinator without its actions.
+/// Returns a coordinator without its actions.
 pub(crate) fn coordinator(
     record: &Record,
     definition: Option<&Definition>,
@@ -209,13 +210,13 @@ pub(crate) fn coordinator(
     })
 }
 
-/// When an action of a coordinator was last changed, in milliseconds since 1970.
+/// Returns when an action of a coordinator last changed, in milliseconds since 1970.
 fn modified(kept: &Kept) -> i64 {
     let seconds = kept.beside.ended.or(kept.beside.started).unwrap_or(kept.run.created.0);
     seconds.saturating_mul(1_000)
 }
 
-/// What an action waits for, by data-in: what is not there, and what is looked for after it.
+/// Returns what an action is waiting for, by data-in: the missing path, and what is checked after it.
 pub(crate) fn awaited(definition: Option<&Definition>, kept: &Kept) -> Vec<(String, Vec<String>)> {
     let (Some(definition), Some(first)) = (definition, &kept.run.missing) else {
         return Vec::new();
@@ -223,7 +224,7 @@ pub(crate) fn awaited(definition: Option<&Definition>, kept: &Kept) -> Vec<(Stri
     coordinator::awaited(&definition.inputs, &kept.run.data, first)
 }
 
-/// The same in one line, as the server keeps it: paths, and behind `!!` the instances that are not known yet.
+/// Returns that in one line, as the server stores it: paths, and after `!!` the unresolved instances.
 fn missing(definition: Option<&Definition>, kept: &Kept) -> String {
     let awaited = awaited(definition, kept);
     if awaited.is_empty() {
@@ -239,7 +240,7 @@ fn missing(definition: Option<&Definition>, kept: &Kept) -> String {
     line
 }
 
-/// An action of a coordinator.
+/// Returns an action of a coordinator.
 pub(crate) fn coordinator_action(
     id: &str,
     number: i64,
@@ -249,7 +250,7 @@ pub(crate) fn coordinator_action(
     let (run, name) = (&kept.run, format!("{id}@{number}"));
     let status = run.status.name();
     let error = run.error.as_ref();
-    // What was run again has a code without a text, and what failed without one has none.
+    // A rerun action has a code without a text; an error without a code is reported without one.
     let code = error.filter(|(code, message)| !code.is_empty() || message.is_empty());
     json!({
         "id": name,
@@ -274,7 +275,7 @@ pub(crate) fn coordinator_action(
     })
 }
 
-/// The same as an answer to a command shows it: with the configurations that it was made and run with.
+/// Returns an action as in the answer to a command: with the configurations of its creation and its run.
 pub(crate) fn commanded_action(
     id: &str,
     number: i64,
@@ -293,7 +294,7 @@ pub(crate) fn commanded_action(
     object
 }
 
-/// A bundle without its coordinators.
+/// Returns a bundle without its coordinators.
 pub(crate) fn bundle(
     record: &bundle::Record,
     definition: Option<&Bundle>,
@@ -326,7 +327,7 @@ pub(crate) fn bundle(
     })
 }
 
-/// The bundle of an action in a bulk answer, of which the server reads little.
+/// Returns the bundle of an action in a bulk answer, for which the server loads few fields.
 pub(crate) fn bulk_bundle(record: &bundle::Record) -> Value {
     let status = record.job.status.name();
     json!({
@@ -352,7 +353,7 @@ pub(crate) fn bulk_bundle(record: &bundle::Record) -> Value {
     })
 }
 
-/// The coordinator of an action in a bulk answer.
+/// Returns the coordinator of an action in a bulk answer.
 pub(crate) fn bulk_coordinator(record: &Record) -> Value {
     let mut object = coordinator(record, None, None);
     for unread in [
@@ -376,7 +377,7 @@ pub(crate) fn bulk_coordinator(record: &Record) -> Value {
     object
 }
 
-/// An action in a bulk answer.
+/// Returns an action in a bulk answer.
 pub(crate) fn bulk_action(id: &str, number: i64, kept: &Kept) -> Value {
     let mut object = coordinator_action(id, number, kept, None);
     object["lastModifiedTime"] = Value::Null;

@@ -1,10 +1,10 @@
-//! A workflow as text for Graphviz, in the shapes and colors of the server. (`reference` of the web API, 6.1)
+//! Writes a workflow as text for Graphviz, in the shapes and colors of the server. (`reference` of the web API, 6.1)
 
 use ankus_lang::machine::{Run, Status};
 use ankus_lang::plan::{NodeIndex, Plan, Work};
 use std::collections::HashSet;
 
-/// Where a node leads: where it goes after a failure first, as on the server; nothing twice.
+/// Returns the nodes that follow a node: the error transition first, as on the server; without duplicates.
 fn ways(work: &Work, with_kills: bool) -> Vec<NodeIndex> {
     let all = match work {
         Work::Start { to } | Work::Join { to } => vec![*to],
@@ -34,7 +34,7 @@ fn shape(work: &Work) -> &'static str {
     }
 }
 
-/// The color of a node: black where the job has not come to it. The start is never colored.
+/// Returns the color of a node: black if the job has not reached it. The start node is never colored.
 fn color(run: &Run, plan: &Plan, node: NodeIndex) -> &'static str {
     let is_start = matches!(plan.node(node).work, Work::Start { .. });
     match run.rows.get(&node).map(|row| row.status).filter(|_| !is_start) {
@@ -51,7 +51,7 @@ fn name(plan: &Plan, node: NodeIndex) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The text. What leads to a failure is left out unless it is asked for.
+/// Returns the text. Error transitions are omitted unless requested.
 pub(crate) fn text(run: &Run, plan: &Plan, with_kills: bool) -> String {
     let nodes: Vec<NodeIndex> = (0..).take(plan.nodes.len()).collect();
     let edges: Vec<(NodeIndex, NodeIndex)> = nodes
@@ -61,7 +61,7 @@ pub(crate) fn text(run: &Run, plan: &Plan, with_kills: bool) -> String {
             ways.into_iter().map(|to| (*from, to))
         })
         .collect();
-    // In the order in which the edges come to them.
+    // In the order in which the edges reach them.
     let mut order: Vec<NodeIndex> = Vec::new();
     let mut seen = HashSet::new();
     let reached = edges.iter().flat_map(|(from, to)| [*from, *to]);

@@ -1,6 +1,6 @@
-//! Elements laid out as the server writes them: an element a line, two blanks a level, `\r\n` between.
+//! Formats XML as the server does: one element per line, two blanks per level, lines separated by `\r\n`.
 
-/// An element, laid out; what is none is left as it is. Nothing is changed inside of texts.
+/// Formats an XML text; other texts are returned unchanged. Text content is never changed.
 pub fn laid_out(xml: &str) -> String {
     let Some(pieces) = pieces(xml.trim()) else { return xml.to_owned() };
     let mut out = String::with_capacity(xml.len() * 2);
@@ -49,7 +49,7 @@ enum Piece<'a> {
     Text(&'a str),
 }
 
-/// Tags and texts; nothing where there is more than these, or texts stand beside elements.
+/// Splits XML into tags and texts; none if it has anything else, or mixed content.
 fn pieces(xml: &str) -> Option<Vec<Piece<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = xml;
@@ -86,7 +86,7 @@ fn pieces(xml: &str) -> Option<Vec<Piece<'_>>> {
     Some(pieces)
 }
 
-/// Behind the end of the tag that a text begins with; a value may have its last character in it.
+/// Returns the offset after the tag at the start of a text; a quoted value may contain `>`.
 fn end_of(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, letter) in text.char_indices() {

@@ -1,7 +1,7 @@
 //! Oozie's web services over HTTP.
 //!
-//! In: a [`Backend`], which stands for a store and for what submits and commands jobs, and a socket. Out: the answers of a
-//! server, to unmodified clients, and the console. It opens no file itself and knows nothing of definitions.
+//! A [`Backend`] represents the store and the code that submits and commands jobs. On a socket, the server answers
+//! unmodified clients as Oozie does, and serves the console. It opens no file itself and knows nothing of definitions.
 
 #![expect(clippy::disallowed_methods, reason = "cookies expire, and requests are timed")]
 
@@ -40,52 +40,52 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 pub use tokio_rustls::rustls::ServerConfig;
 
-/// How a server is run.
+/// The configuration of a server.
 pub struct Options {
-    /// What stands behind it.
+    /// The implementation of jobs and store.
     pub backend: Arc<dyn Backend>,
-    /// What the console needs beside it.
+    /// The data that only the console needs.
     pub pages: Box<dyn Pages>,
-    /// Who knows who asks.
+    /// Authenticates requests.
     pub keeper: Arc<Keeper>,
-    /// How TLS is spoken; without it, HTTP is plain.
+    /// The TLS configuration; without it, plain HTTP is served.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Is told of every request, as one line.
+    /// Receives one line per request.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
-    /// Whether metrics are served for Prometheus, as servers since 5.3 do.
+    /// Whether metrics for Prometheus are served, as by servers since 5.3.
     pub has_prometheus: bool,
 }
 
-/// The web services and the console over them.
+/// The web services and the console on top of them.
 pub(crate) struct Site {
     shared: Arc<Shared>,
     pub(crate) console: Arc<Console>,
-    /// Becomes true when the server ends, and streams of events with it.
+    /// Becomes true when the server stops, which ends streams of events.
     pub(crate) stops: watch::Receiver<bool>,
     /// `http` or `https`.
     scheme: &'static str,
     limits: Limits,
 }
 
-/// What all requests share.
+/// State shared by all requests.
 pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) keeper: Arc<Keeper>,
     log: Box<dyn Fn(&str) + Send + Sync>,
     pub(crate) has_prometheus: bool,
     mode: Mutex<&'static str>,
-    /// How many requests there were.
+    /// Number of requests.
     requests: AtomicU64,
     pub(crate) figures: Figures,
 }
 
-/// What is counted since the server began.
+/// Statistics since the server started.
 pub(crate) struct Figures {
-    /// When it began, in seconds since 1970.
+    /// Start time, in seconds since 1970.
     pub(crate) began: u64,
-    /// Answers by the first digit of their status.
+    /// Number of answers by the first digit of their status.
     pub(crate) answers: [AtomicU64; 6],
-    /// How long they took in all, in microseconds.
+    /// Total duration, in microseconds.
     pub(crate) took_us: AtomicU64,
 }
 
@@ -115,13 +115,13 @@ impl Shared {
         *self.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode.unwrap_or("NORMAL");
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// Somebody says that an action has ended.
+    /// Handles a callback about an action.
     pub(crate) fn called_back(&self, id: &str, status: &str) {
         let shown: String =
             format!("{id} {status}").chars().filter(|c| !c.is_control()).take(300).collect();
@@ -129,7 +129,7 @@ impl Shared {
     }
 }
 
-/// Serves the web services and the console until `stop` ends; requests that are being answered are answered to their end.
+/// Serves the web services and the console until `stop` completes; requests in progress are finished.
 pub async fn serve(
     listener: TcpListener,
     options: Options,
@@ -147,21 +147,21 @@ pub async fn serve(
     let site = Arc::new(Site { shared, console, stops, scheme, limits: Limits::new() });
     let stop = async move {
         stop.await;
-        // Where nobody follows events, nobody needs to hear of it.
+        // If there are no event streams, there is no receiver.
         let _ = end.send(true);
     };
     let router = Router::new().fallback(handle).with_state(site);
     listen::serve(listener, router, tls, stop).await;
 }
 
-/// What becomes of a request.
+/// The reply to a request.
 enum Reply {
     Answer(Answer),
-    /// The events of jobs are told as long as somebody listens.
+    /// A stream of the events of jobs, until the client disconnects.
     Events(ankus_console::Request),
 }
 
-/// Answers a request: first it is known who asks, then the body is read, then it is done.
+/// Handles a request: authenticates it, reads the body, then performs it.
 async fn handle(
     State(site): State<Arc<Site>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
@@ -194,10 +194,10 @@ async fn handle(
     response
 }
 
-/// Headers of an answer that have to do with who asks.
+/// Headers of an answer that authentication adds.
 type Own = Vec<(header::HeaderName, String)>;
 
-/// What becomes of a request, with the cookie that its client is given, and what proves this server to it.
+/// Returns the reply to a request, with the client's cookie and the proof that authenticates this server.
 async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Reply, Own) {
     let status = |status| (Reply::Answer(Answer { status, ..Answer::done() }), Own::new());
     let (parts, body) = http.into_parts();
@@ -227,7 +227,7 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
     let mut who = match who {
         Ok(Ok(who)) => who,
         Ok(Err(answer)) => return (Reply::Answer(answer), Own::new()),
-        // A panic is told where it happens, and is the end of one request only.
+        // A panic is reported where it happens, and ends only one request.
         Err(_) => return status(500),
     };
     drop(turn);
@@ -247,8 +247,8 @@ async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Repl
     (done.await.unwrap_or_else(|_| status(500).0), own)
 }
 
-/// Whether a request names one host: by HTTP/1.1 it has to name one, and one in its first line would be another than what is looked
-/// at afterwards.
+/// Whether a request names exactly one host: HTTP/1.1 requires one, and a different one in the request line would
+/// bypass later checks of the header.
 fn is_for_one_host(parts: &Parts) -> bool {
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let (host, another) = (hosts.next(), hosts.next());
@@ -263,7 +263,7 @@ fn is_for_one_host(parts: &Parts) -> bool {
     }
 }
 
-/// What a request says, its body left out.
+/// Converts a request, without its body.
 fn read(parts: &Parts, scheme: &str) -> Request {
     let text = |name: header::HeaderName| {
         parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
@@ -284,10 +284,10 @@ fn read(parts: &Parts, scheme: &str) -> Request {
     }
 }
 
-/// The address under which the client reaches the services, as the proxies between say it. Nothing but links of the answer depends
-/// on it.
+/// Returns the URL under which the client reaches the services, as reported by proxies. Only links in answers depend on
+/// it.
 fn base_of(parts: &Parts, scheme: &str) -> String {
-    // Of several proxies, the first is the one that the client knows.
+    // The first value comes from the proxy next to the client.
     let said = |name| {
         let value = header_of(parts, name)?.split(',').next()?.trim().to_owned();
         let is_plain =
@@ -304,7 +304,7 @@ fn base_of(parts: &Parts, scheme: &str) -> String {
     format!("{scheme}://{host}{}/oozie", prefix.trim_end_matches('/'))
 }
 
-/// A header; of several with commas between, and cookies with semicolons.
+/// Returns a header; several are joined by commas, cookies by semicolons.
 fn header_of(parts: &Parts, name: &str) -> Option<String> {
     let all = parts.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     let all: Vec<&str> = all.collect();
@@ -312,18 +312,18 @@ fn header_of(parts: &Parts, name: &str) -> Option<String> {
     (!all.is_empty()).then(|| all.join(between))
 }
 
-/// Whether a password has to be tried to know who asks.
+/// Whether a password has to be verified to authenticate the request.
 fn tries_password(shared: &Shared, parts: &Parts) -> bool {
     let header = header_of(parts, "authorization").filter(|_| !is_for_anyone(parts));
     header.is_some_and(|header| shared.keeper.tries_password(&header, shared.now()))
 }
 
-/// Whether it does not matter who asks: programs that tell of their end, and whoever asks whether the server is well.
+/// Whether a request needs no authentication: callbacks of programs, and health checks.
 fn is_for_anyone(parts: &Parts) -> bool {
     matches!(parts.uri.path(), "/oozie/callback" | "/healthz" | "/readyz")
 }
 
-/// Who asks, where that matters.
+/// Authenticates a request, if required.
 fn known(shared: &Shared, parts: &Parts, from: SocketAddr) -> Result<Who, Answer> {
     if is_for_anyone(parts) {
         return Ok(Who::default());
@@ -346,7 +346,7 @@ fn known(shared: &Shared, parts: &Parts, from: SocketAddr) -> Result<Who, Answer
     })
 }
 
-/// Whether a browser asks for a page, rather than a client for a web service.
+/// Whether a browser requests a page, as opposed to a client that requests a web service.
 fn is_for_a_page(parts: &Parts, request: &Request) -> bool {
     let accept = header_of(parts, "accept").unwrap_or_default();
     matches!(request.method.as_str(), "GET" | "HEAD")
@@ -354,10 +354,10 @@ fn is_for_a_page(parts: &Parts, request: &Request) -> bool {
         && !request.path.first().is_some_and(|first| web::ROOTS.contains(&first.as_str()))
 }
 
-/// Answers by the first part of the path.
+/// Dispatches by the first segment of the path.
 fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
     let shared = &*site.shared;
-    // Relative links of the console begin behind the slash; so this leads there below any path of a proxy.
+    // Relative links of the console need the slash; this redirect works below any base path of a proxy.
     if matches!(parts.uri.path(), "/" | "/oozie") && request.method == "GET" {
         let query = parts.uri.query().map_or(String::new(), |query| format!("?{query}"));
         let answer = Answer { status: 302, ..Answer::done() };
@@ -373,7 +373,7 @@ fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
             match ankus_console::answer(&site.console, &asked) {
                 Some(answer) => pages::page(answer),
                 None if is_for_a_page(parts, &request) => {
-                    // Those of `/oozie/` itself are none.
+                    // The two slashes of `/oozie/` do not count.
                     let folders = parts.uri.path().matches('/').count().saturating_sub(2);
                     pages::page(ankus_console::missing(&site.console, &asked, folders))
                 }

@@ -1,4 +1,4 @@
-//! What clients may hold of the server at once: passwords that are being tried, and bodies in memory.
+//! Limits the resources that clients can use at once: password verifications, and bodies in memory.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-/// The largest body that is read, in bytes.
+/// Maximum size of a body, in bytes.
 const LARGEST_BODY: usize = 10 << 20;
-/// The largest archive of an application that is uploaded, in bytes.
+/// Maximum size of an uploaded archive of an application, in bytes.
 const LARGEST_UPLOAD: usize = 256 << 20;
-/// Bodies up to this size are read whenever they come, in bytes; submissions and commands are smaller.
+/// Size up to which bodies are read without waiting, in bytes; submissions and commands are smaller.
 const SMALL: usize = 64 << 10;
-/// How many larger bodies, and how many uploads, are in memory at once; others wait.
+/// Maximum number of larger bodies, and of uploads, in memory at once; others wait.
 const LARGE: usize = 12;
 const UPLOADS: usize = 2;
-/// How long a client may take for the body of a request, waiting included.
+/// Time-out for reading the body of a request, including waiting.
 const BODY: Duration = Duration::from_secs(120);
-/// How many requests may wait for their password to be tried; more are turned away.
+/// Maximum number of requests that wait for the verification of their password; more are refused.
 const WAITING: usize = 64;
 
 /// The limits of one server.
 pub(crate) struct Limits {
-    /// One password is tried at a time: it takes memory, and it is meant to take time.
+    /// Passwords are verified one at a time, since that takes memory, and deliberately takes time.
     trying: Semaphore,
     waiting: Semaphore,
     large: Semaphore,
     uploads: Semaphore,
 }
 
-/// A body, and its place among the large ones until it is dropped.
+/// A body, which counts against the limit of large ones until it is dropped.
 pub(crate) struct Read<'a> {
     pub(crate) bytes: Vec<u8>,
     _place: Option<SemaphorePermit<'a>>,
@@ -46,9 +46,10 @@ impl Limits {
         }
     }
 
-    /// The turn to try a password, which lasts until it is dropped; nothing if too many wait for theirs.
+    /// Waits for permission to verify a password, which is held until it is dropped; none if too many requests are
+    /// waiting.
     ///
-    /// Whoever needs no password tried is not held up by those who do: they wait here, and not on the threads that answer.
+    /// Requests wait here and not on the threads that answer, so that they do not block requests without a password.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         let _waits = self.waiting.try_acquire().ok()?;
         self.trying.acquire().await.ok()
@@ -56,14 +57,14 @@ impl Limits {
 
     /// Reads a body.
     ///
-    /// # Errors
-    /// The status that refuses it: 400 where it breaks off, 408 where it takes too long, 413 where it is too large.
+    /// # Errors The status of the refusal: 400 if the body is incomplete, 408 if it takes too long, 413 if it is too
+    /// large.
     pub(crate) async fn read(&self, body: Body, is_upload: bool) -> Result<Read<'_>, u16> {
         let (most, places) = match is_upload {
             true => (LARGEST_UPLOAD, &self.uploads),
             false => (LARGEST_BODY, &self.large),
         };
-        // What says that it is too long is not waited for.
+        // If the announced length is too large, nothing is read.
         if body.size_hint().lower() > most as u64 {
             return Err(413);
         }
@@ -79,7 +80,7 @@ async fn read(body: Body, most: usize, places: &Semaphore) -> Result<Read<'_>, u
         let frame = frame.map_err(|error| -> u16 {
             match error.is::<LengthLimitError>() {
                 true => 413,
-                // It does not have the form that its head says, or the client went away.
+                // The body does not have the announced form, or the client disconnected.
                 false => 400,
             }
         })?;

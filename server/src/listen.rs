@@ -1,4 +1,4 @@
-//! Connections: plain or over TLS, each within limits of time, so that nobody holds the server by saying nothing.
+//! Accepts connections, plain or over TLS, each with time-outs, so that silent clients cannot block the server.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -19,18 +19,18 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-/// How long a client may take for a handshake, and for the head of a request; also how long a connection may be idle.
+/// Time-out of a handshake, of the head of a request, and of an idle connection.
 const HEAD: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of an answer that is sent to it.
+/// Time-out for a client that does not read an answer.
 const DEAF: Duration = Duration::from_secs(60);
-/// How many connections there may be at once; others wait.
+/// Maximum number of simultaneous connections; others wait.
 const MOST: usize = 4_096;
-/// How long it is waited when the system can open no further connection.
+/// Pause after the system has refused to open a connection.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest head of a request, in bytes.
+/// Maximum length of the head of a request, in bytes.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// Serves connections until `stop` ends; requests that are being answered are answered to their end.
+/// Serves connections until `stop` completes; requests in progress are finished.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -54,7 +54,7 @@ pub(crate) async fn serve(
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // An answer goes at once, however small it is; that this fails has no consequence but slowness.
+        // Small answers are sent at once; a failure here only makes them slower.
         let _ = stream.set_nodelay(true);
         let stream = heard(stream, DEAF);
         let (acceptor, router) = (acceptor.clone(), router.clone());
@@ -65,7 +65,7 @@ pub(crate) async fn serve(
                 None => connection(TokioIo::new(stream), from, router, watcher).await,
                 Some(acceptor) => {
                     let shaken = tokio::time::timeout(HEAD, acceptor.accept(stream)).await;
-                    // Who does not speak TLS gets no answer that they could read.
+                    // A client that does not use TLS could not read an answer.
                     let Ok(Ok(stream)) = shaken else { return };
                     connection(TokioIo::new(stream), from, router, watcher).await;
                 }
@@ -76,14 +76,14 @@ pub(crate) async fn serve(
     graceful.shutdown().await;
 }
 
-/// A connection that fails when its client takes nothing of what is sent to it for so long.
+/// Wraps a connection so that it fails if its client reads nothing for that time.
 fn heard(stream: TcpStream, deaf: Duration) -> Pin<Box<TimeoutStream<TcpStream>>> {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(deaf));
     Box::pin(stream)
 }
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 async fn connection<I: Read + Write + Unpin + Send + 'static>(
     io: I,
     from: SocketAddr,
@@ -95,10 +95,10 @@ async fn connection<I: Read + Write + Unpin + Send + 'static>(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(LONGEST_HEAD)
-        // Oozie's client looks for its cookie under `Set-Cookie`, and nowhere else.
+        // Oozie's client searches for its cookie under `Set-Cookie`, in exactly this case.
         .title_case_headers(true)
         .serve_connection(io, service);
-    // A client that goes away, or that speaks no HTTP, has been told what could be told.
+    // The client has disconnected or does not speak HTTP; there is nothing left to report.
     let _ = watcher.watch(served).await;
 }
 
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(sent.expect_err("nobody reads it").kind(), std::io::ErrorKind::TimedOut);
         drop(stream);
         let mut taken = Vec::new();
-        // What was on its way arrives, or the connection was broken off.
+        // Buffered data still arrives, or the connection was reset.
         let _ = client.read_to_end(&mut taken).await;
         assert!(taken.len() < 64 << 20);
     }

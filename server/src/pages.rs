@@ -1,6 +1,7 @@
-//! The console below `/oozie/`, mounted on this server.
+//! Mounts the console below `/oozie/`.
 //!
-//! In: requests as this server knows them. Out: pages and events of the console, which asks the web services as the same user.
+//! Requests of this server become requests of the console, and its pages and events become answers. The console calls
+//! the web services as the same user.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::answer::{self, Answer};
 use crate::request::Request;
 use crate::{Shared, Site, web};
 
-/// The web services, asked from within.
+/// The web services, called from within the process.
 pub(crate) struct Within(pub(crate) Arc<Shared>);
 
 impl From<answer::Fault> for Fault {
@@ -52,7 +53,7 @@ impl Services for Within {
     }
 }
 
-/// A request below `/oozie` as the console looks at it.
+/// Converts a request below `/oozie` to one of the console.
 pub(crate) fn asked(
     request: &Request,
     header: &dyn Fn(&str) -> Option<String>,
@@ -68,13 +69,13 @@ pub(crate) fn asked(
     }
 }
 
-/// A page of the console as this server answers it.
+/// Converts a page of the console to an answer.
 pub(crate) fn page(answer: ankus_console::Answer) -> Answer {
     let ankus_console::Answer { status, headers, body } = answer;
     Answer { status, reason: None, headers, body }
 }
 
-/// The events of jobs, as long as somebody listens and the server runs.
+/// Streams the events of jobs, until the client disconnects or the server stops.
 pub(crate) async fn events(
     site: &Site,
     request: ankus_console::Request,
@@ -88,7 +89,7 @@ pub(crate) async fn events(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // A proxy that gathers answers before it passes them on would hold the events back.
+    // A proxy that buffers answers would delay the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     Ok(response)
 }

@@ -1,4 +1,4 @@
-//! A request as the web services look at it.
+//! A request, as the web services process it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,29 +13,29 @@ use ankus_lang::configuration::{read_xml, substitute};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// The parts of the path below `/oozie`, decoded.
+    /// The segments of the path below `/oozie`, decoded.
     pub(crate) path: Vec<String>,
     /// The parameters in order, decoded.
     pub(crate) query: Vec<(String, String)>,
-    /// The same as they were sent.
+    /// The parameters as sent.
     pub(crate) raw_query: String,
     /// The media type of the body, with its parameters.
     pub(crate) content_type: Option<String>,
     pub(crate) body: Vec<u8>,
-    /// Who asks, where that is known.
+    /// The authenticated user, if known.
     pub(crate) who: Who,
     /// The version of the web services: 0, 1 or 2.
     pub(crate) version: u8,
-    /// Where this server is reached, up to `/oozie`.
+    /// The URL of this server, up to `/oozie`.
     pub(crate) base: String,
 }
 
-/// A part of a URL as it is meant.
+/// Decodes a part of a URL.
 pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
-/// The parameters of a query.
+/// Parses the parameters of a query.
 pub(crate) fn parameters(query: &str) -> Vec<(String, String)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
@@ -47,23 +47,23 @@ pub(crate) fn parameters(query: &str) -> Vec<(String, String)> {
 }
 
 impl Request {
-    /// Who asks, where that is known.
+    /// Returns the user, if known.
     pub(crate) fn user(&self) -> Option<&str> {
         self.who.user.as_deref()
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A parameter that has to be there.
+    /// Returns a required parameter.
     pub(crate) fn required(&self, name: &str) -> Result<&str, Fault> {
         self.parameter(name).filter(|value| !value.is_empty()).ok_or_else(|| Fault::missing(name))
     }
 
-    /// A number; what is none is refused as Java refuses it.
+    /// Returns a number; an invalid one is refused with Java's message.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Fault> {
         let Some(text) = self.parameter(name) else { return Ok(None) };
         let number = text.parse::<i32>();
@@ -71,12 +71,12 @@ impl Request {
         number.map(|number| Some(i64::from(number))).map_err(fault)
     }
 
-    /// Whether a parameter says yes.
+    /// Whether a parameter is true.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.parameter(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// Refuses a body that is not XML by its type.
+    /// Refuses a body whose type is not XML.
     pub(crate) fn is_xml(&self) -> Result<(), Fault> {
         let kind = self.content_type.as_deref();
         let media =
@@ -90,8 +90,8 @@ impl Request {
         }
     }
 
-    /// The body as text: UTF-16 where its first bytes show that, Latin-1 where its declaration names that, otherwise UTF-8. The
-    /// server's parser goes by the same. What it is not is the error.
+    /// Decodes the body: UTF-16 if its first bytes show that, Latin-1 if its declaration says so, otherwise UTF-8. The
+    /// server's parser does the same. The error is the encoding that it violates.
     pub(crate) fn text(&self) -> Result<Cow<'_, str>, &'static str> {
         let body = self.body.as_slice();
         let unit: fn([u8; 2]) -> u16 = match body {
@@ -116,7 +116,7 @@ impl Request {
         }
     }
 
-    /// The configuration in the body: values trimmed, and references between them resolved.
+    /// Returns the configuration in the body: values trimmed, and references between them resolved.
     pub(crate) fn configuration(&self) -> Result<BTreeMap<String, String>, Fault> {
         self.is_xml()?;
         let broken = |why: &str| Fault::internal(format!("java.io.IOException: {why}"));
@@ -140,14 +140,14 @@ impl Request {
     }
 }
 
-/// Whether the XML declaration of a body names Latin-1.
+/// Whether the XML declaration of a body declares Latin-1.
 fn declares_latin1(body: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&body[..body.len().min(256)]).to_ascii_lowercase();
     let declaration = head.split("?>").next().filter(|_| head.starts_with("<?xml"));
     declaration.is_some_and(|text| text.contains("iso-8859-1") || text.contains("latin1"))
 }
 
-/// Why a configuration cannot be read, in the words of the server.
+/// Returns the server's message about an invalid configuration.
 fn unread(text: &str, why: &str) -> String {
     if why.starts_with("the root is <") {
         return "bad conf file: top-level element not <configuration>".to_owned();

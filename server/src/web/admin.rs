@@ -11,7 +11,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The version that clients are told: that of the server whose answers these are.
+/// The version reported to clients: that of the server whose behavior is reproduced.
 const VERSION: &str = "5.2.1";
 
 pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Result<Answer, Fault> {
@@ -74,7 +74,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
         }
         ("GET", "list_sharelib") => libraries(shared, request)?,
         ("GET", "update_sharelib") => {
-            // It is looked through whenever an action needs it.
+            // Nothing is cached: the library is searched whenever an action needs it.
             if shared.backend.share_library()?.is_some() {
                 let host = &request.base;
                 return Ok(Answer::json(
@@ -97,7 +97,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
         }
         ("PUT", "purge") => {
             let number = |name| -> Result<Option<u64>, Fault> {
-                // The client sends what it was not told as nothing.
+                // The client sends options that were not given as empty.
                 if request.parameter(name).is_some_and(|text| text.trim().is_empty()) {
                     return Ok(None);
                 }
@@ -118,7 +118,8 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
     Ok(Answer::json(&object))
 }
 
-/// The parts of the share library whose whole name a pattern matches, with their files; without one, only their names.
+/// Returns the parts of the share library whose whole name matches a pattern, with their files; without one, only their
+/// names.
 fn libraries(shared: &Shared, request: &Request) -> Result<Value, Fault> {
     let wanted = request.parameter("lib").filter(|pattern| !pattern.is_empty());
     let pattern = wanted.map(|pattern| Regex::new(&format!("^(?:{pattern})$"))).transpose();
@@ -136,7 +137,7 @@ fn libraries(shared: &Shared, request: &Request) -> Result<Value, Fault> {
     Ok(json!({"sharelib": parts}))
 }
 
-/// Puts the server into a mode; but in the normal one it only lets itself be looked at.
+/// Sets the server's mode; in modes other than the normal one it only answers queries.
 fn mode(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let mode = match request.version {
         0 => match request.required("safemode")?.eq_ignore_ascii_case("true") {
@@ -155,7 +156,7 @@ fn mode(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     Ok(Answer::done())
 }
 
-/// The variables of this process, without the values of those that look secret.
+/// Returns the environment variables of this process, without values that look secret.
 fn environment(shared: &Shared) -> BTreeMap<String, String> {
     let all: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -1,8 +1,8 @@
-//! `action=sla-enable` and `sla-disable`: whether anybody is told of the expectations of a coordinator's actions; `sla-change`: what
-//! is expected of them. (`reference` of the web API, 7; of coordinators' lifecycle, 12)
+//! `action=sla-enable` and `sla-disable` switch alerts for a coordinator's actions on and off; `sla-change` changes
+//! their SLAs. (`reference` of the web API, 7; of coordinators' lifecycle, 12)
 //!
-//! In: which actions, by numbers and times; all where none are named. Out: the job's property of what is silent; expectations of
-//! actions that have not ended, and of those that are still to be made where none were named.
+//! Actions are given by numbers and times; without any, all are meant. Switching alerts changes a property of the job.
+//! A change applies to actions that have not ended, and without a selection also to those that are not yet created.
 
 use super::job::{Id, Kind, numbers};
 use crate::Shared;
@@ -15,12 +15,12 @@ use ankus_lang::machine::coordinator::Event;
 use ankus_procedure::store::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The property that says of which actions nobody is told: numbers, times, ranges of both, or `ALL`.
+/// The property that lists the actions without alerts: numbers, times, ranges of both, or `ALL`.
 const SILENT: &str = "oozie.sla.disable.alerts";
-/// The same for whole coordinators.
+/// The property that lists whole coordinators without alerts.
 const SILENT_COORDINATORS: &str = "oozie.sla.disable.alerts.coord";
 
-/// What `sla-change` changes: the names of its values, and of the elements.
+/// The values that `sla-change` accepts, with the names of their elements.
 const EXPECTATIONS: [(&str, &str); 4] = [
     ("sla-nominal-time", "nominal-time"),
     ("sla-should-start", "should-start"),
@@ -28,10 +28,10 @@ const EXPECTATIONS: [(&str, &str); 4] = [
     ("sla-max-duration", "max-duration"),
 ];
 
-/// Elements of an SLA block with their texts.
+/// Elements of an SLA block with their text.
 type Leaves = Vec<(String, String)>;
 
-/// Changes what is expected.
+/// Changes SLAs.
 pub(super) fn change(
     shared: &Shared,
     reader: &dyn Reader,
@@ -80,7 +80,7 @@ pub(super) fn change(
             for (name, text) in &values {
                 put(leaves, name, text.clone());
             }
-            // What was changed since it was submitted stays so.
+            // Changes since the submission are kept.
             definition.schedule.end = record.job.end;
             definition.controls = record.job.controls;
             shared.backend.coordinator(by, &job, Message::Update(Box::new(definition)))?;
@@ -89,7 +89,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// The pairs of a value such as `sla-should-end=30;sla-max-duration=20`, by the names of elements.
+/// Parses the pairs of a value such as `sla-should-end=30;sla-max-duration=20`, with the names of elements.
 fn values(text: &str) -> Result<Vec<(&'static str, String)>, String> {
     let mut all: Vec<(&'static str, String)> = Vec::new();
     for pair in text.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
@@ -114,7 +114,7 @@ fn put(leaves: &mut Leaves, name: &str, value: String) {
     }
 }
 
-/// The numbers of the actions that a request names; nothing where it names none.
+/// Returns the numbers of the actions that a request selects; none if it selects none.
 fn chosen(
     request: &Request,
     definition: &Definition,
@@ -142,7 +142,7 @@ fn chosen(
     Ok(Some(all))
 }
 
-/// Turns alerts on or off.
+/// Switches alerts on or off.
 pub(super) fn switch(
     shared: &Shared,
     reader: &dyn Reader,
@@ -158,7 +158,7 @@ pub(super) fn switch(
         if definition.sla.is_none() {
             return Err(failed(&format!("the coordinator {job} has no <sla:info>")));
         }
-        // What was changed since it was submitted stays so.
+        // Changes since the submission are kept.
         definition.schedule.end = record.job.end;
         definition.controls = record.job.controls;
         match is_on {
@@ -170,7 +170,8 @@ pub(super) fn switch(
     Ok(())
 }
 
-/// The coordinators that are meant: that of the id, or those of a bundle that are named; all where none is.
+/// Returns the coordinators that a request refers to: the one with the id, or the named ones of a bundle; all if none
+/// is named.
 fn jobs(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Vec<String>, Fault> {
     if id.kind == Kind::Coordinator {
         return Ok(vec![id.job.to_owned()]);
@@ -194,7 +195,7 @@ fn jobs(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Vec<Strin
     Ok(found)
 }
 
-/// What a parameter lists.
+/// Returns the items of a list parameter.
 fn listed<'r>(request: &'r Request, name: &str) -> Vec<&'r str> {
     let all = request.parameter(name).unwrap_or_default();
     all.split(',').map(str::trim).filter(|item| !item.is_empty()).collect()

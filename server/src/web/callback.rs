@@ -1,10 +1,10 @@
-//! `/callback`: external programs tell that they have ended. (`reference` of the web API, 10.4)
+//! `/callback`: external programs report that they have ended. (`reference` of the web API, 10.4)
 
 use crate::Shared;
 use crate::answer::{Answer, Fault};
 use crate::request::Request;
 
-/// The longest body, in bytes.
+/// Maximum length of a body, in bytes.
 const LONGEST: usize = 2_048;
 
 pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
@@ -25,8 +25,8 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault
         }
         _ => return Err(Fault::resource("")),
     }
-    // Programs here are watched by their launchers, which know better than whoever calls: the call is noted, and the
-    // job is looked at again, if there is one.
+    // Programs are watched by their launchers, whose reports are more reliable than a callback: the call is recorded,
+    // and the job is checked again, if it exists.
     shared.called_back(id, status);
     Ok(Answer::done())
 }

@@ -1,10 +1,10 @@
-//! Values of `action=change`: what is wrong with one, in the words of the server. (`reference` of coordinators' lifecycle)
+//! Validates the values of `action=change`, with the server's messages. (`reference` of coordinators' lifecycle)
 
 use ankus_lang::time::ProcessingZone;
 
 use crate::answer::Fault;
 
-/// Whether a value can be one of a change to a coordinator: `endtime=…;concurrency=…;pausetime=…;status=…`.
+/// Validates a change of a coordinator: `endtime=…;concurrency=…;pausetime=…;status=…`.
 pub(super) fn coordinator(value: &str) -> Result<(), Fault> {
     let invalid = |what: &str, why: &str| {
         Err(Fault::new("E1015", format!("Invalid coordinator job change value {what}, {why}")))
@@ -43,12 +43,12 @@ pub(super) fn coordinator(value: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Whether a value can be one of a change to a bundle: `pausetime=…;endtime=…`.
+/// Validates a change of a bundle: `pausetime=…;endtime=…`.
 pub(super) fn bundle(value: &str) -> Result<(), Fault> {
     let invalid = |what: &str, why: &str| {
         Err(Fault::new("E1317", format!("Invalid bundle job change value {what}, {why}")))
     };
-    // Pairs are read as those of a coordinator are, with its words.
+    // Pairs are parsed like those of a coordinator, with the same messages.
     let broken = |why: &str| {
         Err(Fault::new("E1015", format!("Invalid coordinator job change value {value}, {why}")))
     };
@@ -75,7 +75,7 @@ pub(super) fn bundle(value: &str) -> Result<(), Fault> {
     }
 }
 
-/// In the form of any processing zone; which one this server has, the engine knows.
+/// Whether a text is a date in any processing time zone; the engine knows which one this server has.
 fn is_date(text: &str) -> bool {
     let offset = text.get(16..).unwrap_or_default();
     let is_offset = offset.len() == 5

@@ -1,4 +1,4 @@
-//! `PUT /vN/job/ID`: one job, commanded. (`reference` of the web API, 7)
+//! `PUT /vN/job/ID`: commands for a single job. (`reference` of the web API, 7)
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use ankus_lang::machine::{Command, JobStatus};
 use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 
-/// Has a job take `kill`, `suspend` or `resume`; one that has ended takes nothing, and that is no fault.
+/// Sends `kill`, `suspend` or `resume` to a job; for a job that has ended it has no effect, and that is not an error.
 pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Result<(), Fault> {
     let Some((command, event, of_bundle)) = jobs::commands(action) else { return Ok(()) };
     let reader = shared.backend.reader()?;
@@ -70,7 +70,7 @@ pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Resu
     }
 }
 
-/// Whether a coordinator or a bundle in this state has taken a command.
+/// Whether the status of a coordinator or a bundle shows that a command has taken effect.
 fn has_taken(now: Timed, action: &str) -> bool {
     let is_suspended = now.name().contains("SUSPENDED");
     match action {
@@ -80,7 +80,7 @@ fn has_taken(now: Timed, action: &str) -> bool {
     }
 }
 
-/// Refuses somebody who may not change a job; one that is not there is told of by whoever looks for it.
+/// Refuses users who may not change a job; a missing job is reported by later lookups.
 pub(super) fn may_change(
     shared: &Shared,
     request: &Request,
@@ -92,7 +92,7 @@ pub(super) fn may_change(
     shared.keeper.may_change(&request.who, &owned).map_err(|refusal| Fault::from(&refusal))
 }
 
-/// What the server says where a job is not there and is to take a command. (`reference` of the web API, 3.1)
+/// Returns the server's error for a command to a job that does not exist. (`reference` of the web API, 3.1)
 fn absent(id: &Id<'_>, action: &str) -> Fault {
     match (action, id.kind) {
         ("start", Kind::Coordinator) => Fault::value("action", "start"),
@@ -123,11 +123,11 @@ const ACTIONS: [&str; 13] = [
     "sla-change",
 ];
 
-/// Those of the first version of the web services.
+/// The actions in the first version of the web services.
 const FIRST_ACTIONS: [&str; 5] = ["start", "suspend", "resume", "kill", "rerun"];
 
-/// Refuses a request by what it says alone, whatever job it means: in the order in which the server does. (`reference` of the web
-/// API, 3.1)
+/// Validates a request without regard to the job, in the order in which the server does. (`reference` of the web API,
+/// 3.1)
 fn is_taken(request: &Request, id: &Id<'_>, action: &str) -> Result<(), Fault> {
     if !ACTIONS.contains(&action) || (request.version == 0 && !FIRST_ACTIONS.contains(&action)) {
         return Err(Fault::value("action", action));
@@ -150,7 +150,7 @@ fn is_taken(request: &Request, id: &Id<'_>, action: &str) -> Result<(), Fault> {
     }
 }
 
-/// A command of somebody for a job.
+/// A command of a user for a job.
 struct Act<'a> {
     shared: &'a Shared,
     request: &'a Request,
@@ -166,7 +166,7 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
     let reader = shared.backend.reader()?;
     may_change(shared, request, &*reader, id.job)?;
     is_taken(request, id, action)?;
-    // An action of a job is none: what was meant for one action may not reach all of them.
+    // An action is not a job: a command meant for one action must not reach all of them.
     if id.action.is_some() {
         return Err(absent(id, action));
     }
@@ -209,7 +209,7 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
 }
 
 impl Act<'_> {
-    /// Sends something to the coordinator.
+    /// Sends an event to the coordinator.
     fn tell(&self, event: Event) -> Result<(), Fault> {
         self.shared.backend.coordinator(self.by, self.id.job, Message::Event(event))
     }
@@ -223,7 +223,7 @@ impl Act<'_> {
                 let why = format!("Workflow already running, workflow [{}]", id.job);
                 return Err(Fault::new("E0801", why));
             }
-            // As on a server, nothing comes of it.
+            // As on a server, this has no effect.
             _ => {}
         }
         Ok(())
@@ -232,7 +232,7 @@ impl Act<'_> {
     fn start_bundle(&self) -> Result<(), Fault> {
         let Act { id, action, .. } = self;
         let record = bundle::record(self.reader, id.job)?.ok_or_else(|| absent(id, action))?;
-        // As on a server, nothing comes of it where it has started.
+        // As on a server, this has no effect on a bundle that has started.
         if record.job.status == Timed::Prep {
             let start = BundleEvent::Submitted { start: true, absent: Vec::new() };
             self.shared.backend.bundle(self.by, id.job, start)?;
@@ -262,7 +262,7 @@ impl Act<'_> {
         self.end_actions(Event::IgnoreActions, |status| status == ActionStatus::Ignored)
     }
 
-    /// Has the actions of a scope end, and answers with them as soon as they have.
+    /// Ends the actions of a scope, and returns them once they have ended.
     fn end_actions(
         &self,
         event: fn(ScopeKind, String) -> Event,
@@ -308,10 +308,10 @@ impl Act<'_> {
     }
 }
 
-/// How long an answer waits at most for the state that was asked for.
+/// Maximum time that an answer waits for the requested status.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Waits until something is so: what changes meanwhile may be what somebody else has asked for.
+/// Waits until a condition holds. It may become true because of another client.
 fn until(mut is_so: impl FnMut() -> Result<bool, Fault>) -> Result<(), Fault> {
     let began = Instant::now();
     while !is_so()? && began.elapsed() < PATIENCE {
@@ -320,7 +320,7 @@ fn until(mut is_so: impl FnMut() -> Result<bool, Fault>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Waits until actions of a coordinator have come to a state.
+/// Waits until actions of a coordinator have reached a status.
 fn has_come(
     reader: &dyn Reader,
     id: &str,
@@ -334,19 +334,19 @@ fn has_come(
     })
 }
 
-/// Whether a range of dates names an action that is in this state, where it is to run again.
+/// Whether a range of dates includes actions with this status in a rerun.
 fn ran(status: ActionStatus) -> bool {
     use ActionStatus::{Failed, Ignored, Killed, Succeeded, TimedOut};
     matches!(status, Failed | Ignored | Killed | Succeeded | TimedOut)
 }
 
-/// Which actions a request is about.
+/// Returns the actions that a request refers to.
 fn scope_of(request: &Request) -> Result<(ScopeKind, String), Fault> {
     let kind = request.required("type").map_err(|_| Fault::value("type", "null"))?;
     Ok((scope_kind(kind)?, request.required("scope")?.to_owned()))
 }
 
-/// Actions of a coordinator after a command, with the configurations that they were made and run with.
+/// Returns actions of a coordinator after a command, with the configurations of their creation and their run.
 fn changed(
     shared: &Shared,
     reader: &dyn Reader,
@@ -363,7 +363,7 @@ fn changed(
     Ok(json!({"actions": shown.collect::<Vec<_>>()}))
 }
 
-/// Actions that run again, as they wait for that: by the time of the answer they may have gone on.
+/// Returns rerun actions in their waiting state; by the time of the answer they may have advanced.
 fn rerun(
     shared: &Shared,
     reader: &dyn Reader,
@@ -381,7 +381,7 @@ fn rerun(
         for (name, value) in [("status", status), ("errorCode", ""), ("errorMessage", "")] {
             object[name] = value.into();
         }
-        // The failed nodes run again in the same workflow.
+        // Failed nodes run again in the same workflow.
         if !options.failed {
             object["externalId"] = Value::Null;
         }
@@ -396,7 +396,7 @@ fn rerun(
     Ok(json!({"actions": shown.collect::<Vec<_>>()}))
 }
 
-/// Whether a coordinator can be ignored as a whole: one that has failed or was killed, with nothing on its way.
+/// Whether a coordinator can be ignored as a whole: it has failed or was killed, and no action is active.
 fn may_be_ignored(reader: &dyn Reader, id: &str) -> Result<(), Fault> {
     let Some(record) = coordinator::record(reader, id)? else { return Ok(()) };
     let (status, pending) = (record.job.status, record.job.pending);

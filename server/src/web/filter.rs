@@ -26,7 +26,7 @@ const ACTION_STATUSES: [&str; 11] = [
 ];
 
 impl ActionFilter {
-    /// Reads `status=S;status!=S;nominaltime>=T`.
+    /// Parses `status=S;status!=S;nominaltime>=T`.
     pub(super) fn parse(text: Option<&str>) -> Result<ActionFilter, Fault> {
         let mut filter = ActionFilter::default();
         let broken = |why: String| {
@@ -83,7 +83,7 @@ impl ActionFilter {
         Ok(filter)
     }
 
-    /// Whether an action is shown; its nominal time in seconds since 1970.
+    /// Whether an action matches; its nominal time is given in seconds since 1970.
     pub(super) fn lets(&self, status: &str, nominal: i64) -> bool {
         let equal = |(operator, _): &&(String, i64)| operator == "=";
         let mut same = self.nominal.iter().filter(equal).peekable();

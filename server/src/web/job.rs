@@ -1,4 +1,4 @@
-//! `/vN/job/ID`: one job, shown; `command.rs` has what it is told to do. (`reference` of the web API, 6)
+//! `/vN/job/ID`: shows a single job; `command.rs` has its commands. (`reference` of the web API, 6)
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 
-/// How many actions of a coordinator are shown unless somebody asks for another number.
+/// Default number of actions of a coordinator that are returned.
 const ACTIONS: i64 = 1_000;
-/// How many actions a range may name.
+/// Maximum number of actions in a range.
 const MOST_NUMBERS: i64 = 100_000;
 
-/// How many reruns of an action are shown.
+/// Maximum number of reruns of an action that are returned.
 const MOST_RUNS: usize = 10_000;
 
-/// What an id names.
+/// The kind of job that an id denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Workflow,
@@ -34,7 +34,7 @@ pub(super) enum Kind {
     Bundle,
 }
 
-/// An id with the action behind its `@`.
+/// A job id, with the action after its `@`.
 pub(super) struct Id<'a> {
     pub(super) whole: &'a str,
     pub(super) job: &'a str,
@@ -57,12 +57,12 @@ impl<'a> Id<'a> {
     }
 }
 
-/// Nothing has this id, where the server looks for the job.
+/// Returns the error for an unknown id where the server loads the job.
 pub(super) fn no_job(id: &str) -> Fault {
     Fault::new("E0604", format!("Job does not exist [{id}]"))
 }
 
-/// Nothing has this id, where the server asks its database by this query.
+/// Returns the error for an unknown id where the server runs this query.
 pub(super) fn no_row(query: &str) -> Fault {
     Fault::new("E0605", format!("Action does not exist [{query}]"))
 }
@@ -72,7 +72,7 @@ pub(super) const COORDINATOR_QUERY: &str =
     "select OBJECT(w) from CoordinatorJobBean w where w.id = :id";
 pub(super) const BUNDLE_QUERY: &str = "select OBJECT(w) from BundleJobBean w where w.id = :id";
 
-/// The query by which the server looks for a job that is to be shown or commanded so.
+/// Returns the query by which the server loads a job for this purpose.
 pub(super) fn query(kind: Kind, what: &str) -> &'static str {
     match (kind, what) {
         (Kind::Workflow, "status" | "suspend") => {
@@ -172,7 +172,7 @@ pub(super) fn workflow_record(reader: &dyn Reader, id: &str) -> Result<Option<Jo
     Ok(view::record(reader, id)?)
 }
 
-/// The job, the coordinator or the bundle as it is, or the action behind the `@`.
+/// Returns the workflow, coordinator or bundle, or the action after the `@`.
 fn info(
     shared: &Shared,
     request: &Request,
@@ -247,7 +247,7 @@ fn info(
                 shared.backend.mask(definition.as_ref().map_or(&none, |it| &it.properties), None);
             let mut object = beans::bundle(&record, definition.as_ref(), &*mask);
             let mut members = Vec::new();
-            // Before it starts it has none, as on a server.
+            // Before the bundle starts it has no coordinators, as on a server.
             let is_there = record.job.status != Timed::Prep;
             for member in record.coordinators.iter().flatten().filter(|_| is_there) {
                 let Some(member) = coordinator::record(reader, member)? else { continue };
@@ -286,7 +286,7 @@ fn definition(
     Ok(Answer::of(XML, shared.backend.definition(id.job)?))
 }
 
-/// Whether there is a job of the id.
+/// Whether a job with this id exists.
 pub(super) fn exists(reader: &dyn Reader, id: &Id<'_>) -> Result<(), ()> {
     let is_there = match id.kind {
         Kind::Workflow => view::record(reader, id.job).is_ok_and(|it| it.is_some()),
@@ -368,7 +368,7 @@ fn picture(
         }
         "svg" => {
             let svg = shared.backend.picture(id.job, with_kills)?;
-            // Opened by itself it is a document, which has its style and nothing else.
+            // Opened as a document, the picture needs only its own styles.
             let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
             Ok(Answer::of("image/svg+xml", svg).with("content-security-policy", policy))
         }
@@ -414,7 +414,7 @@ fn status(reader: &dyn Reader, id: &Id<'_>) -> Result<String, Fault> {
     Ok(word.to_owned())
 }
 
-/// Every workflow that an action of a coordinator had.
+/// Returns all workflows that an action of a coordinator has had.
 fn all_runs(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value, Fault> {
     let number = id.action.or_else(|| {
         let is_action = request.parameter("type") == Some("action");
@@ -445,7 +445,7 @@ fn all_runs(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value
     Ok(json!({"workflows": runs.into_iter().map(|(_, run)| run).collect::<Vec<_>>()}))
 }
 
-/// The attempts of an action that were retried by its own `retry-max`.
+/// Returns the attempts of an action that was retried because of its `retry-max`.
 fn retries(reader: &dyn Reader, id: &Id<'_>) -> Result<Value, Fault> {
     let unknown = || no_row(id.whole);
     let record = workflow_record(reader, id.job)?.ok_or_else(unknown)?;
@@ -508,7 +508,7 @@ fn missing(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value,
     Ok(json!({"missingDependencies": found}))
 }
 
-/// One node of every workflow of a coordinator.
+/// Returns one node of every workflow of a coordinator.
 fn workflow_actions(
     shared: &Shared,
     reader: &dyn Reader,
@@ -555,7 +555,7 @@ pub(super) fn scope_kind(text: &str) -> Result<ScopeKind, Fault> {
     }
 }
 
-/// The numbers in a list such as `1,3-4`.
+/// Parses a list of numbers such as `1,3-4`.
 pub(super) fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
     let mut all = Vec::new();
     for part in list.split(',').map(str::trim) {
@@ -580,8 +580,8 @@ pub(super) fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
     Ok(all)
 }
 
-/// The actions that a scope names, and whether it asked for one that is not there. Of a range of dates only those in a `wanted`
-/// state are named.
+/// Returns the actions of a scope, and whether it contains one that does not exist. A range of dates selects only
+/// actions in a `wanted` status.
 pub(super) fn scoped(
     reader: &dyn Reader,
     id: &str,

@@ -1,4 +1,4 @@
-//! `/vN/jobs`: submitting, listing and commanding many jobs. (`reference` of the web API, 5)
+//! `/vN/jobs`: submits, lists and commands several jobs. (`reference` of the web API, 5)
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_lang::machine::coordinator::{ActionStatus, Event};
 use serde_json::{Value, json};
 
-/// How long a list is unless somebody asks for another length.
+/// Default length of a list.
 const LENGTH: i64 = 50;
-/// The paths of applications, of which one has to be given.
+/// The application paths, one of which is required.
 const PATHS: [&str; 3] =
     ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
 
@@ -31,7 +31,7 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault
     }
 }
 
-/// The properties of a submission, with the user that they run for.
+/// Returns the properties of a submission, including the user on whose behalf it runs.
 pub(super) fn submission(request: &Request) -> Result<BTreeMap<String, String>, Fault> {
     let mut configuration = request.configuration()?;
     if let Some(user) = request.user() {
@@ -47,7 +47,7 @@ fn submit(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let configuration = submission(request)?;
     if let Some(kind) = request.parameter("jobtype") {
         return Err(match kind {
-            // As every server since 5.1 refuses it: the user that it sets itself is forbidden there.
+            // Every server since 5.1 refuses these: it forbids the user property that it sets itself.
             "mapreduce" | "pig" | "hive" | "sqoop" => {
                 let inner = "E0808: Disallowed user property [user.name]";
                 Fault::new("E0803", format!("IO error, {inner}"))
@@ -75,14 +75,14 @@ fn submit(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     Ok(Answer::created(&json!({"id": id})))
 }
 
-/// Which jobs a request is about.
+/// Returns the kind of jobs that a request refers to.
 fn kind(request: &Request) -> Result<Kind, Fault> {
     Ok(match request.parameter("jobtype").unwrap_or("wf") {
         kind if kind.contains("wf") => Kind::Workflow,
         kind if kind.contains("coord") => Kind::Coordinator,
         kind if kind.contains("bundle") => Kind::Bundle,
         _ => {
-            // The server falls over something that is not there; nobody leans on the words.
+            // The server throws a null pointer exception here; clients do not depend on the message.
             return Err(Fault::internal(
                 "java.lang.NullPointerException: Cannot invoke \"org.json.simple.JSONStreamAware.writeJSONString(java.io.Writer)\" because \"json\" is null",
             ));
@@ -90,10 +90,10 @@ fn kind(request: &Request) -> Result<Kind, Fault> {
     })
 }
 
-/// How long a text may be that names are searched for, in bytes; names themselves have 255 characters.
+/// Maximum length of a search text for names, in bytes; names themselves have at most 255 characters.
 const LONGEST_SEARCH: usize = 1_024;
 
-/// A page of a list, and the ids on it.
+/// Returns a page of a list, and the ids on it.
 fn listed(shared: &Shared, request: &Request) -> Result<(Value, Vec<String>), Fault> {
     let kind = kind(request)?;
     page(shared, request, kind)
@@ -125,7 +125,7 @@ fn page(shared: &Shared, request: &Request, kind: Kind) -> Result<(Value, Vec<St
                 let Some(record) = coordinator::record(reader, id)? else { continue };
                 let definition = coordinator::definition(reader, id).ok();
                 let mut object = beans::coordinator(&record, definition.as_ref(), None);
-                // A list does not read these.
+                // The server does not load these fields for lists.
                 object["mat_throttling"] = 0.into();
                 object["pauseTime"] = Value::Null;
                 objects.push(object);
@@ -150,7 +150,7 @@ fn page(shared: &Shared, request: &Request, kind: Kind) -> Result<(Value, Vec<St
     Ok((object, ids))
 }
 
-/// The job that has an external id.
+/// Returns the job with an external id.
 fn external(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let wanted = request.parameter("external-id").unwrap_or_default();
     if kind(request)? != Kind::Workflow {
@@ -161,7 +161,7 @@ fn external(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     Ok(Answer::json(&json!({"id": id})))
 }
 
-/// Has every job of a list take a command, and lists again.
+/// Sends a command to every job of a list, and lists them again.
 fn many(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     if request.parameter("filter").is_none() {
         return Err(Fault::plain("E1603", "filter params must be specified for bulk write API"));
@@ -170,7 +170,7 @@ fn many(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     if !matches!(action, "kill" | "suspend" | "resume") {
         return Err(Fault::value("action", action));
     }
-    // What is missing here is a fault of the server, and what is unknown means coordinators.
+    // The server fails if the parameter is missing, and takes unknown values as coordinators.
     let kind = match request.parameter("jobtype") {
         None => return Err(Fault::internal("")),
         Some("wf") => Kind::Workflow,
@@ -194,7 +194,7 @@ fn many(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     Ok(Answer::json(&object))
 }
 
-/// What `kill`, `suspend` and `resume` are for each kind of job.
+/// Returns the commands for `kill`, `suspend` and `resume`, by kind of job.
 pub(super) fn commands(action: &str) -> Option<(Command, Event, BundleEvent)> {
     Some(match action {
         "kill" => (Command::Kill, Event::Kill, BundleEvent::Kill),
@@ -204,7 +204,7 @@ pub(super) fn commands(action: &str) -> Option<(Command, Event, BundleEvent)> {
     })
 }
 
-/// Which bundles, coordinators and actions a bulk request is about.
+/// The bundles, coordinators and actions that a bulk request refers to.
 #[derive(Default)]
 struct Bulk {
     bundles: Vec<String>,
@@ -266,7 +266,7 @@ impl Bulk {
     }
 }
 
-/// The actions of the coordinators of bundles.
+/// Returns the actions of the coordinators of bundles.
 fn bulk(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let wanted = Bulk::parse(request.parameter("bulk").unwrap_or_default())?;
     let reader = shared.backend.reader()?;

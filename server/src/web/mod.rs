@@ -1,4 +1,4 @@
-//! The web services of a server, one file a resource. (`reference` of the web API)
+//! The web services, one file per resource. (`reference` of the web API)
 
 mod admin;
 mod alerts;
@@ -17,13 +17,13 @@ use crate::answer::{Answer, Fault};
 use crate::request::Request;
 use serde_json::json;
 
-/// Where the web services are below `/oozie`.
+/// First path segments of the web services below `/oozie`.
 pub(crate) const ROOTS: [&str; 5] = ["v0", "v1", "v2", "versions", "callback"];
 
-/// What is answered to a request below `/oozie`.
+/// Answers a request below `/oozie`.
 pub(crate) fn answer(shared: &Shared, request: &mut Request) -> Answer {
     match request.method.as_str() {
-        // Clients authenticate by it, on any address.
+        // Clients use it to authenticate, at any address.
         "OPTIONS" => return Answer::done().with("allow", "TRACE, OPTIONS"),
         "TRACE" => return Answer { status: 403, ..Answer::done() },
         _ => {}
@@ -35,7 +35,7 @@ pub(crate) fn answer(shared: &Shared, request: &mut Request) -> Answer {
     }
 }
 
-/// A fault of the store's disk, with what the store says of itself: which folder it is.
+/// Adds the store's folder to an error of the disk.
 fn named(shared: &Shared, fault: Fault) -> Fault {
     if fault.status != 503 || fault.code.is_some() {
         return fault;
@@ -48,7 +48,7 @@ fn named(shared: &Shared, fault: Fault) -> Fault {
     }
 }
 
-/// The same, without an answer made of what is refused.
+/// Answers a request, or returns the error.
 pub(crate) fn served(shared: &Shared, request: &mut Request) -> Result<Answer, Fault> {
     let path = request.path.clone();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! `/v2/admin/prometheus`: what Prometheus scrapes, in its text format 0.0.4.
+//! `/v2/admin/prometheus`: metrics for Prometheus, in its text format 0.0.4.
 
 use crate::Shared;
 use crate::answer::Fault;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
 
-/// What is known of the workflows of a name, in milliseconds.
+/// Statistics of the workflows with one name, in milliseconds.
 #[derive(Default)]
 struct App {
     succeeded: Option<i64>,
     failed: Option<i64>,
-    /// How long the one took that succeeded last.
+    /// Duration of the last successful one.
     took: i64,
 }
 
@@ -44,12 +44,12 @@ impl Metric {
     }
 }
 
-/// Milliseconds as seconds.
+/// Converts milliseconds to seconds.
 fn seconds(ms: i64) -> String {
     format!("{}.{:03}", ms / 1_000, (ms % 1_000).abs())
 }
 
-/// All metrics.
+/// Returns all metrics.
 pub(super) fn text(shared: &Shared) -> Result<String, Fault> {
     let reader = shared.backend.reader()?;
     let mut jobs = Metric::new("ankus_jobs", "gauge", "Jobs in the store.");

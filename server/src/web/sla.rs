@@ -1,4 +1,4 @@
-//! `/v1/sla` and `/v2/sla`: what came of expectations. (`reference` of the web API, 10)
+//! `/v1/sla` and `/v2/sla`: the outcome of SLAs. (`reference` of the web API, 10)
 
 use crate::Shared;
 use crate::answer::{Answer, Fault, XML};
@@ -10,7 +10,7 @@ use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 
-/// The names that a filter may have.
+/// The names that a filter may use.
 const NAMES: &[&str] = &[
     "app_name",
     "app_type",
@@ -41,7 +41,7 @@ const NAMES: &[&str] = &[
     "bundle",
 ];
 
-/// By what a list can be sorted.
+/// The columns by which a list can be sorted.
 const COLUMNS: &[&str] = &[
     "id",
     "parentId",
@@ -68,7 +68,7 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault
     }
 }
 
-/// The list of the first version, whose events no server of this century keeps.
+/// Returns the list of the first version, whose events current servers do not store.
 fn old(request: &Request) -> Result<Answer, Fault> {
     let missing =
         |why: &str| Fault::new("E0401", format!("Missing configuration property [{why}]"));
@@ -92,7 +92,7 @@ fn old(request: &Request) -> Result<Answer, Fault> {
     ))
 }
 
-/// One filter of the list.
+/// A term of the filter.
 struct Term<'a> {
     name: &'a str,
     value: &'a str,
@@ -117,7 +117,7 @@ fn terms(text: &str) -> Result<Vec<Term<'_>>, Fault> {
     Ok(terms)
 }
 
-/// The member of an expectation by which a list is sorted: its name, or that with underscores (`app_name`).
+/// Returns the field by which a list is sorted: by its name, or by the name with underscores (`app_name`).
 fn column(name: &str) -> Result<&'static str, Fault> {
     let plain = name.replace('_', "").to_lowercase();
     let found = COLUMNS.iter().find(|known| {
@@ -130,7 +130,7 @@ fn column(name: &str) -> Result<&'static str, Fault> {
     })
 }
 
-/// An expectation, and what it is of.
+/// An SLA with its job or action.
 struct Expected {
     id: String,
     parent: Option<String>,
@@ -139,17 +139,17 @@ struct Expected {
     user: String,
     status: &'static str,
     sla: Sla,
-    /// In seconds since 1970, as all times here.
+    /// In seconds since 1970, like all times here.
     started: Option<i64>,
     ended: Option<i64>,
     created: i64,
-    /// The bundle of the coordinator: its id and its name.
+    /// Id and name of the coordinator's bundle.
     bundle: Option<(String, String)>,
     is_silent: bool,
 }
 
 impl Expected {
-    /// Those of the actions of coordinators, of workflows and of their actions.
+    /// Returns the SLAs of coordinator actions, of workflows and of workflow actions.
     fn all(reader: &dyn Reader) -> Result<Vec<Expected>, Fault> {
         let mut all = Vec::new();
         for record in coordinator::records(reader)? {
@@ -198,7 +198,8 @@ impl Expected {
         Ok(all)
     }
 
-    /// What came of it by now, in the order of the server, with the minutes between what was expected and what was.
+    /// Returns the events so far, in the order of the server, with the difference between expected and actual times in
+    /// minutes.
     fn events(&self, now: i64) -> Vec<(SlaEvent, i64)> {
         let mut events = Vec::new();
         let mut point = |expected: Option<i64>, actual: Option<i64>, met, miss| {
@@ -219,7 +220,7 @@ impl Expected {
         }
         let end = Some(self.sla.expected_end.0);
         point(end, self.ended, SlaEvent::EndMet, SlaEvent::EndMiss);
-        // What ended in time and not well has missed its end.
+        // An unsuccessful end counts as a missed end, even if it was in time.
         let is_missed = self.ended.is_some() && self.sla.status == SlaStatus::Miss;
         for (event, _) in &mut events {
             if *event == SlaEvent::EndMet && is_missed {
@@ -229,7 +230,7 @@ impl Expected {
         events
     }
 
-    /// How long it was expected to take, and how long it took, in milliseconds; -1 where that is not known.
+    /// Returns expected and actual duration, in milliseconds; -1 if unknown.
     fn durations(&self) -> (i64, i64) {
         let expected = self.sla.expected_minutes.map_or(-1, |minutes| minutes * 60_000);
         let actual = self.started.zip(self.ended).map(|(from, to)| (to - from) * 1_000);
@@ -264,7 +265,7 @@ impl Expected {
                     "bundle" => {
                         self.bundle.as_ref().is_some_and(|(id, name)| id == text || name == text)
                     }
-                    // Those of all these terms are looked at together.
+                    // These terms are evaluated together.
                     _ => true,
                 });
             }
@@ -281,7 +282,7 @@ impl Expected {
         }))
     }
 
-    /// `id` and `parent_id` together ask for either.
+    /// `id` and `parent_id` together match either.
     fn is_named(&self, terms: &[Term<'_>]) -> bool {
         let mut named = terms.iter().filter(|term| matches!(term.name, "id" | "parent_id"));
         let is = |term: &Term<'_>| match term.name {
@@ -331,12 +332,12 @@ impl Expected {
     }
 }
 
-/// Whether a text fits a pattern as databases understand it: `%` stands for any part, `_` for any character.
+/// Whether a text matches a pattern of SQL's LIKE: `%` stands for any text, `_` for any character.
 fn like(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut of) = (0, 0);
-    // Where to go on if what follows the last `%` does not fit: that takes one character more.
+    // The position from which to retry if the text after the last `%` does not match: one character further.
     let mut again = None;
     while of < text.len() {
         match pattern.get(at) {
@@ -410,7 +411,7 @@ mod tests {
         {
             assert!(!like(pattern, text), "{pattern} {text}");
         }
-        // No pattern takes long.
+        // Matching never takes long.
         assert!(!like(&"%a".repeat(200), &"b".repeat(5_000)));
     }
 }
