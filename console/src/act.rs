@@ -1,6 +1,7 @@
-//! What the forms of the console do: each is one request to the web services, or one for each selected job.
+//! Handles the forms of the console: each sends one request to the web services, or one per selected job.
 //!
-//! A form counts only if it carries the token of this server, and if the browser does not say that another site sent it.
+//! A form is accepted only with the token of this server, and only if the browser does not report another site as its
+//! origin.
 
 use super::layout::part;
 use super::{ask, object};
@@ -8,7 +9,7 @@ use crate::{Answer, Console, Fault, Request, TEXT, parameters};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Sends the browser to another page.
+/// Redirects the browser to another page.
 pub(crate) fn goes_to(address: &str) -> Answer {
     let headers = vec![("location", address.to_owned())];
     Answer { status: 303, headers, body: Vec::new() }
@@ -27,7 +28,7 @@ impl Form {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// Properties: fields that begin with `p.`, and the lines of the field for others.
+    /// Returns the properties: fields that begin with `p.`, and the lines of the field for further ones.
     fn properties(&self, keeps_empty: bool) -> Result<BTreeMap<String, String>, Fault> {
         let mut all = BTreeMap::new();
         for (name, value) in &self.0 {
@@ -53,11 +54,11 @@ impl Form {
     }
 }
 
-/// Properties as the web services take them.
+/// Formats properties as a configuration for the web services.
 fn configuration(properties: &BTreeMap<String, String>) -> String {
     let escape = |text: &str| {
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-        // No XML can hold these.
+        // XML cannot contain these.
         text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'), "")
     };
     let mut text = String::from("<configuration>");
@@ -68,7 +69,7 @@ fn configuration(properties: &BTreeMap<String, String>) -> String {
     text + "</configuration>"
 }
 
-/// Whether a request comes from a page of this server.
+/// Verifies that a request comes from a page of this server.
 fn from_here(console: &Console, request: &Request, token: &str) -> Result<(), Fault> {
     let is_other =
         request.site.as_deref().is_some_and(|site| site != "same-origin" && site != "none");
@@ -140,7 +141,8 @@ fn command(
     }))
 }
 
-/// What is changed of a coordinator, as the web services take it. An empty field takes a pause away, and leaves the rest.
+/// Returns the change of a coordinator, as the web services accept it. An empty field removes a pause, and leaves other
+/// values.
 fn change(form: &Form) -> String {
     let mut pairs = Vec::new();
     for name in ["concurrency", "endtime"] {
@@ -194,7 +196,7 @@ fn rerun(console: &Console, request: &Request, form: &Form) -> Result<Answer, Fa
     Ok(goes_to(&format!("job?id={}&said=rerun", part(id))))
 }
 
-/// Takes an application as a zip; the answer is its path, or what is wrong.
+/// Stores an application uploaded as a zip; the answer is its path, or an error.
 pub(crate) fn upload(console: &Console, request: &Request) -> Answer {
     let token = request.token.as_deref().unwrap_or_default();
     let name = request.parameter("name").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A coordinator: its actions on a line of time, what those that wait are waiting for, and what may be changed while it runs.
-//! And a bundle with its coordinators.
+//! The page of a coordinator: its actions on a timeline, what waiting actions wait for, and what can be changed while
+//! it runs. And the page of a bundle with its coordinators.
 
 use super::layout::{
     Context, button, drawn, fact, hidden, is_active, link, named, part, plain, status, time, tone,
@@ -8,7 +8,7 @@ use super::model::{Bundle, Coordinator, CoordinatorAction};
 use super::workflow::{Part, configuration, definition, log, tabs};
 use maud::{Markup, html};
 
-/// Actions that are shown.
+/// Maximum number of actions on a page.
 pub(crate) const SHOWN: i64 = 100;
 
 pub(crate) fn page(context: &Context, job: &Coordinator, shown: &Part, now: i64) -> String {
@@ -68,7 +68,8 @@ fn steer(context: &Context, id: &str, status: &str) -> Markup {
     html! {
         div.actions {
             @if is_active(status) {
-                // Coordinators begin by themselves; a bundle may wait for its kick-off, or have been submitted alone.
+                // Coordinators start by themselves; a bundle may wait for its kick-off, or have been submitted without
+                // starting.
                 @if id.ends_with("-B") && status == "PREP" { (button(context, id, "start", "Start", None)) }
                 @if status.contains("SUSPENDED") { (button(context, id, "resume", "Resume", None)) }
                 @else { (button(context, id, "suspend", "Suspend", None)) }
@@ -91,7 +92,7 @@ fn overview(context: &Context, job: &Coordinator, now: i64) -> Markup {
 
 const WIDE: f64 = 860.0;
 
-/// Each action at its nominal time; the height is how late it was made or is.
+/// Draws each action at its nominal time, and marks waiting ones that are late.
 fn timeline(actions: &[CoordinatorAction], now: i64) -> Markup {
     let times: Vec<i64> = actions.iter().filter_map(|action| action.nominal_time).collect();
     let (Some(from), Some(to)) = (times.iter().min().copied(), times.iter().max().copied()) else {
@@ -143,7 +144,7 @@ fn actions(context: &Context, job: &Coordinator, now: i64) -> Markup {
     }
 }
 
-/// The first is not there; the others are looked for when it is.
+/// The first item is missing; the others are checked after it.
 fn awaited(missing: &str) -> Markup {
     let mut all = missing.split(['#', ';', '!']).filter(|text| !text.trim().is_empty());
     let first = all.next();
@@ -159,7 +160,7 @@ fn awaited(missing: &str) -> Markup {
     }
 }
 
-/// How often a coordinator makes an action: `every 6 hours`.
+/// Describes a frequency: `every 6 hours`.
 fn every(frequency: &str, unit: &str) -> String {
     let (unit, is_end) = match unit.strip_prefix("END_OF_") {
         Some(unit) => (unit, true),
@@ -181,7 +182,7 @@ fn every(frequency: &str, unit: &str) -> String {
     if is_end { often + ", at its end" } else { often }
 }
 
-/// Whether actions of a coordinator in this state take commands.
+/// Whether actions of a coordinator with this status accept commands.
 fn has_commands(job: &Coordinator) -> bool {
     !matches!(job.status.as_str(), "PREP" | "IGNORED")
 }

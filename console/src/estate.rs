@@ -1,4 +1,5 @@
-//! What the applications below the root of the server are, as `ankus inventory` knows them; and figures of the server.
+//! The page of the applications below the root of the server, as `ankus inventory` lists them; and statistics of the
+//! server.
 
 use super::Surveyed;
 use super::layout::{Context, part, plain, status};
@@ -41,13 +42,13 @@ pub(crate) fn page(context: &Context, found: &Result<Vec<Surveyed>, String>) -> 
     super::layout::page(context, "estate", "Estate", body)
 }
 
-/// Figures of a server.
+/// Statistics of a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) version: String,
-    /// Jobs, by kind and status.
+    /// Number of jobs, by kind and status.
     pub(crate) jobs: BTreeMap<String, BTreeMap<String, i64>>,
-    /// Everything else that is counted.
+    /// All other counters.
     pub(crate) others: BTreeMap<String, String>,
 }
 

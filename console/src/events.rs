@@ -1,7 +1,8 @@
-//! `GET /oozie/events`: what happens to jobs, as server-sent events.
+//! `GET /oozie/events`: changes of jobs, as server-sent events.
 //!
-//! Without a parameter: a `job` event for each job of any kind that changes. With `job=ID`: a `job` event when the job itself
-//! changes, and an `action` event for each of its actions. All who follow all jobs as one user share a look at the store.
+//! Without a parameter, there is a `job` event for each job of any kind that changes. With `job=ID`, there is a `job`
+//! event when that job changes, and an `action` event for each of its actions. Clients that follow all jobs as the same
+//! user share a query of the store.
 
 use super::layout::plain;
 use super::{Workflow, ask, info, object};
@@ -17,31 +18,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How often the store is looked at while somebody follows.
+/// Interval of queries while there are clients.
 const EVERY: Duration = Duration::from_millis(500);
-/// After so many milliseconds something is sent although nothing happens, so that no proxy takes the connection for dead.
+/// Milliseconds without events after which a heartbeat is sent, so that no proxy closes the connection.
 const BEAT: i64 = 15_000;
-/// For so many milliseconds who follows as the same user gets the same answer.
+/// Milliseconds for which all clients of the same user get the same answer.
 const SAME: i64 = 400;
-/// How many may follow at once.
+/// Maximum number of clients.
 const MOST: usize = 1_000;
-/// How many jobs of each kind are looked at: those that were changed last.
+/// Number of jobs of each kind that are examined: those that changed last.
 const LOOKED_AT: &str = "50";
 
-/// Jobs by their ids, with what is told of them.
+/// Jobs by id, with the data of their events.
 type Seen = BTreeMap<String, String>;
 
-/// A look at all jobs: when it was, for whom, and what was seen.
+/// The result of a query for all jobs: its time, its user, and the jobs.
 type Look = (i64, Option<String>, Arc<Seen>);
 
-/// The last look at all jobs.
+/// The last query for all jobs.
 #[derive(Default)]
 pub(super) struct Recent {
     last: Mutex<Option<Look>>,
     followers: AtomicUsize,
 }
 
-/// Counts somebody who follows.
+/// Counts a client while it exists.
 struct Follower(Arc<Console>);
 
 impl Drop for Follower {
@@ -50,26 +51,26 @@ impl Drop for Follower {
     }
 }
 
-/// What one who follows has seen.
+/// The state of a client's stream.
 struct Position {
     request: Request,
-    /// The job; empty for all.
+    /// The job; empty for all jobs.
     job: String,
     seen: Option<Arc<Seen>>,
-    /// The number of the next moment of a workflow.
+    /// The number of the next event of a workflow.
     moment: u64,
 }
 
-/// An event as it is sent.
+/// Formats an event.
 fn event(kind: &str, data: &Value) -> String {
-    // An object written by serde_json has no line ends.
+    // Serialized objects contain no line breaks.
     format!("event: {kind}\ndata: {data}\n\n")
 }
 
-/// The stream of events for a request; it ends when `stops` becomes true. A server sends it as `text/event-stream`.
+/// Returns the stream of events for a request; it ends when `stops` becomes true. A server sends it as
+/// `text/event-stream`.
 ///
-/// # Errors
-/// Where the job is not there, or too many follow already.
+/// # Errors If the job does not exist, or there are too many clients.
 pub async fn follow(
     console: Arc<Console>,
     request: Request,
@@ -107,7 +108,7 @@ pub async fn follow(
     }))
 }
 
-/// Looks once, on a thread that may block.
+/// Queries once, on a thread that may block.
 async fn looked(console: Arc<Console>, position: Position) -> Result<(Position, String), Fault> {
     let look = tokio::task::spawn_blocking(move || look(&console, position));
     look.await.map_err(|error| Fault::new(500, error.to_string()))?
@@ -149,12 +150,12 @@ fn look(console: &Console, mut position: Position) -> Result<(Position, String),
     Ok((position, news))
 }
 
-/// What happened to a workflow since the last look.
+/// Returns the events of a workflow since the last query.
 fn moments(console: &Console, position: &mut Position) -> Result<String, Fault> {
     let id = position.job.as_str();
     let reader = console.services.reader()?;
     if position.seen.is_none() {
-        // As the web services, so that nobody follows what they may not see.
+        // Reads the job through the web services, so that access is checked.
         let _: Workflow = info(console, &position.request, id)?;
         position.moment = view::moments(&*reader, id, 0)?.1;
         return Ok(String::new());
@@ -191,7 +192,7 @@ fn moments(console: &Console, position: &mut Position) -> Result<String, Fault> 
     Ok(news)
 }
 
-/// The jobs that were changed last. Within a moment a user gets the same answer.
+/// Returns the jobs that changed last. The result is reused for a short time per user.
 fn all(console: &Console, request: &Request) -> Result<Arc<Seen>, Fault> {
     let (recent, now) = (&console.recent, console.services.now());
     let mut last = recent.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,23 +1,23 @@
-//! The list of jobs: tabs by kind, filter, search, order, pages, and commands for what is selected.
+//! The list of jobs: tabs by kind, filter, search, order, pages, and commands for selected jobs.
 
 use super::layout::{Context, hidden, link, named, part, plain, status, time, took};
 use maud::{Markup, html};
 
-/// What is listed.
+/// The parameters of the list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// `wf`, `coord` or `bundle`.
     pub(crate) kind: String,
     pub(crate) status: String,
     pub(crate) user: String,
-    /// A part of a name, or with `*` and `?` a pattern of one.
+    /// A part of a name, or a pattern with `*` and `?`.
     pub(crate) text: String,
     /// `createdTime` or `lastModifiedTime`.
     pub(crate) sort: String,
     pub(crate) offset: i64,
 }
 
-/// How many jobs are on a page.
+/// Number of jobs per page.
 pub(crate) const LENGTH: i64 = 50;
 
 /// A job of any kind in the list.
@@ -30,7 +30,7 @@ pub(crate) struct Row {
     pub(crate) created: Option<i64>,
     pub(crate) started: Option<i64>,
     pub(crate) ended: Option<i64>,
-    /// When a coordinator makes its next action.
+    /// Nominal time of a coordinator's next action.
     pub(crate) next: Option<i64>,
 }
 
@@ -61,7 +61,7 @@ const STATUSES: [&str; 11] = [
 ];
 
 impl Wanted {
-    /// The address of the same list from another place on.
+    /// Returns the URL of the same list at another offset.
     fn address(&self, kind: &str, offset: i64) -> String {
         let mut address = format!("./?kind={}", part(kind));
         let others = [
@@ -79,7 +79,7 @@ impl Wanted {
         address
     }
 
-    /// Whether every job of the kind is looked for.
+    /// Whether the list is unfiltered and at its start.
     fn is_any(&self) -> bool {
         self.status.is_empty() && self.user.is_empty() && self.text.is_empty() && self.offset <= 1
     }

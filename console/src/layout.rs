@@ -1,34 +1,34 @@
-//! What all pages share: the frame, the navigation, and the small parts that occur everywhere.
+//! What all pages share: the frame, the navigation, and common elements.
 //!
-//! Every link is relative and every page lies directly below `/oozie/`, so that the console works under any base path. Texts
-//! pass through `maud`, which escapes them; no page has a script, a style or an event handler in it.
+//! Every link is relative and every page is directly below `/oozie/`, so that the console works under any base path.
+//! Texts pass through `maud`, which escapes them; no page contains a script, a style or an event handler.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What a page knows of its request.
+/// The context of a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
-    /// Who looks at it, where that is known.
+    /// The user, if known.
     pub(crate) user: Option<String>,
     /// Proves that a form came from a page of this server.
     pub(crate) token: String,
     /// `NORMAL` or another mode of the server.
     pub(crate) mode: &'static str,
-    /// What was done before, in a sentence.
+    /// Message about the previous action.
     pub(crate) said: Option<String>,
-    /// What the page is about, for its events: an id, or nothing for all jobs.
+    /// The subject of the page's events: an id, or none for all jobs.
     pub(crate) follows: Option<String>,
-    /// What leads from the address of the page to the folder of all pages: `../` for each folder below it.
+    /// Relative path from the page's address to the folder of all pages: `../` for each folder below it.
     pub(crate) up: String,
 }
 
-/// A value as a part of a query.
+/// Encodes a value for a query.
 pub(crate) fn part(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// Text without the characters that steer terminals, or that turn the direction of what follows.
+/// Removes control characters for terminals, and characters that change the direction of text.
 pub(crate) fn plain(text: &str) -> String {
     let steers = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -37,7 +37,7 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// A moment, which the script writes in the zone of the reader.
+/// Renders a time, which the script shows in the reader's time zone.
 pub(crate) fn time(ms: Option<i64>) -> Markup {
     let at = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     html! {
@@ -48,11 +48,11 @@ pub(crate) fn time(ms: Option<i64>) -> Markup {
     }
 }
 
-/// How long something took, or has taken until now.
+/// Formats a duration.
 pub(crate) fn span(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
     match seconds {
-        // Most moments are known to the second.
+        // Most times have a resolution of one second.
         0 if ms <= 0 => "under 1 s".to_owned(),
         0 => format!("{ms} ms"),
         1..=9 => format!("{}.{} s", seconds, ms.max(0) % 1_000 / 100),
@@ -63,7 +63,7 @@ pub(crate) fn span(ms: i64) -> String {
     }
 }
 
-/// How long from a start to an end, or until now where it has not ended.
+/// Renders the time from start to end, or until now if there is no end.
 pub(crate) fn took(start: Option<i64>, end: Option<i64>, now: i64) -> Markup {
     html! {
         @match start {
@@ -73,7 +73,7 @@ pub(crate) fn took(start: Option<i64>, end: Option<i64>, now: i64) -> Markup {
     }
 }
 
-/// A name; a job may have none.
+/// Returns a name for display; a job may have none.
 pub(crate) fn named(name: &str) -> String {
     match plain(name) {
         name if name.trim().is_empty() => "(no name)".to_owned(),
@@ -81,11 +81,11 @@ pub(crate) fn named(name: &str) -> String {
     }
 }
 
-/// A sentence with names between backticks in it.
+/// Renders a sentence whose names are in backticks.
 pub(crate) fn sentence(text: &str) -> Markup {
     let text = plain(text);
     let parts: Vec<&str> = text.split('`').collect();
-    // With one backtick too many, none of them is taken for anything else.
+    // If the backticks do not pair, none of them is interpreted.
     if parts.len().is_multiple_of(2) {
         return html! { (text) };
     }
@@ -96,7 +96,7 @@ pub(crate) fn sentence(text: &str) -> Markup {
     }
 }
 
-/// The group of a status: what it is colored by.
+/// Returns the group of a status, which determines its color.
 pub(crate) fn tone(status: &str) -> &'static str {
     match status {
         "OK" | "DONE" | "SUCCEEDED" => "good",
@@ -108,25 +108,25 @@ pub(crate) fn tone(status: &str) -> &'static str {
     }
 }
 
-/// A status, in words and color.
+/// Renders a status as text with a color.
 pub(crate) fn status(name: &str) -> Markup {
     let class = format!("status {}", tone(name));
     html! { span class=(class) { (plain(name)) } }
 }
 
-/// Whether a job of this status goes on.
+/// Whether a job with this status is still active.
 pub(crate) fn is_active(status: &str) -> bool {
     !matches!(status, "SUCCEEDED" | "FAILED" | "KILLED" | "DONEWITHERROR" | "IGNORED")
 }
 
-/// A link to a job or an action, by its id.
+/// Renders a link to a job or an action, by its id.
 pub(crate) fn link(id: &str) -> Markup {
     let page = if id.contains('@') && !id.contains("-C@") { "action" } else { "job" };
     let job = if id.contains("-C@") { id.split('@').next().unwrap_or(id) } else { id };
     html! { a.id href=(format!("{page}?id={}", part(job))) { (plain(id)) } }
 }
 
-/// An address of somewhere else; only one that a browser may follow is a link.
+/// Renders an external URL; it becomes a link only if a browser may follow it.
 pub(crate) fn outside(url: &str) -> Markup {
     let is_safe = url.starts_with("http://") || url.starts_with("https://");
     html! {
@@ -135,17 +135,17 @@ pub(crate) fn outside(url: &str) -> Markup {
     }
 }
 
-/// A term and what it is; nothing where there is nothing.
+/// Renders a term with its value; empty without a value.
 pub(crate) fn fact(term: &str, what: &str) -> Markup {
     html! { @if !what.is_empty() { div { dt { (term) } dd { (plain(what)) } } } }
 }
 
-/// The same with something drawn.
+/// Does the same with markup as the value.
 pub(crate) fn drawn(term: &str, what: Markup) -> Markup {
     html! { div { dt { (term) } dd { (what) } } }
 }
 
-/// A button that commands a job.
+/// Renders a button that sends a command to a job.
 pub(crate) fn button(
     context: &Context,
     id: &str,
@@ -162,17 +162,17 @@ pub(crate) fn button(
     }
 }
 
-/// What every form has.
+/// Renders the hidden fields of every form.
 pub(crate) fn hidden(context: &Context) -> Markup {
     html! { input type="hidden" name="token" value=(context.token); }
 }
 
-/// A picture of a job that our own printer made: everything in it is escaped there. Its style lies in a file of its own, and
-/// its links lead to the definition as the console shows it.
+/// Renders a picture of a job that our own printer made, and in which everything is escaped. Its style is in a separate
+/// file, and its links lead to the definition in the console.
 pub(crate) fn picture(svg: &str, id: &str) -> Markup {
     let (before, rest) = svg.split_once("<style>").unwrap_or((svg, ""));
     let after = rest.split_once("</style>").map_or("", |(_, after)| after);
-    // Its nodes can be followed, which what is only an image does not let anybody know.
+    // Its nodes are links, which the role of an image would hide from assistive technology.
     let mut text = before.replacen(" role=\"img\"", " role=\"group\"", 1);
     for (at, piece) in after.split(" href=\"").enumerate() {
         if at == 0 {
@@ -190,7 +190,7 @@ pub(crate) fn picture(svg: &str, id: &str) -> Markup {
 const PLACES: [(&str, &str); 4] =
     [("./", "Jobs"), ("submit", "Submit"), ("estate", "Estate"), ("metrics", "Metrics")];
 
-/// A whole page.
+/// Renders a whole page.
 pub(crate) fn page(context: &Context, here: &str, title: &str, body: Markup) -> String {
     let title = plain(title);
     let follows = context.follows.as_deref();
@@ -233,7 +233,7 @@ pub(crate) fn page(context: &Context, here: &str, title: &str, body: Markup) -> 
     .into_string()
 }
 
-/// What is wrong, as a page.
+/// Renders an error page.
 pub(crate) fn fault(context: &Context, status: u16, message: &str) -> String {
     let title = match status {
         401 | 403 => "Not allowed",
@@ -256,7 +256,7 @@ pub(crate) fn fault(context: &Context, status: u16, message: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// What somebody could put into a field.
+    /// Hostile values of fields.
     pub(crate) const ATTACKS: [&str; 6] = [
         "<script>alert(1)</script>",
         "\"><img src=x onerror=alert(1)>",
@@ -266,7 +266,7 @@ pub(crate) mod tests {
         "a\u{1b}[2J\u{0}\u{202e}b",
     ];
 
-    /// The elements of a page with their attributes, read as a browser reads them.
+    /// Returns the elements of a page with their attributes, as a browser parses them.
     fn elements(page: &str) -> Vec<(String, Vec<(String, String)>)> {
         let mut all = Vec::new();
         for (at, _) in page.match_indices('<') {
@@ -295,7 +295,7 @@ pub(crate) mod tests {
         all
     }
 
-    /// Holds a page against what no page may have.
+    /// Asserts that a page contains nothing forbidden.
     #[track_caller]
     pub(crate) fn harmless(page: &str) {
         for (name, attributes) in elements(page) {

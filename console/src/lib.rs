@@ -1,8 +1,8 @@
-//! The console at `/oozie/`: pages over the same objects that the web services answer with.
+//! The console at `/oozie/`: pages based on the objects that the web services return.
 //!
-//! In: requests of browsers. Out: whole pages, which a small script keeps up to date. What a page shows and what its forms do
-//! goes through the web services ([`Services`]), as a request of the same user, so that nobody may do more here than there.
-//! What only the console needs comes from [`Pages`]. It knows no sockets.
+//! It answers requests of browsers with whole pages, which a small script keeps up to date. Everything that a page
+//! shows and its forms do goes through the web services ([`Services`]), as a request of the same user, so that the
+//! console grants no further rights. [`Pages`] provides the data that only the console needs. It does not know sockets.
 
 mod act;
 mod coordinator;
@@ -31,37 +31,37 @@ pub use events::follow;
 /// A request of a browser.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// `GET`, `HEAD` or `POST`; anything else is not for the console.
+    /// `GET`, `HEAD` or `POST`; other methods are not handled.
     pub method: String,
-    /// The parts of the path below `/oozie/`, decoded.
+    /// The segments of the path below `/oozie/`, decoded.
     pub path: Vec<String>,
     /// The parameters in order, decoded.
     pub query: Vec<(String, String)>,
-    /// What is sent along.
+    /// The body.
     pub body: Vec<u8>,
-    /// Who asks, where that is known.
+    /// The authenticated user, if known.
     pub user: Option<String>,
-    /// `Sec-Fetch-Site`: which site the browser says that the request comes from.
+    /// `Sec-Fetch-Site`: the site from which the request comes, according to the browser.
     pub site: Option<String>,
-    /// `X-Ankus-Token`: the token of our forms, where a script sends it.
+    /// `X-Ankus-Token`: the token of our forms, if a script sends it.
     pub token: Option<String>,
 }
 
 impl Request {
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A parameter that has to be there.
+    /// Returns a required parameter.
     fn required(&self, name: &str) -> Result<&str, Fault> {
         let value = self.parameter(name).filter(|value| !value.is_empty());
         value.ok_or_else(|| Fault::new(400, format!("The address names no `{name}`.")))
     }
 }
 
-/// The fields of a form, or the parameters of a query.
+/// Parses the fields of a form, or the parameters of a query.
 pub fn parameters(query: &str) -> Vec<(String, String)> {
     let decoded =
         |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
@@ -70,17 +70,17 @@ pub fn parameters(query: &str) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
 }
 
-/// Why something was not done, as a reader learns it.
+/// An error, as shown to a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The HTTP status.
     pub status: u16,
-    /// In a sentence.
+    /// One sentence.
     pub message: String,
 }
 
 impl Fault {
-    /// A refusal or a failure.
+    /// Creates an error.
     pub fn new(status: u16, message: impl Into<String>) -> Fault {
         Fault { status, message: message.into() }
     }
@@ -92,14 +92,14 @@ impl From<driver::Error> for Fault {
     }
 }
 
-/// What is sent back.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// Names in lower case, with values.
+    /// Headers, with names in lower case.
     pub headers: Vec<(&'static str, String)>,
-    /// What is sent along.
+    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -120,34 +120,32 @@ impl Answer {
 pub struct Call<'a> {
     /// `GET`, `PUT` or `POST`.
     pub method: &'a str,
-    /// The parts of the path below `/oozie/`, such as `v2`, `jobs`.
+    /// The segments of the path below `/oozie/`, such as `v2`, `jobs`.
     pub path: &'a [&'a str],
     /// The parameters.
     pub query: &'a [(&'a str, &'a str)],
-    /// A configuration in XML, or nothing.
+    /// A configuration in XML, if any.
     pub body: Option<String>,
-    /// Who asks.
+    /// The user.
     pub user: Option<&'a str>,
 }
 
 /// The server that the console belongs to. Its methods block.
 pub trait Services: Send + Sync {
-    /// What the web services answer.
+    /// Calls the web services and returns the body of the answer.
     ///
-    /// # Errors
-    /// What they refuse, with their status and text.
+    /// # Errors Refusals, with their status and message.
     fn call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault>;
 
-    /// Reads the store.
+    /// Returns a reader of the store.
     ///
-    /// # Errors
-    /// Where it cannot be opened.
+    /// # Errors If it cannot be opened.
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault>;
 
     /// `NORMAL`, `NOWEBSERVICE` or `SAFEMODE`.
     fn mode(&self) -> &'static str;
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     fn now(&self) -> i64;
 }
 
@@ -156,15 +154,15 @@ pub trait Services: Send + Sync {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// What it must look like, in a word.
+    /// A one-word description of its format.
     pub shape: &'static str,
-    /// Whether nothing works without it.
+    /// Whether it is required.
     pub is_required: bool,
-    /// Whether nobody should read it over a shoulder.
+    /// Whether its value should be hidden.
     pub is_secret: bool,
-    /// What it is unless somebody says otherwise.
+    /// Its default value.
     pub value: String,
-    /// What the definition says of it.
+    /// The description in the definition.
     pub description: String,
 }
 
@@ -173,109 +171,102 @@ pub struct Parameter {
 pub struct Application {
     /// `wf`, `coord` or `bundle`.
     pub kind: &'static str,
-    /// Its name, as written.
+    /// Its name, unevaluated.
     pub name: String,
-    /// What it reads.
+    /// The properties that it reads.
     pub parameters: Vec<Parameter>,
 }
 
-/// A fault that `check` finds in a definition.
+/// A finding of `check` in a definition.
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
-    /// The line it begins on, from 1.
+    /// The line on which it begins, from 1.
     pub line: usize,
     /// `error`, `warning` or `info`.
     pub level: &'static str,
     /// The name of its rule.
     pub rule: String,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
 /// A definition below the root of the server.
 #[derive(Clone, Debug, Default)]
 pub struct Surveyed {
-    /// Where it lies.
+    /// Its path.
     pub path: String,
-    /// As written.
+    /// Its name, unevaluated.
     pub name: String,
     /// Workflow, coordinator or bundle.
     pub kind: String,
-    /// How many nodes a workflow has.
+    /// Number of nodes of a workflow.
     pub nodes: Option<usize>,
-    /// The types of its actions, with how often.
+    /// The types of its actions, with their numbers.
     pub actions: String,
-    /// How often it is called from others.
+    /// Number of calls from other definitions.
     pub called: usize,
-    /// Findings of `check`.
+    /// Number of errors found by `check`.
     pub errors: usize,
-    /// The same, of the next level.
+    /// Number of warnings.
     pub warnings: usize,
-    /// The code with which the server refuses it.
+    /// The code with which the server would refuse it.
     pub refused: String,
-    /// How much work it is to carry it over to another engine.
+    /// Estimated effort to convert it for another engine.
     pub effort: String,
 }
 
-/// What the console needs beyond the web services. Its methods block.
+/// The data that the console needs besides the web services. Its methods block.
 pub trait Pages: Send + Sync {
-    /// Who runs the server: for whom jobs run that are submitted here, unless somebody says otherwise.
+    /// Returns the user who runs the server, who is the default user of jobs that are submitted here.
     fn owner(&self) -> String;
 
-    /// What the application at a path reads.
+    /// Returns the application at a path.
     ///
-    /// # Errors
-    /// Where there is none that can be read.
+    /// # Errors If there is none that can be read.
     fn application(&self, path: &str) -> Result<Application, Fault>;
 
-    /// What `check` finds in the definition of a job.
+    /// Returns the findings of `check` in the definition of a job.
     ///
-    /// # Errors
-    /// Where it cannot be read any more.
+    /// # Errors If it can no longer be read.
     fn findings(&self, id: &str) -> Result<Vec<Finding>, Fault>;
 
-    /// The definition of a job as it may be shown: without the secrets that it has.
+    /// Returns the definition of a job for display, without its secrets.
     ///
-    /// # Errors
-    /// Where the job cannot be read.
+    /// # Errors If the job cannot be read.
     fn masked(&self, id: &str, definition: &str) -> Result<String, Fault>;
 
-    /// What happened to one node of a workflow, and what its program wrote.
+    /// Returns the log of one node of a workflow, and the output of its program.
     ///
-    /// # Errors
-    /// Where it cannot be read.
+    /// # Errors If it cannot be read.
     fn output(&self, id: &str, node: &str) -> Result<String, Fault>;
 
-    /// The definitions below the root of the server.
+    /// Returns the definitions below the root of the server.
     ///
-    /// # Errors
-    /// Where they cannot be read.
+    /// # Errors If they cannot be read.
     fn estate(&self) -> Result<Vec<Surveyed>, Fault>;
 
-    /// Unpacks an application, and tells where it lies then.
+    /// Unpacks an application, and returns its path.
     ///
-    /// # Errors
-    /// Where the archive is broken or too large, or the name is taken.
+    /// # Errors If the archive is invalid or too large, or the name is taken.
     fn upload(&self, name: &str, zip: &[u8]) -> Result<String, Fault>;
 
-    /// The style of pictures, which a page must not have in it.
+    /// Returns the style of pictures, which must not be inside a page.
     fn picture_style(&self) -> &'static str;
 }
 
-/// The console of one server, as long as it runs.
+/// The console of a server.
 pub struct Console {
     services: Box<dyn Services>,
     pages: Box<dyn Pages>,
-    /// What forms of our own pages carry.
+    /// The token of forms on our own pages.
     token: String,
     recent: events::Recent,
 }
 
 impl Console {
-    /// The console of a server.
+    /// Creates the console of a server.
     ///
-    /// # Panics
-    /// Where the system has no randomness: nothing of this server would be safe then.
+    /// # Panics If the system provides no randomness, without which the server would not be secure.
     pub fn new(services: Box<dyn Services>, pages: Box<dyn Pages>) -> Console {
         let mut bytes = [0_u8; 24];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");
@@ -283,21 +274,21 @@ impl Console {
         Console { services, pages, token, recent: events::Recent::default() }
     }
 
-    /// Whether a text is the token of our forms; how long this takes does not tell where it differs.
+    /// Compares a text with the token of our forms, in constant time.
     fn is_ours(&self, token: &str) -> bool {
         let differs = self.token.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
         differs == 0 && token.len() == self.token.len()
     }
 }
 
-/// What a page may load: files of this server, and nothing that stands in the page itself.
+/// What a page may load: files of this server, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const HTML: &str = "text/html; charset=utf-8";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is answered to a browser; nothing where the request is one of the web services. It blocks.
+/// Answers a browser; none if the request is one for the web services. It blocks.
 pub fn answer(console: &Console, request: &Request) -> Option<Answer> {
     let parts: Vec<&str> = request.path.iter().map(String::as_str).collect();
     let here = match parts.as_slice() {
@@ -333,7 +324,7 @@ pub fn answer(console: &Console, request: &Request) -> Option<Answer> {
     Some(guarded(answer))
 }
 
-/// An answer with what browsers are told about pages.
+/// Adds the security headers of pages.
 fn guarded(answer: Answer) -> Answer {
     answer
         .with("content-security-policy", POLICY)
@@ -380,14 +371,14 @@ fn context(console: &Console, request: &Request, follows: Option<&str>) -> Conte
     }
 }
 
-/// What is answered to a browser that asks for an address where nothing is, so many folders below that of all pages.
+/// Answers a browser's request for an unknown address, which is `folders` levels below the folder of all pages.
 pub fn missing(console: &Console, request: &Request, folders: usize) -> Answer {
     let context = Context { up: "../".repeat(folders), ..context(console, request, None) };
     let text = layout::fault(&context, 404, "There is no page at this address.");
     guarded(Answer { status: 404, ..html(text) })
 }
 
-/// A request of the same user to the web services.
+/// Sends a request of the same user to the web services.
 fn ask(
     console: &Console,
     request: &Request,
@@ -400,7 +391,7 @@ fn ask(
     console.services.call(&Call { method, path, query, body, user })
 }
 
-/// The same, read as an object.
+/// Parses an object.
 fn object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(bytes).map_err(|error| Fault::new(500, error.to_string()))
 }
@@ -409,7 +400,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A job by its id, as an object.
+/// Returns a job by its id, as an object.
 fn info<T: DeserializeOwned>(console: &Console, request: &Request, id: &str) -> Result<T, Fault> {
     let most = coordinator::SHOWN.to_string();
     let mut query = vec![("show", "info")];
@@ -420,7 +411,7 @@ fn info<T: DeserializeOwned>(console: &Console, request: &Request, id: &str) -> 
 }
 
 fn list(console: &Console, request: &Request) -> Result<Answer, Fault> {
-    // The address that servers of old had for a job.
+    // The address of a job on older servers.
     if let Some(id) = request.parameter("job") {
         return Ok(act::goes_to(&format!("job?id={}", layout::part(id))));
     }
@@ -444,7 +435,7 @@ fn listed(console: &Console, request: &Request, wanted: jobs::Wanted) -> Result<
     Ok(jobs::List { wanted, rows, total, now })
 }
 
-/// Jobs of a list from a place on, and how many there are in all.
+/// Returns the jobs of a list from an offset on, and their total number.
 fn rows(
     console: &Console,
     request: &Request,
@@ -457,7 +448,7 @@ fn rows(
         [("status", &wanted.status), ("user", &wanted.user), ("sortby", &wanted.sort)]
     {
         if !value.is_empty() {
-            // What has these in it is no name.
+            // These characters cannot occur in names.
             filter.push_str(&format!("{name}={};", value.replace([';', '='], "?")));
         }
     }
@@ -503,7 +494,7 @@ fn row_of_workflow(job: Workflow) -> jobs::Row {
 
 fn row_of_coordinator(job: Coordinator) -> jobs::Row {
     let created = job.created_time;
-    // What has ended makes no further action, whatever the time of the next one would be.
+    // An ended coordinator creates no further action, whatever its next time is.
     let next = job.next_materialized_time.filter(|_| layout::is_active(&job.status));
     jobs::Row {
         id: job.id,
@@ -545,7 +536,7 @@ fn job(console: &Console, request: &Request) -> Result<Answer, Fault> {
     Ok(html(workflow::page(&context, &job, &part, now)))
 }
 
-/// What the chosen part of the page of a job shows. The job itself was read before, by the same user.
+/// Returns the selected part of a job's page. The job itself was read before, by the same user.
 fn part(console: &Console, request: &Request, id: &str) -> Result<Part, Fault> {
     let show =
         |query: &[(&str, &str)]| ask(console, request, "GET", &["v2", "job", id], query, None);
@@ -575,7 +566,7 @@ fn part(console: &Console, request: &Request, id: &str) -> Result<Part, Fault> {
     })
 }
 
-/// When each action ran. The objects of the web services have whole seconds only.
+/// Returns when each action ran. The objects of the web services are only accurate to the second.
 fn bars(console: &Console, id: &str) -> Result<Vec<Bar>, Fault> {
     let reader = console.services.reader()?;
     let Some(record) = view::record(&*reader, id)? else { return Ok(Vec::new()) };
@@ -621,7 +612,7 @@ fn action(console: &Console, request: &Request) -> Result<Answer, Fault> {
     )))
 }
 
-/// The line of its definition on which a node begins; nothing where the definition is no longer there.
+/// Returns the line of the definition on which a node begins; none if the definition no longer exists.
 fn line(console: &Console, request: &Request, job: &str, node: &str) -> Option<usize> {
     let reader = console.services.reader().ok()?;
     let record = view::record(&*reader, job).ok()??;
@@ -685,10 +676,10 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Workflows that there are.
+    /// Number of workflows.
     const JOBS: i64 = 5_000;
 
-    /// Takes every call, and remembers it.
+    /// Accepts and records all calls.
     #[derive(Clone, Default)]
     struct Told(Arc<Mutex<Vec<String>>>);
 

@@ -1,12 +1,12 @@
-//! What the pages show: plain values, read from the objects of the web services.
+//! The data of the pages: plain values, parsed from the objects of the web services.
 //!
-//! In: objects as section 8 of the web API has them. Out: values without a life of their own. Everything in them came from
-//! users, so that a page must take each for hostile.
+//! The objects are those of section 8 of the web API. All values originate from users, so that a page must treat them
+//! as hostile.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A text; `null` and what is not there are empty.
+/// Parses a text; `null` and missing values are empty.
 fn text<'d, D: Deserializer<'d>>(value: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(value)? {
         Value::Null => String::new(),
@@ -15,7 +15,7 @@ fn text<'d, D: Deserializer<'d>>(value: D) -> Result<String, D::Error> {
     })
 }
 
-/// A moment, in milliseconds since 1970.
+/// Parses a time, in milliseconds since 1970.
 fn moment<'d, D: Deserializer<'d>>(value: D) -> Result<Option<i64>, D::Error> {
     let text = text(value)?;
     Ok(jiff::fmt::rfc2822::parse(&text).ok().map(|at| at.timestamp().as_millisecond()))
@@ -88,7 +88,7 @@ pub(crate) struct Action {
     pub(crate) end_time: Option<i64>,
 }
 
-/// An attempt at an action that was tried again.
+/// An attempt of a retried action.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Attempt {
@@ -151,7 +151,7 @@ pub(crate) struct CoordinatorAction {
     pub(crate) action_number: i64,
     #[serde(deserialize_with = "text")]
     pub(crate) status: String,
-    /// The workflow.
+    /// Id of its workflow.
     #[serde(deserialize_with = "text")]
     pub(crate) external_id: String,
     #[serde(deserialize_with = "text")]
@@ -190,7 +190,7 @@ pub(crate) struct Bundle {
     pub(crate) coordinators: Vec<Coordinator>,
 }
 
-/// The properties in a configuration, as the web services write it.
+/// Parses a configuration, as the web services write it.
 pub(crate) fn properties(conf: &str) -> Vec<(String, String)> {
     ankus_lang::configuration::read_xml(conf)
         .map(|all| all.into_iter().collect())

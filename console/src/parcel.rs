@@ -1,4 +1,4 @@
-//! All that is known of a job in one archive, to be sent to somebody who helps. Secrets are masked in it as everywhere.
+//! Collects everything about a job in one archive, to be sent to support. Secrets are masked in it as everywhere.
 
 use super::ask;
 use crate::{Answer, Console, Fault, Request};
@@ -6,7 +6,7 @@ use std::io::{Cursor, Write as _};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// What it holds, and where each comes from.
+/// The files of the archive, and their sources.
 const PARTS: [(&str, &str); 6] = [
     ("job.json", "info"),
     ("definition.xml", "definition"),
@@ -21,7 +21,7 @@ pub(crate) fn answer(console: &Console, request: &Request) -> Result<Answer, Fau
     let get = |show: &str| {
         ask(console, request, "GET", &["v2", "job", id], &[("show", show), ("format", "svg")], None)
     };
-    // What is not there as a whole is no job.
+    // Without this part the job does not exist.
     get("info")?;
     let broken = |error: zip::result::ZipError| Fault::new(500, error.to_string());
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));

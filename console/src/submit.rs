@@ -1,18 +1,18 @@
-//! Forms that start something: a new job with the properties that its application reads, and an ended one again.
+//! Forms that start jobs: a new job with the properties that its application reads, and the rerun of an ended one.
 
 use super::layout::{Context, hidden, link, part, plain, status};
 use super::model::Workflow;
 use super::{Application, Parameter};
 use maud::{Markup, html};
 
-/// What the form shows.
+/// The data of the form.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
-    /// The path of the application, as it was given.
+    /// The path of the application, as entered.
     pub(crate) path: String,
-    /// For whom the job is to run.
+    /// The user on whose behalf the job runs.
     pub(crate) user: String,
-    /// What is known of the application; nothing before a path was given.
+    /// The application; none before a path was given.
     pub(crate) found: Option<Result<Application, String>>,
 }
 
@@ -86,7 +86,7 @@ fn field(one: &Parameter) -> Markup {
     }
 }
 
-/// The form that runs an ended workflow again. The properties are those that it had.
+/// Renders the form that reruns an ended workflow. The properties are those that it had.
 pub(crate) fn again(context: &Context, job: &Workflow) -> String {
     let failed: Vec<&str> = job
         .actions

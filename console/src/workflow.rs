@@ -1,4 +1,5 @@
-//! A workflow: its graph with the run painted on it, its actions in time, its definition, log and configuration; and one action.
+//! The page of a workflow: its graph with the progress of the run, a timeline of its actions, definition, log and
+//! configuration; and the page of an action.
 
 use super::Finding;
 use super::layout::{
@@ -8,7 +9,7 @@ use super::layout::{
 use super::model::{Action, Attempt, Workflow, properties};
 use maud::{Markup, html};
 
-/// The parts of the page of a job.
+/// The tabs of a job's page.
 pub(crate) const TABS: [(&str, &str); 4] = [
     ("", "Overview"),
     ("definition", "Definition"),
@@ -25,7 +26,7 @@ pub(crate) struct Bar {
     pub(crate) to: Option<i64>,
 }
 
-/// What a part of the page shows beside the job itself.
+/// The content of the selected tab, besides the job itself.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     Overview { picture: Result<String, String>, bars: Vec<Bar> },
@@ -83,7 +84,7 @@ fn head(context: &Context, job: &Workflow, now: i64) -> Markup {
     }
 }
 
-/// The parts of the page.
+/// Renders the tabs.
 pub(crate) fn tabs(id: &str, here: &str) -> Markup {
     html! {
         nav.tabs aria-label="Parts of the job" {
@@ -151,7 +152,7 @@ fn actions(actions: &[Action], now: i64) -> Markup {
 
 /// Height of a row of the drawing.
 const ROW: usize = 24;
-/// Where bars begin, and how wide the longest is.
+/// Start of the bars, and maximum width of a bar.
 const LEFT: f64 = 150.0;
 const WIDE: f64 = 430.0;
 
@@ -185,7 +186,7 @@ fn gantt(bars: &[Bar], now: i64) -> Markup {
     }
 }
 
-/// A definition, with what is wrong in it below the line.
+/// Renders a definition, with its findings below their lines.
 pub(crate) fn definition(text: &str, findings: &Result<Vec<Finding>, String>) -> Markup {
     let found: &[Finding] = findings.as_deref().unwrap_or_default();
     html! {
@@ -207,7 +208,7 @@ pub(crate) fn definition(text: &str, findings: &Result<Vec<Finding>, String>) ->
     }
 }
 
-/// A log that follows what is written.
+/// Renders a log that is updated as it grows.
 pub(crate) fn log(id: &str, text: &str, filter: &str) -> Markup {
     html! {
         form.filter method="get" action="job" {
@@ -221,7 +222,7 @@ pub(crate) fn log(id: &str, text: &str, filter: &str) -> Markup {
     }
 }
 
-/// The properties of a job.
+/// Renders the properties of a job.
 pub(crate) fn configuration(conf: &str) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label="Configuration" {
@@ -233,15 +234,15 @@ pub(crate) fn configuration(conf: &str) -> Markup {
     }
 }
 
-/// An action with all that is known of it.
+/// An action with all its data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Opened {
     pub(crate) job: String,
     pub(crate) action: Action,
     pub(crate) attempts: Vec<Attempt>,
-    /// What its program wrote.
+    /// The output of its program.
     pub(crate) output: String,
-    /// Where it stands in the definition.
+    /// Its line in the definition.
     pub(crate) line: Option<usize>,
 }
 
@@ -338,7 +339,7 @@ mod tests {
     fn every_field_is_escaped() {
         for attack in ATTACKS {
             let (mut job, action) = attacked(attack);
-            // Ids are made by us, and a form sends them back letter by letter.
+            // The server generates ids, and forms send them back unchanged.
             job.id = plain(attack);
             let bar = Bar { name: attack.to_owned(), status: attack.to_owned(), from: 0, to: None };
             let finding = Finding {
