@@ -1,8 +1,8 @@
 //! `ankus lsp`: a language server on standard input and output.
 //!
-//! This is the protocol and nothing more: messages become calls, byte offsets become lines. What is found comes from the
-//! same check as the command's; what else an editor asks is answered by `ankus::ide`. The server starts no program, opens
-//! no connection and writes no file.
+//! This module handles only the protocol: messages become calls, byte offsets become lines. Findings come from the same
+//! check as the command's; all other requests of an editor are answered by `ankus::ide`. The server starts no program,
+//! opens no connection and writes no file.
 
 mod answers;
 mod capabilities;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use world::World;
 
-/// How often the server looks whether its client is still there.
+/// Interval at which the server checks whether its client still runs.
 const WATCH: Duration = Duration::from_secs(2);
 
 #[derive(Debug, clap::Args)]
@@ -63,32 +63,32 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let end = server.serve();
     let Server { connection, serving, asked_to_stop, .. } = server;
     if end == End::Orphaned {
-        // Whoever is gone neither reads nor writes, and the threads that wait for that cannot be told.
+        // A client that has exited neither reads nor writes, and the blocked threads cannot be interrupted.
         std::process::exit(1);
     }
     if let Some(serving) = serving {
         serving.end();
     }
     drop(connection);
-    // A client that is gone, or has asked for the end, need not read to it.
+    // A client that has exited, or has requested the end, need not read the remaining messages.
     if let Err(why) = threads.join()
         && end == End::Closed
         && why.kind() != std::io::ErrorKind::BrokenPipe
     {
         return Err(Failure::new("the connection was lost").because(why).into());
     }
-    // The protocol wants a failure where nobody has asked for the end.
+    // The protocol requires a failure if the end was not requested.
     Ok(Exit::fault_if(!asked_to_stop))
 }
 
 /// Why the server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// By the client's word.
+    /// On request of the client.
     Asked,
-    /// By the end of the input.
+    /// The input has ended.
     Closed,
-    /// By the end of the client's process.
+    /// The client's process has ended.
     Orphaned,
 }
 
@@ -96,7 +96,7 @@ struct Server {
     connection: Connection,
     parent: Option<i32>,
     invocation: ankus_project::Invocation,
-    /// Once a client has said who it is.
+    /// Set once the client has initialized the server.
     serving: Option<Serving>,
     asked_to_stop: bool,
 }
@@ -122,14 +122,14 @@ impl Serving {
         self.world.end();
         self.requests.end();
         for thread in self.threads {
-            // A thread that has panicked has said so.
+            // The panic was already reported.
             let _ = thread.join();
         }
     }
 }
 
 impl Server {
-    /// Takes messages until there are no more.
+    /// Processes messages until the end.
     fn serve(&mut self) -> End {
         loop {
             let message = match self.connection.receiver.recv_timeout(WATCH) {
@@ -155,7 +155,7 @@ impl Server {
     }
 
     fn send(&self, message: impl Into<Message>) {
-        // The end of the connection is seen where messages are read.
+        // A closed connection is noticed where messages are read.
         let _ = self.connection.sender.send(message.into());
     }
 
@@ -208,7 +208,7 @@ impl Server {
         self.serving = Some(Serving::begin(world));
     }
 
-    /// Takes what a client tells; what it tells too early or wrongly changes nothing.
+    /// Handles a notification; premature and invalid ones have no effect.
     fn told(&mut self, told: Notification) {
         let Some(serving) = &self.serving else { return };
         let world = &serving.world;
@@ -234,7 +234,7 @@ impl Server {
                 note::DidCloseTextDocument::METHOD => read::<note::DidCloseTextDocument>(told)
                     .map(|closed| world.close_document(&closed.text_document.uri)),
                 note::DidSaveTextDocument::METHOD => {
-                    // Other files may have been written at the same moment, and nobody may be watching them.
+                    // Other files may have been written at the same time, and the client may not be watching them.
                     read::<note::DidSaveTextDocument>(told).map(|_| world.disk_changed(&[]))
                 }
                 note::DidChangeWatchedFiles::METHOD => read::<note::DidChangeWatchedFiles>(told)
@@ -255,7 +255,7 @@ impl Server {
                 }
                 note::DidChangeConfiguration::METHOD => {
                     read::<note::DidChangeConfiguration>(told).map(|changed| {
-                        // Who can be asked may send nothing, or anything.
+                        // The content of the notification is not reliable for clients that can be asked.
                         match world.client.can.configuration {
                             true => self.ask_configuration(),
                             false => prefer(world, &changed.settings),
@@ -268,7 +268,7 @@ impl Server {
                         lsp_types::NumberOrString::String(id) => id.into(),
                     });
                 }),
-                // `$/…` may be passed over, and others are of newer versions of the protocol.
+                // `$/…` may be ignored, and others belong to newer versions of the protocol.
                 _ => Ok(()),
             };
         if let Err(why) = known {
@@ -285,13 +285,13 @@ impl Server {
         }
     }
 
-    /// Takes the answer to something that was asked.
+    /// Handles the answer to a request of the server.
     fn answered(&self, response: Response) {
         let Some(serving) = &self.serving else { return };
         let id = response.id.to_string();
         match response.response_result {
             Ok(answer) if id.contains(CONFIGURATION) => {
-                // A client without a word on it goes by what it said first.
+                // Without an answer, the initial preferences remain.
                 if let Some(value) = answer.get(0).filter(|value| !value.is_null()) {
                     prefer(&serving.world, value);
                 }
@@ -305,7 +305,7 @@ impl Server {
     }
 }
 
-/// What a client is asked for its settings with.
+/// The request for the client's settings.
 const CONFIGURATION: &str = "workspace/configuration";
 
 fn prefer(world: &World, value: &Value) {
@@ -324,7 +324,7 @@ where
     serde_json::from_value(told.params)
 }
 
-/// The folders that a client begins with.
+/// Returns the initial folders of a client.
 #[expect(deprecated, reason = "older clients name their one folder so")]
 fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     match &params.workspace_folders {
@@ -333,7 +333,7 @@ fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     }
 }
 
-/// Whether there is no such process any more.
+/// Whether the process no longer exists.
 #[cfg(unix)]
 fn is_gone(process: i32) -> bool {
     use rustix::process::{Pid, test_kill_process};
@@ -341,7 +341,7 @@ fn is_gone(process: i32) -> bool {
     test_kill_process(process) == Err(rustix::io::Errno::SRCH)
 }
 
-/// Elsewhere the end of the input says so.
+/// On other systems the end of the input is sufficient.
 #[cfg(not(unix))]
 fn is_gone(_: i32) -> bool {
     false

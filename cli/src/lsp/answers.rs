@@ -1,4 +1,4 @@
-//! What `ankus::ide` answers, as the protocol has it.
+//! Converts the answers of `ankus::ide` to the protocol.
 
 use super::client::Abilities;
 use super::documents::Document;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A question about an open text.
+/// A request about an open text.
 pub(super) struct Asked<'w> {
     pub(super) world: &'w World,
     pub(super) document: Arc<Document>,
@@ -30,13 +30,13 @@ pub(super) struct Asked<'w> {
 }
 
 impl<'w> Asked<'w> {
-    /// About the text of a URI; `None` where nothing is said of it.
+    /// Creates a request about the text of a URI; `None` if there are no answers about it.
     pub(super) fn about(world: &'w World, document: &TextDocumentIdentifier) -> Option<Asked<'w>> {
         let (document, snapshot) = world.asked(&document.uri)?;
         Some(Asked { world, document, snapshot, units: world.client.can.units })
     }
 
-    /// About a place in a text.
+    /// Creates a request about a position in a text.
     pub(super) fn at(
         world: &'w World,
         place: &TextDocumentPositionParams,
@@ -58,7 +58,7 @@ impl<'w> Asked<'w> {
         self.units.range(&self.document.source, span)
     }
 
-    /// The text of a file that an answer speaks of.
+    /// Returns the text of a file that an answer refers to.
     fn source(&self, path: &str) -> Option<Arc<Source>> {
         match self.snapshot.document(path) {
             Some(document) => Some(Arc::clone(document.source())),
@@ -77,7 +77,7 @@ impl<'w> Asked<'w> {
         self.units.span(&self.document.source, range)
     }
 
-    /// What the client can do.
+    /// Returns the client's capabilities.
     pub(super) fn can(&self) -> &'w Abilities {
         &self.world.client.can
     }
@@ -87,12 +87,12 @@ impl<'w> Asked<'w> {
         Some(Location { uri: self.uri(path)?, range })
     }
 
-    /// The edits of several files as one.
+    /// Returns the edits of several files as one workspace edit.
     pub(super) fn edit(&self, edits: &BTreeMap<String, Vec<Edit>>) -> Option<Value> {
         self.change(edits, &BTreeMap::new())
     }
 
-    /// The same with files that are created first; none for a client that creates no files.
+    /// Does the same with files that are created first; none for a client that cannot create files.
     pub(super) fn change(
         &self,
         edits: &BTreeMap<String, Vec<Edit>>,
@@ -127,7 +127,7 @@ impl<'w> Asked<'w> {
         let mut changes = Vec::new();
         for (path, text) in created {
             let uri = self.uri(path)?;
-            // A file that is there by now stays as it is, and the client refuses the change.
+            // An existing file is not overwritten; the client refuses the change.
             let options =
                 Some(CreateFileOptions { overwrite: Some(false), ignore_if_exists: Some(false) });
             let file = CreateFile { uri: uri.clone(), options, annotation_id: None };
@@ -142,7 +142,7 @@ impl<'w> Asked<'w> {
     }
 }
 
-/// Words about a place.
+/// Returns the hover text at a position.
 pub(super) fn hover(asked: &Asked<'_>, offset: u32) -> Answer {
     let found = asked.snapshot.hover(asked.path(), offset);
     Ok(json!(found.map(|found| Hover {
@@ -151,12 +151,12 @@ pub(super) fn hover(asked: &Asked<'_>, offset: u32) -> Answer {
     })))
 }
 
-/// Words in Markdown.
+/// Returns a Markdown text.
 pub(super) fn markdown(words: &str) -> MarkupContent {
     MarkupContent { kind: MarkupKind::Markdown, value: words.to_owned() }
 }
 
-/// Where something is defined.
+/// Returns where something is defined.
 pub(super) fn definition(asked: &Asked<'_>, offset: u32) -> Answer {
     let places = asked.snapshot.definition(asked.path(), offset);
     if !asked.world.client.can.links {
@@ -184,13 +184,13 @@ fn locations(asked: &Asked<'_>, places: &[Place]) -> Answer {
     Ok(json!(places.iter().filter_map(one).collect::<Vec<_>>()))
 }
 
-/// Where something is named.
+/// Returns where something is referenced.
 pub(super) fn references(asked: &Asked<'_>, offset: u32, with_definitions: bool) -> Answer {
     let places = asked.snapshot.references(asked.path(), offset, with_definitions);
     locations(asked, &places)
 }
 
-/// The same in the text itself.
+/// Returns the references in the text itself.
 pub(super) fn highlights(asked: &Asked<'_>, offset: u32) -> Answer {
     let one = |(span, role): (Span, Role)| DocumentHighlight {
         range: asked.range(span),
@@ -203,7 +203,7 @@ pub(super) fn highlights(asked: &Asked<'_>, offset: u32) -> Answer {
     Ok(json!(found.into_iter().map(one).collect::<Vec<_>>()))
 }
 
-/// What would be renamed.
+/// Returns what would be renamed.
 pub(super) fn prepare_rename(asked: &Asked<'_>, offset: u32) -> Answer {
     let (span, placeholder) =
         asked.snapshot.prepare_rename(asked.path(), offset).map_err(failed)?;
@@ -211,7 +211,7 @@ pub(super) fn prepare_rename(asked: &Asked<'_>, offset: u32) -> Answer {
     Ok(json!(PrepareRenameResponse::RangeWithPlaceholder { range, placeholder }))
 }
 
-/// The edits that rename something.
+/// Returns the edits of a rename.
 pub(super) fn rename(asked: &Asked<'_>, offset: u32, name: &str) -> Answer {
     let edits = asked.snapshot.rename(asked.path(), offset, name).map_err(failed)?;
     let edit =
@@ -266,7 +266,7 @@ fn information(
     }
 }
 
-/// The outline of a text.
+/// Returns the outline of a text.
 pub(super) fn document_symbols(asked: &Asked<'_>) -> Answer {
     let entries = asked.snapshot.document_symbols(asked.path());
     if asked.world.client.can.nested_symbols {
@@ -285,7 +285,7 @@ pub(super) fn document_symbols(asked: &Asked<'_>) -> Answer {
     Ok(json!(flat))
 }
 
-/// Names in all texts.
+/// Searches for names in all texts.
 pub(super) fn workspace_symbols(world: &World, query: &str) -> Answer {
     let mut found = Vec::new();
     let roots = world.roots();
@@ -313,7 +313,7 @@ pub(super) fn workspace_symbols(world: &World, query: &str) -> Answer {
     Ok(json!(found))
 }
 
-/// The answer where nothing is said of a text.
+/// Returns the empty answer.
 pub(super) fn nothing() -> Answer {
     Ok(Value::Null)
 }

@@ -1,4 +1,4 @@
-//! What the server can do, as it tells a client that has said what it can do itself.
+//! The server's capabilities, depending on those of the client.
 
 use super::client::Abilities;
 use super::offers;
@@ -13,7 +13,7 @@ use lsp_types::{
     WorkspaceServerCapabilities,
 };
 
-/// What the server can do for a client that can do this.
+/// Returns the server's capabilities for a client with these abilities.
 pub(super) fn capabilities(can: &Abilities) -> ServerCapabilities {
     let sync = TextDocumentSyncOptions {
         open_close: Some(true),

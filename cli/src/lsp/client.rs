@@ -1,4 +1,4 @@
-//! The client: what it can do, what it wants, and how it is spoken to.
+//! The client: its capabilities, its preferences, and messages to it.
 
 use super::places::Units;
 use ankus::settings::{Profile, Settings, Target};
@@ -12,24 +12,24 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// What a client sets: `initializationOptions`, or the section `ankus` of its configuration.
+/// The settings of a client: `initializationOptions`, or the section `ankus` of its configuration.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Preferences {
-    /// As `--profile`.
+    /// Like `--profile`.
     profile: Option<String>,
-    /// As `--target`.
+    /// Like `--target`.
     target: Option<String>,
-    /// As `--properties`; relative to the folder of the workspace.
+    /// Like `--properties`; relative to the folder of the workspace.
     pub(super) properties: Vec<PathBuf>,
-    /// As `--isolated`: for folders that their user does not trust.
+    /// Like `--isolated`: for folders that their user does not trust.
     pub(super) isolated: bool,
-    /// Whether files that are not open are checked as well; without a word they are.
+    /// Whether files that are not open are checked as well; enabled by default.
     workspace_diagnostics: Option<bool>,
 }
 
 impl Preferences {
-    /// Those in a value that a client has sent, under `ankus` or not; with what is wrong with them.
+    /// Parses the preferences in a value from a client, under `ankus` or not; also returns the error, if any.
     pub(super) fn of(value: &Value) -> (Preferences, Option<String>) {
         let value = value.get("ankus").unwrap_or(value);
         if value.is_null() {
@@ -51,7 +51,7 @@ impl Preferences {
         (read, wrong)
     }
 
-    /// Settings with what the client says over them, if it says anything.
+    /// Returns settings overridden by the preferences, if there are any.
     pub(super) fn over(&self, settings: &Settings) -> Option<Settings> {
         let profile = self.profile.as_deref().and_then(Profile::named);
         let target = self.target.as_deref().and_then(Target::named);
@@ -70,41 +70,41 @@ impl Preferences {
     }
 }
 
-/// What matters here of all that a client can do.
+/// The capabilities of a client that matter here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Abilities {
-    /// How it counts within a line.
+    /// The units of columns.
     pub(super) units: Units,
-    /// Whether it asks for findings itself.
+    /// Whether it pulls diagnostics.
     pub(super) pulls: bool,
-    /// Whether it asks for them again when it is told to.
+    /// Whether it pulls them again on request.
     pub(super) refreshes: bool,
-    /// Whether it shows progress that it did not ask for.
+    /// Whether it shows progress initiated by the server.
     pub(super) progress: bool,
     /// Whether it can be asked for its configuration.
     pub(super) configuration: bool,
-    /// Whether it can be told later which files are to be watched.
+    /// Whether file watchers can be registered later.
     pub(super) watches: bool,
-    /// Whether it shows the other places of a finding.
+    /// Whether it shows related locations of a diagnostic.
     pub(super) related: bool,
-    /// Whether it leads to the page of a rule.
+    /// Whether it links to the page of a rule.
     pub(super) pages: bool,
-    /// Whether a definition may say where all of it is.
+    /// Whether it supports location links as definitions.
     pub(super) links: bool,
-    /// Whether an outline may have levels.
+    /// Whether it supports hierarchical outlines.
     pub(super) nested_symbols: bool,
-    /// Whether what may be written can have places to fill in.
+    /// Whether completions may be snippets with placeholders.
     pub(super) snippets: bool,
-    /// Whether it asks first whether something can be renamed.
+    /// Whether it supports the preparation of renames.
     pub(super) prepares_renames: bool,
-    /// Whether edits may say which version of a text they are for.
+    /// Whether edits may state the version of their text.
     pub(super) versioned_edits: bool,
-    /// Whether a change may create a file.
+    /// Whether a workspace edit may create files.
     pub(super) creates_files: bool,
 }
 
 impl Abilities {
-    /// Those in the first message of a client.
+    /// Returns the abilities in the first message of a client.
     pub(super) fn of(capabilities: &ClientCapabilities) -> Abilities {
         let general = capabilities.general.as_ref();
         let offered = general.and_then(|general| general.position_encodings.as_deref());
@@ -144,7 +144,7 @@ impl Abilities {
     }
 }
 
-/// A way to speak to the client, from any thread.
+/// Sends messages to the client, from any thread.
 #[derive(Clone)]
 pub(super) struct Sender(std::sync::Arc<dyn Fn(Message) + Send + Sync>);
 
@@ -156,7 +156,7 @@ pub(super) struct Client {
 }
 
 impl Sender {
-    /// One that hands messages on. Nobody listening any more is no fault: the end of the connection ends the server.
+    /// Creates a sender from a function. Failures are ignored: the end of the connection ends the server.
     pub(super) fn new(send: impl Fn(Message) + Send + Sync + 'static) -> Sender {
         Sender(std::sync::Arc::new(send))
     }
@@ -171,7 +171,7 @@ impl Client {
         Client { can, send, asked: AtomicI32::new(0) }
     }
 
-    /// Says something that no answer is expected to.
+    /// Sends a notification.
     pub(super) fn tell<N: note::Notification>(&self, params: N::Params) {
         let params = serde_json::to_value(params).expect("the types of the protocol are values");
         self.send.send(Notification { method: N::METHOD.to_owned(), params });
@@ -182,7 +182,7 @@ impl Client {
         self.send.send(Response { id, response_result: answer });
     }
 
-    /// Asks for something; the id by which the answer will be known.
+    /// Sends a request; returns the id of its answer.
     pub(super) fn ask(&self, method: &str, params: Value) -> RequestId {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let id = RequestId::from(format!("ankus:{method}:{number}"));
@@ -190,19 +190,19 @@ impl Client {
         id
     }
 
-    /// Shows a sentence to the person.
+    /// Shows a message to the user.
     pub(super) fn show(&self, typ: MessageType, words: &str) {
         let message = text::line(words).into_owned();
         self.tell::<note::ShowMessage>(ShowMessageParams { typ, message });
     }
 
-    /// Writes a line into the client's log.
+    /// Writes a line to the client's log.
     pub(super) fn log(&self, typ: MessageType, words: &str) {
         let message = text::line(words).into_owned();
         self.tell::<note::LogMessage>(lsp_types::LogMessageParams { typ, message });
     }
 
-    /// Has the client watch the files that matter, where it can be told so.
+    /// Registers watchers of the relevant files, if the client supports it.
     pub(super) fn watch_files(&self) {
         if self.can.watches {
             let watchers = ["**/*.xml", "**/*.properties", "**/ankus.toml", "**/*.scenario.toml"];

@@ -1,4 +1,4 @@
-//! The texts that a client has open.
+//! The open texts of a client.
 
 use super::places::{Units, path_of};
 use ankus::check::{FileKind, recognize};
@@ -8,25 +8,25 @@ use lsp_types::{TextDocumentContentChangeEvent, TextDocumentItem, Uri};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A text in one version.
+/// A version of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
-    /// As the client writes it.
+    /// The URI, as written by the client.
     pub(super) uri: Uri,
     /// The client's number for this version.
     pub(super) version: i32,
-    /// Where it is; not for what has never been saved.
+    /// Its path; none for a text that was never saved.
     pub(super) path: Option<PathBuf>,
-    /// The text, under the path that people see.
+    /// The text, under its display path.
     pub(super) source: Arc<Source>,
-    /// How its file stands for it.
+    /// The encoding of its file.
     pub(super) encoding: Encoding,
-    /// Whether the client says that it is a file of properties.
+    /// Whether the client declares it as a properties file.
     is_properties: bool,
 }
 
 impl Document {
-    /// A text as the client has opened it.
+    /// Creates a text that the client has opened.
     pub(super) fn opened(item: TextDocumentItem) -> Document {
         let path = path_of(&item.uri);
         let name = match &path {
@@ -43,7 +43,7 @@ impl Document {
         }
     }
 
-    /// The same after some changes.
+    /// Applies some changes.
     pub(super) fn changed(
         &self,
         version: i32,
@@ -60,7 +60,7 @@ impl Document {
         Document { version, source, ..self.clone() }
     }
 
-    /// What it is by its text and its name; `None` where it is none of Oozie's files.
+    /// Returns its kind by its text and its name; `None` if it is not a file of Oozie.
     pub(super) fn kind(&self) -> Option<FileKind> {
         match self.is_properties {
             true => Some(FileKind::Properties),
@@ -68,12 +68,12 @@ impl Document {
         }
     }
 
-    /// Whether something is said of it.
+    /// Whether there are findings about this kind of file.
     pub(super) fn is_ours(&self) -> bool {
         self.kind().is_some() || self.is_settings() || self.is_scenario()
     }
 
-    /// Whether it is a file of settings.
+    /// Whether it is a settings file.
     pub(super) fn is_settings(&self) -> bool {
         self.name() == "ankus.toml"
     }
@@ -83,7 +83,7 @@ impl Document {
         self.name().ends_with(".scenario.toml")
     }
 
-    /// The name of its file.
+    /// Returns the name of its file.
     pub(super) fn name(&self) -> &str {
         let name = self.path.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
         name.unwrap_or_default()

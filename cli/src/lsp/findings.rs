@@ -1,4 +1,4 @@
-//! Findings as the protocol has them.
+//! Converts findings to the protocol.
 
 use super::client::Abilities;
 use super::places::uri_of;
@@ -16,12 +16,12 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Whose findings these are.
+/// The source of the diagnostics.
 const SOURCE: &str = "ankus";
-/// How many other places of one finding are told: one finding may stand for thousands.
+/// Maximum number of related locations of one finding, which may have thousands.
 const MOST_RELATED: usize = 100;
 
-/// Rules whose place could go without anything being lost.
+/// Rules whose location can be removed without loss.
 const UNNECESSARY: &[&str] = &[
     "suppression-unused",
     "unreachable-node",
@@ -33,7 +33,7 @@ const UNNECESSARY: &[&str] = &[
     "unused-parameter",
     "unused-property",
 ];
-/// Rules about what is out of use.
+/// Rules about deprecated elements.
 const DEPRECATED: &[&str] =
     &["deprecated-hadoop-property", "deprecated-launcher-property", "deprecated-queue-property"];
 
@@ -45,12 +45,12 @@ fn severity(level: Level) -> DiagnosticSeverity {
     }
 }
 
-/// The URI of a file by the path that people see.
+/// Returns the URI of a file by its display path.
 pub(super) fn uri_of_shown(shown: &str) -> Option<Uri> {
     uri_of(&ankus_project::absolute(Path::new(shown)).ok()?)
 }
 
-/// A finding of a report, with the URI of its own file.
+/// Converts a finding of a report; also returns the URI of its file.
 pub(super) fn diagnostic(
     finding: &Finding,
     report: &Report,
@@ -60,7 +60,7 @@ pub(super) fn diagnostic(
     let found = &finding.diagnostic;
     let range = |path: &str, span: Span| match report.sources.get(path) {
         Some((source, _)) => can.units.range(source, span),
-        // A file that nobody read: the finding is that it cannot be.
+        // The file could not be read, which is the finding.
         None => Range::default(),
     };
     let related = found.notes.iter().take(MOST_RELATED).filter_map(|note| {
@@ -113,7 +113,7 @@ fn problem(
     }
 }
 
-/// What is wrong with a file of settings.
+/// Returns the errors of a settings file.
 pub(super) fn of_settings(source: &Arc<Source>, can: &Abilities) -> Vec<Diagnostic> {
     let names: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
     let problems = Settings::parse(&source.text, &names).err().unwrap_or_default();
@@ -127,7 +127,7 @@ pub(super) fn of_settings(source: &Arc<Source>, can: &Abilities) -> Vec<Diagnost
     problems.into_iter().map(one).collect()
 }
 
-/// What is wrong with a file of a scenario before it is played.
+/// Returns the errors of a scenario file that are found without running it.
 pub(super) fn of_scenario(source: &Arc<Source>, can: &Abilities) -> Vec<Diagnostic> {
     let Err(error) = toml::from_str::<Scenario>(&source.text) else { return Vec::new() };
     let span = error.span().map_or_else(Span::default, |span| Span::new(span.start, span.end));
@@ -138,7 +138,8 @@ pub(super) fn of_scenario(source: &Arc<Source>, can: &Abilities) -> Vec<Diagnost
 mod tests {
     use super::*;
 
-    /// The keys that a scenario of these lines may go on with, as its reader names them: the unknown one comes first.
+    /// Returns the keys that a scenario with these lines may continue with, as its parser lists them: the unknown one
+    /// comes first.
     fn known(lines: &str) -> Vec<String> {
         let end = if lines.ends_with("{ ") { " }]" } else { "" };
         let text = format!("{lines}nothing-of-this-name = 1{end}");

@@ -1,4 +1,4 @@
-//! What a text offers: colors, hints, links, calls, commands and changes.
+//! Features of a text: semantic tokens, hints, links, calls, commands and code actions.
 
 use super::answers::Asked;
 use super::places::path_of;
@@ -18,7 +18,7 @@ use lsp_types::{
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The sorts of tokens, in the order of their numbers.
+/// Token types, in the order of their numbers.
 const TOKENS: [(TokenKind, SemanticTokenType); 6] = [
     (TokenKind::Operator, SemanticTokenType::OPERATOR),
     (TokenKind::Function, SemanticTokenType::FUNCTION),
@@ -28,7 +28,7 @@ const TOKENS: [(TokenKind, SemanticTokenType); 6] = [
     (TokenKind::Name, SemanticTokenType::CLASS),
 ];
 
-/// The sorts of tokens, as the client learns them.
+/// Returns the token types, as announced to the client.
 pub(super) fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
         token_types: TOKENS.map(|(_, name)| name).to_vec(),
@@ -36,7 +36,7 @@ pub(super) fn legend() -> SemanticTokensLegend {
     }
 }
 
-/// Colors of expressions and names, in all of a text or in a part of it.
+/// Returns semantic tokens of expressions and names, in all of a text or a part of it.
 pub(super) fn semantic_tokens(asked: &Asked<'_>, within: Option<Range>) -> Answer {
     let within = within.map(|range| asked.span(range));
     let is_in = |span: Span| within.is_none_or(|all| span.start < all.end && all.start < span.end);
@@ -60,7 +60,7 @@ pub(super) fn semantic_tokens(asked: &Asked<'_>, within: Option<Range>) -> Answe
     Ok(json!(SemanticTokens { result_id: None, data }))
 }
 
-/// Values and times between the letters.
+/// Returns inlay hints: values and times.
 pub(super) fn inlay_hints(asked: &Asked<'_>, within: Range) -> Answer {
     let one = |hint: Hint| InlayHint {
         position: asked.range(Span::at(hint.offset as usize)).start,
@@ -76,7 +76,7 @@ pub(super) fn inlay_hints(asked: &Asked<'_>, within: Range) -> Answer {
     Ok(json!(hints.into_iter().map(one).collect::<Vec<_>>()))
 }
 
-/// Places that lead to other files.
+/// Returns links to other files.
 pub(super) fn links(asked: &Asked<'_>) -> Answer {
     let links = asked.snapshot.links(asked.path()).into_iter();
     let one = |link: ankus::ide::Link| {
@@ -86,7 +86,7 @@ pub(super) fn links(asked: &Asked<'_>) -> Answer {
     Ok(json!(links.filter_map(one).collect::<Vec<_>>()))
 }
 
-/// What may be done with a definition; the client does it.
+/// Returns the code lenses of a definition; the client executes them.
 pub(super) fn lenses(asked: &Asked<'_>) -> Answer {
     let uri = asked.document.uri.as_str();
     let one = |lens: Lens| CodeLens {
@@ -102,7 +102,7 @@ pub(super) fn lenses(asked: &Asked<'_>) -> Answer {
     Ok(json!(lenses.map(one).collect::<Vec<_>>()))
 }
 
-/// Changes that are offered in a range.
+/// Returns the code actions for a range.
 pub(super) fn code_actions(asked: &Asked<'_>, params: &CodeActionParams) -> Answer {
     let only = params.context.only.as_deref();
     let wants = |kind: &CodeActionKind| {
@@ -134,13 +134,13 @@ pub(super) fn code_actions(asked: &Asked<'_>, params: &CodeActionParams) -> Answ
             "isPreferred": is_preferred, "edit": edit,
         }));
     }
-    // Asked for by its name only: it changes what nobody looks at.
+    // Offered only on explicit request, since it changes parts that are not visible.
     let all = CodeActionKind::SOURCE_FIX_ALL;
     if only.is_some() && wants(&all) {
         let mut batch = Batch::new();
         let fixes = findings.iter().filter_map(|finding| finding.fixes.first());
         for fix in fixes.filter(|fix| fix.safety == Safety::Safe) {
-            // What meets another fix waits for the next time.
+            // A fix that overlaps another one is left for the next time.
             let _ = batch.add(asked.path(), fix);
         }
         let edits: BTreeMap<String, Vec<Edit>> =
@@ -154,7 +154,7 @@ pub(super) fn code_actions(asked: &Asked<'_>, params: &CodeActionParams) -> Answ
     Ok(json!(actions))
 }
 
-/// One end of a call, as the client has it.
+/// Converts one end of a call.
 fn item(world: &World, snapshot: &Snapshot, call: &Call) -> Option<CallHierarchyItem> {
     let document = snapshot.document(&call.place.path)?;
     let units = world.client.can.units;
@@ -175,14 +175,14 @@ fn item(world: &World, snapshot: &Snapshot, call: &Call) -> Option<CallHierarchy
     })
 }
 
-/// The definition of a text as one end of calls.
+/// Returns the definition of a text as one end of calls.
 pub(super) fn prepare_calls(asked: &Asked<'_>) -> Answer {
     let call = asked.snapshot.call_item(asked.path());
     let item = call.and_then(|call| item(asked.world, &asked.snapshot, &call));
     Ok(json!(item.map(|item| vec![item])))
 }
 
-/// Who starts a definition, or whom it starts.
+/// Returns the callers of a definition, or the definitions that it starts.
 pub(super) fn calls(world: &World, about: &CallHierarchyItem, is_incoming: bool) -> Answer {
     let Some(path) = path_of(&about.uri) else { return Ok(Value::Null) };
     let Some(root) = world.root_of(&path) else { return Ok(Value::Null) };

@@ -1,8 +1,8 @@
-//! Pictures beside the text: `ankus/graph` and `ankus/timeline`, which are requests of our own.
+//! Pictures of a text: `ankus/graph` and `ankus/timeline`, which are extensions of the protocol.
 //!
-//! In: a text and, where the client has one, its cursor. Out: a picture in SVG, whose elements name their node
-//! (`data-node`) and their ends (`data-from`, `data-to`); where each node is written; the node at the cursor, and the
-//! nodes on the ways through it.
+//! The request has a text and optionally the cursor. The answer is an SVG picture whose elements name their node
+//! (`data-node`) and their ends (`data-from`, `data-to`); the location of each node; the node at the cursor, and the
+//! nodes on the paths through it.
 
 use super::documents::Document;
 use super::requests::{Answer, error};
@@ -24,24 +24,24 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a client asks of a picture.
+/// Parameters of a request for a picture.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Params {
     text_document: TextDocumentIdentifier,
     position: Option<Position>,
-    /// Whether sub-workflows are drawn with what is in them.
+    /// Whether the content of sub-workflows is drawn.
     #[serde(default)]
     expand_sub_workflows: bool,
-    /// Whether what is read and written is drawn.
+    /// Whether inputs and outputs are drawn.
     #[serde(default)]
     data: bool,
-    /// From left to right, and not from top to bottom.
+    /// Whether to draw from left to right instead of top to bottom.
     #[serde(default)]
     left_to_right: bool,
 }
 
-/// The graph of a text; `null` where it has none.
+/// Returns the graph of a text; `null` if it has none.
 pub(super) fn graph(world: &World, params: &Params) -> Answer {
     let options = Options {
         expand: params.expand_sub_workflows,
@@ -87,7 +87,7 @@ pub(super) fn graph(world: &World, params: &Params) -> Answer {
     Ok(answer)
 }
 
-/// The instances of a coordinator, or of those of a bundle; `null` for what is neither.
+/// Returns the instances of a coordinator, or of those of a bundle; `null` for other texts.
 pub(super) fn timeline(world: &World, params: &Params) -> Answer {
     let asked = Asked::about(world, &params.text_document.uri)?;
     let Some(Asked::File { root, loaded, .. }) = asked else { return Ok(Value::Null) };
@@ -105,18 +105,18 @@ pub(super) fn timeline(world: &World, params: &Params) -> Answer {
     Ok(json!({"version": 1, "svg": svg, "nodes": [], "leftOut": left_out}))
 }
 
-/// Why there is no picture now, in a sentence for people.
+/// Returns the error why there is no picture.
 fn refused(why: miette::Report) -> ResponseError {
     error(ErrorCode::RequestFailed, format!("{why:#}"))
 }
 
-/// What a picture is asked of.
+/// The subject of a request.
 enum Asked {
     File {
         root: Arc<Root>,
         loaded: Box<Loaded>,
     },
-    /// A text that has never been saved.
+    /// A text that was never saved.
     Text {
         document: Arc<Document>,
         kind: FileKind,
@@ -156,7 +156,7 @@ fn is_drawn(kind: FileKind) -> bool {
     matches!(kind, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle)
 }
 
-/// For a text that nothing lies around.
+/// Provides no files, for a text without a folder.
 struct Alone;
 
 impl Definitions for Alone {
@@ -165,7 +165,7 @@ impl Definitions for Alone {
     }
 }
 
-/// Where each node is written: in this text, or in the file that it was found in.
+/// Returns the location of each node: in this text, or in the file that contains it.
 fn nodes(world: &World, drawing: &Drawing, source: &Source) -> Vec<Value> {
     let units = world.client.can.units;
     let one = |node: &graph::Node| {
@@ -175,7 +175,7 @@ fn nodes(world: &World, drawing: &Drawing, source: &Source) -> Vec<Value> {
             let word = units.range(source, place.span);
             return Some(json!({"id": node.id, "range": range, "selectionRange": word}));
         }
-        // Lines are the same in all units, and the text of another file is not at hand.
+        // Lines are the same in all units, and the text of the other file is not loaded.
         let uri = super::places::uri_of(&absolute(Path::new(&place.path)).ok()?)?;
         let start = Position::new(place.line - 1, 0);
         let range = lsp_types::Range::new(start, start);
@@ -184,7 +184,7 @@ fn nodes(world: &World, drawing: &Drawing, source: &Source) -> Vec<Value> {
     drawing.nodes.iter().filter_map(one).collect()
 }
 
-/// The innermost node that an offset is in.
+/// Returns the innermost node at an offset.
 fn at(drawing: &Drawing, path: &str, offset: u32) -> Option<usize> {
     let places = drawing.nodes.iter().enumerate().filter_map(|(index, node)| {
         let place = node.place.as_ref().filter(|place| place.path == path)?;
@@ -193,8 +193,8 @@ fn at(drawing: &Drawing, path: &str, offset: u32) -> Option<usize> {
     places.min().map(|(_, index)| index)
 }
 
-/// The nodes of the ways that lead through one. They lead over failures only where it cannot be reached or left otherwise,
-/// for nearly all nodes lead to a kill node by theirs.
+/// Returns the nodes on the paths through a node. The paths follow error transitions only if it cannot be reached or
+/// left otherwise, since nearly all nodes lead to a kill node by theirs.
 fn ways_through(drawing: &Drawing, node: usize) -> Vec<usize> {
     let mut on_way = vec![false; drawing.nodes.len()];
     for forward in [true, false] {

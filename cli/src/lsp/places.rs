@@ -1,4 +1,4 @@
-//! Places as the protocol has them: URIs of files, and lines with the units of the encoding that was agreed on.
+//! Converts locations to the protocol: URIs of files, and positions in the units of the negotiated encoding.
 
 use ankus::source::{Source, Span};
 use lsp_types::{Position, PositionEncodingKind, Range, Uri};
@@ -6,18 +6,18 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// In which units a client counts within a line.
+/// The units of a position within a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Units {
     /// Bytes.
     Utf8,
-    /// What every client can do.
+    /// UTF-16 code units, which every client supports.
     #[default]
     Utf16,
 }
 
 impl Units {
-    /// The first of the client's that is spoken here.
+    /// Returns the first of the client's encodings that is supported.
     pub(super) fn agreed(offered: Option<&[PositionEncodingKind]>) -> Units {
         let known = offered.unwrap_or_default().iter().find_map(|kind| match kind {
             kind if *kind == PositionEncodingKind::UTF8 => Some(Units::Utf8),
@@ -27,7 +27,7 @@ impl Units {
         known.unwrap_or_default()
     }
 
-    /// As the protocol names it.
+    /// Returns the name in the protocol.
     pub(super) fn kind(self) -> PositionEncodingKind {
         match self {
             Units::Utf8 => PositionEncodingKind::UTF8,
@@ -42,7 +42,7 @@ impl Units {
         }
     }
 
-    /// The place of a byte.
+    /// Returns the position of a byte offset.
     pub(super) fn position(self, source: &Source, offset: u32) -> Position {
         let (line, bytes, units) = source.place(offset);
         let character = match self {
@@ -52,13 +52,13 @@ impl Units {
         Position { line, character }
     }
 
-    /// The place of a span.
+    /// Returns the range of a span.
     pub(super) fn range(self, source: &Source, span: Span) -> Range {
         Range { start: self.position(source, span.start), end: self.position(source, span.end) }
     }
 
-    /// The byte of a place. A character behind the end of a line is the end of that line, as the protocol says, and a
-    /// line behind the last one is the end of the text.
+    /// Returns the byte offset of a position. A character after the end of a line counts as that end, as the protocol
+    /// says, and a line after the last one as the end of the text.
     pub(super) fn offset(self, source: &Source, position: Position) -> u32 {
         let Some(line) = source.line_range(position.line as usize) else {
             return source.text.len() as u32;
@@ -71,7 +71,7 @@ impl Units {
                 return (start + at) as u32;
             }
             passed += self.of(character);
-            // Half of a pair of surrogates belongs to its character.
+            // A position within a surrogate pair counts as its character.
             if passed > wanted {
                 return (start + at) as u32;
             }
@@ -79,14 +79,14 @@ impl Units {
         (start + text.len()) as u32
     }
 
-    /// The bytes of a range; one that is written backwards is empty.
+    /// Returns the span of a range; a reversed one is empty.
     pub(super) fn span(self, source: &Source, range: Range) -> Span {
         let (start, end) = (self.offset(source, range.start), self.offset(source, range.end));
         Span { start, end: end.max(start) }
     }
 }
 
-/// The path that a `file:` URI names.
+/// Returns the path of a `file:` URI.
 pub(super) fn path_of(uri: &Uri) -> Option<PathBuf> {
     let text = uri.as_str();
     let (scheme, rest) = text.split_once(':')?;
@@ -114,13 +114,13 @@ pub(super) fn path_of(uri: &Uri) -> Option<PathBuf> {
         }
     }
     let text = String::from_utf8(bytes).ok()?;
-    // `file:///c:/x` is a path of Windows.
+    // `file:///c:/x` is a Windows path.
     let drive = text.as_bytes().get(2) == Some(&b':') && cfg!(windows);
     let path = PathBuf::from(if drive { &text[1..] } else { &text });
     ankus_project::absolute(&path).ok()
 }
 
-/// The URI of an absolute path.
+/// Returns the URI of an absolute path.
 pub(super) fn uri_of(path: &Path) -> Option<Uri> {
     let text = path.to_str()?.replace('\\', "/");
     let mut uri = String::from("file://");
@@ -147,7 +147,7 @@ mod tests {
         let text = "a😀b\r\nüx\rz";
         let source = Source::new("workflow.xml", text);
         for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
-            // Between the two characters that end a line there is no place.
+            // Between the two characters of a line break there is no position.
             if text[..at].ends_with('\r') && text[at..].starts_with('\n') {
                 continue;
             }
@@ -161,7 +161,7 @@ mod tests {
         };
         assert_eq!(at(Units::Utf16, 0, 3), text.find('b').expect("it is there"));
         assert_eq!(at(Units::Utf8, 0, 5), text.find('b').expect("it is there"));
-        // Within a pair, behind the end of a line, behind the end of the text.
+        // Within a surrogate pair, after the end of a line, after the end of the text.
         assert_eq!(at(Units::Utf16, 0, 2), 1);
         assert_eq!(at(Units::Utf16, 0, 99), text.find('\r').expect("it is there"));
         assert_eq!(at(Units::Utf8, 7, 0), text.len());

@@ -1,7 +1,6 @@
-//! Requests: each is answered by a thread of its own kind, so that reading never waits for an answer.
+//! Answers requests on separate threads, so that reading messages never waits for an answer.
 //!
-//! A request that was cancelled is answered with just that; one that panics is answered with an error, and the server
-//! lives on.
+//! A cancelled request is answered as such; one that panics is answered with an error, and the server continues.
 
 use super::answers::{self, Asked};
 use super::offers;
@@ -27,10 +26,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// How many requests are answered at once.
+/// Number of requests that are answered at once.
 const THREADS: usize = 2;
 
-/// A request that waits for its answer or is being answered.
+/// A request that is waiting or in progress.
 struct Waiting {
     request: Request,
     cancelled: Arc<AtomicBool>,
@@ -39,7 +38,7 @@ struct Waiting {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
-    /// By id, those that can be cancelled.
+    /// Cancellation flags by id.
     known: HashMap<RequestId, Arc<AtomicBool>>,
     is_over: bool,
 }
@@ -51,7 +50,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Begins to answer.
+    /// Starts the threads.
     pub(super) fn begin(world: &Arc<World>) -> Requests {
         let shared: Arc<(Mutex<Queue>, Condvar)> = Arc::default();
         let begin = |_| {
@@ -62,7 +61,7 @@ impl Requests {
         Requests { shared, threads }
     }
 
-    /// Takes a request.
+    /// Queues a request.
     pub(super) fn take(&self, request: Request) {
         let cancelled = Arc::new(AtomicBool::new(false));
         let mut queue = self.shared.0.lock().expect("no holder panics");
@@ -71,7 +70,7 @@ impl Requests {
         self.shared.1.notify_one();
     }
 
-    /// Nobody wants an answer any more.
+    /// Cancels a request.
     pub(super) fn cancel(&self, id: &RequestId) {
         let queue = self.shared.0.lock().expect("no holder panics");
         if let Some(cancelled) = queue.known.get(id) {
@@ -79,7 +78,7 @@ impl Requests {
         }
     }
 
-    /// Ends the threads once they have answered what they are at.
+    /// Ends the threads after the requests in progress.
     pub(super) fn end(self) {
         {
             let mut queue = self.shared.0.lock().expect("no holder panics");
@@ -88,7 +87,7 @@ impl Requests {
             self.shared.1.notify_all();
         }
         for thread in self.threads {
-            // A thread that has panicked has said so.
+            // The panic was already reported.
             let _ = thread.join();
         }
     }
@@ -131,7 +130,7 @@ pub(super) fn error(code: ErrorCode, message: impl Into<String>) -> ResponseErro
     ResponseError { code: code as i32, message: message.into(), data: None }
 }
 
-/// The error of a request that makes sense and cannot be granted.
+/// Returns the error of a valid request that cannot be fulfilled.
 pub(super) fn failed(why: String) -> ResponseError {
     error(ErrorCode::RequestFailed, why)
 }
@@ -145,7 +144,7 @@ fn params<P: DeserializeOwned>(request: Request) -> Result<P, ResponseError> {
         .map_err(|why| error(ErrorCode::InvalidParams, format!("{}: {why}", request.method)))
 }
 
-/// What is about all files that mean a name: an answer out of some of them would be wrong.
+/// Requests about all files that refer to a name: an answer based on some of them would be wrong.
 const ABOUT_ALL_FILES: [&str; 6] = [
     "textDocument/references",
     "textDocument/prepareRename",
@@ -280,14 +279,14 @@ fn answer(world: &World, request: Request, is_cancelled: &dyn Fn() -> bool) -> A
         "workspace/diagnostic" => all_diagnostics(world, &params(request)?),
         "ankus/graph" => pictures::graph(world, &params(request)?),
         "ankus/timeline" => pictures::timeline(world, &params(request)?),
-        // Tests see here that the server outlives a panic.
+        // For the test that the server survives a panic.
         #[cfg(debug_assertions)]
         "ankus/panic" => panic!("a panic was asked for"),
         method => Err(error(ErrorCode::MethodNotFound, format!("there is no `{method}` here"))),
     }
 }
 
-/// A name for what is reported of a file: the same for the same findings.
+/// Returns an id of a report: the same for the same findings.
 fn result_id(items: &Value) -> String {
     let mut hasher = DefaultHasher::new();
     items.to_string().hash(&mut hasher);
@@ -325,7 +324,7 @@ fn all_diagnostics(world: &World, params: &WorkspaceDiagnosticParams) -> Answer 
             false => json!({"kind": "full", "uri": uri, "version": version, "resultId": id, "items": items}),
         });
     }
-    // What had findings and has none any more.
+    // Files that had findings and no longer have any.
     for id in &params.previous_result_ids {
         if !told.iter().any(|uri| uri == id.uri.as_str()) {
             let empty = json!([]);

@@ -1,7 +1,7 @@
-//! A folder whose applications are seen together: one of the workspace, or that of a file which lies in none.
+//! A folder whose applications are checked together: one of the workspace, or that of a file outside the workspace.
 //!
-//! In: the overlay of open texts. Out: for each definition an [`Answer`], kept until something that it was found out of
-//! changes; and for each file the findings of all answers that point into it.
+//! It sees the open texts through an overlay. For each definition it keeps an [`Answer`] until something on which that
+//! depends changes; for each file it returns the findings of all answers that point into it.
 
 use super::client::{Abilities, Preferences};
 use super::documents::Document;
@@ -24,35 +24,35 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-/// How many files are looked at to see who starts what: in a folder of the workspace, and in one that nobody named.
+/// Maximum number of files that are searched for callers: in a folder of the workspace, and in any other.
 const MOST_FILES: usize = 50_000;
 const MOST_FILES_ALONE: usize = 5_000;
-/// How long a first answer waits for what the whole folder says.
+/// How long a first answer waits for the folder to be loaded.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// The longest name of a file.
+/// Maximum length of a file name.
 const NAME_LIMIT: usize = 255;
-/// The largest baseline.
+/// Maximum size of a baseline.
 const BASELINE_LIMIT: u64 = 64 << 20;
 
-/// What the check of one file came to.
+/// The result of the check of one file.
 struct Answer {
     part: Part,
-    /// The files whose texts it was found out of.
+    /// The files on whose texts it depends.
     reads: HashSet<String>,
     /// The text that was checked.
     text: Arc<String>,
-    /// What was known of those who start it.
+    /// A number that stands for its callers.
     callers: u64,
-    /// What a check saw, of an open text.
+    /// The data of the check, for an open text.
     around: Option<Arc<Around>>,
 }
 
-/// What a check of an open text saw beside it, and what it leaves for the next edit.
+/// The data that a check of an open text has used, and the state that it leaves for the next edit.
 struct Around {
-    /// Without its files.
+    /// The input, without its files.
     loaded: Arc<Loaded>,
     files: Arc<Files>,
-    /// What was found out of the text, until `known` is made of it.
+    /// The analysis of the text, until `known` is made from it.
     analysis: Mutex<Option<Arc<Analysis>>>,
     known: OnceLock<Option<Known>>,
     /// For a first look at the next edit of a large text.
@@ -64,7 +64,7 @@ impl Around {
         Input { source, files: &self.files, ..self.loaded.input() }
     }
 
-    /// Whether a text has the same files around it as the text before an edit: those that it names are read.
+    /// Whether a text refers to the same files as the text before an edit, since those are read.
     fn names_the_same(&self, old: &str, new: &str) -> bool {
         let moved = Moved::between(old, new);
         let near = |text: &str, end: usize| {
@@ -78,7 +78,7 @@ impl Around {
         let mut names = self.files.below(folder_of(&self.loaded.found.shown)).map(|(path, _)| path);
         names.all(|path| {
             let name = name_of(path);
-            // What a jar holds is read as far as the text can mean it.
+            // The content of a jar is read only if the text may refer to it.
             !name.ends_with(".jar") && counts(&before, name) == counts(&after, name)
         })
     }
@@ -86,7 +86,7 @@ impl Around {
 
 #[derive(Default)]
 struct State {
-    /// What a check of the folder checks, by path.
+    /// The definitions of the folder, by path.
     definitions: BTreeMap<PathBuf, Found>,
     starts: Starts,
     is_loaded: bool,
@@ -94,19 +94,19 @@ struct State {
     /// The answers that have findings in a file.
     pointing: HashMap<String, BTreeSet<PathBuf>>,
     bounds: Option<Arc<Bounds>>,
-    /// All texts of the folder, as they are now.
+    /// All current texts of the folder.
     documents: Arc<BTreeMap<String, Arc<ide::Document>>>,
     replaced: Replaced,
 }
 
-/// What was replaced by something newer. Freeing what was read of a large text takes time that an edit does not have.
+/// Replaced values. Freeing a large text takes longer than an edit may.
 #[derive(Default)]
 struct Replaced {
     documents: Vec<Arc<ide::Document>>,
     answers: Vec<Answer>,
 }
 
-/// Whether a document is of this text.
+/// Whether a document has this text.
 fn is_text(document: &ide::Document, source: &Arc<Source>) -> bool {
     Arc::ptr_eq(document.source(), source) || document.source().text == source.text
 }
@@ -126,7 +126,7 @@ impl State {
         }
     }
 
-    /// Forgets an answer; the paths that it had findings in.
+    /// Removes an answer; returns the paths in which it had findings.
     fn forget(&mut self, path: &Path) -> BTreeSet<String> {
         let mut touched = BTreeSet::from([shown(path)]);
         if let Some(old) = self.answers.remove(path) {
@@ -142,16 +142,16 @@ impl State {
     }
 }
 
-/// What of the findings is reported.
+/// The rules by which findings are reported.
 struct Bounds {
     level: Level,
     pages: Option<String>,
     baseline: Option<(PathBuf, Baseline)>,
-    /// Why there is none although settings name one.
+    /// Why there is no baseline although settings refer to one.
     complaint: Option<String>,
 }
 
-/// Moves a finding with its notes in this file; whether its place is still there.
+/// Moves a finding with its notes to its new position in this file; returns whether that still exists.
 fn moved(moved: &Moved, finding: &mut Finding, shown: &str) -> bool {
     let found = &mut finding.diagnostic;
     let here = |file: &Option<String>| file.as_deref().is_none_or(|file| file == shown);
@@ -165,11 +165,11 @@ fn moved(moved: &Moved, finding: &mut Finding, shown: &str) -> bool {
 pub(super) struct Root {
     /// The folder.
     pub(super) folder: PathBuf,
-    /// Whether it is one of the workspace.
+    /// Whether it is a folder of the workspace.
     pub(super) is_workspace: bool,
-    /// Its disk.
+    /// Access to its files.
     pub(super) project: Project,
-    /// The properties that count for all of it.
+    /// The properties that apply to all of it.
     pub(super) given: Given,
     preferences: Arc<Preferences>,
     state: Mutex<State>,
@@ -177,10 +177,9 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// A folder of which nothing is known yet.
+    /// Opens a folder without loading it.
     ///
-    /// # Errors
-    /// Where the user's own settings cannot be used.
+    /// # Errors If the user's own settings are unusable.
     pub(super) fn open(
         folder: PathBuf,
         is_workspace: bool,
@@ -208,8 +207,8 @@ impl Root {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Searches the folder for definitions, and for who starts what; sentences about what could not be read. Texts that
-    /// have changed meanwhile are taken by their [`Root::text_changed`].
+    /// Searches the folder for definitions and their callers; returns messages about what could not be read. Texts that
+    /// change meanwhile are updated by [`Root::text_changed`].
     pub(super) fn load(&self) -> Vec<String> {
         let most = if self.is_workspace { MOST_FILES } else { MOST_FILES_ALONE };
         let (starts, sources) = self.project.survey(&self.folder, most).unwrap_or_default();
@@ -239,7 +238,7 @@ impl Root {
         failures
     }
 
-    /// What a check of the folder checks, and what was checked and is not there any more.
+    /// Returns the definitions of the folder, and files that were checked and no longer exist.
     pub(super) fn definitions(&self) -> Vec<PathBuf> {
         let state = self.state();
         let all: BTreeSet<&PathBuf> =
@@ -247,29 +246,29 @@ impl Root {
         all.into_iter().cloned().collect()
     }
 
-    /// Whether the folder was looked through.
+    /// Whether the folder has been loaded.
     pub(super) fn is_loaded(&self) -> bool {
         self.state().is_loaded
     }
 
-    /// Waits a moment for the folder to be looked through, as most are at once.
+    /// Waits briefly for the folder to be loaded, which is fast for most folders.
     pub(super) fn wait_a_moment(&self) {
         let wait = self.loaded.wait_timeout_while(self.state(), PATIENCE, |state| !state.is_loaded);
         drop(wait.expect("no holder panics"));
     }
 
-    /// Takes the present text of a file, for whoever asks about it.
+    /// Sets the current text of a file, for requests about it.
     pub(super) fn set_text(&self, source: &Arc<Source>) {
         self.state().set_text(source);
     }
 
-    /// Frees what was replaced, on a thread that nobody waits for.
+    /// Frees replaced values, on a thread for which no other waits.
     pub(super) fn free_replaced(&self) {
         let replaced = std::mem::take(&mut self.state().replaced);
         drop(replaced);
     }
 
-    /// Takes the text of a file that is not open; whether this changes who starts what.
+    /// Updates the text of a file that is not open; returns whether this changes callers.
     pub(super) fn read_again(&self, path: &Path) -> bool {
         let shown = shown(path);
         let source = self.project.source_of(path);
@@ -286,7 +285,7 @@ impl Root {
         self.text_changed(&shown, source.as_ref().map(|source| source.text.as_str()))
     }
 
-    /// All that is known of an open text at this moment.
+    /// Returns the current state of an open text.
     pub(super) fn snapshot(&self, document: &Document) -> Snapshot {
         let shown = document.source.path.as_str();
         let around = document.path.as_ref().and_then(|path| {
@@ -295,7 +294,7 @@ impl Root {
             Some((Arc::clone(&around.loaded.settings.settings), Arc::clone(&around.files)))
         });
         let around = around.or_else(|| {
-            // Nothing was checked yet.
+            // It has not been checked yet.
             let found = self.found(document.path.as_ref()?, Some(document))?;
             let loaded = self.load_definition(&found).ok()?;
             Some((loaded.settings.settings, Arc::new(loaded.files)))
@@ -308,21 +307,21 @@ impl Root {
         let source = &document.source;
         let asked = match snapshot.document(shown) {
             Some(known) if is_text(known, source) => return snapshot,
-            // It has changed meanwhile, and the question is about how it was.
+            // The document has changed since, but the request is about its previous version.
             Some(known) => known.edited(Arc::clone(source)),
             None => ide::Document::of(Arc::clone(source)),
         };
         snapshot.with(Arc::new(asked))
     }
 
-    /// All texts of the folder.
+    /// Returns all texts of the folder.
     pub(super) fn all(&self) -> Snapshot {
         let documents = Arc::clone(&self.state().documents);
         let callers = self.project.callers().unwrap_or_default();
         Snapshot { documents, callers, ..Snapshot::default() }
     }
 
-    /// Takes a text that has changed; whether this changes who starts what.
+    /// Updates a changed text; returns whether this changes callers.
     pub(super) fn text_changed(&self, shown: &str, text: Option<&str>) -> bool {
         let mut state = self.state();
         if !state.is_loaded || !state.starts.set(shown, text) {
@@ -334,13 +333,13 @@ impl Root {
         true
     }
 
-    /// Forgets what was read of the disk beside the definitions themselves.
+    /// Discards everything that was read from the disk except the definitions themselves.
     pub(super) fn disk_changed(&self) {
         self.project.forget_settings();
         self.state().bounds = None;
     }
 
-    /// What is known of those who start a definition, as a number.
+    /// Returns a hash of the callers of a definition.
     fn callers_of(&self, shown: &str) -> u64 {
         let Some(index) = self.project.callers() else { return 0 };
         let started: Vec<_> = index.started_by(shown).collect();
@@ -351,8 +350,8 @@ impl Root {
         hashed(&(index.of(shown), index.lost(shown), started, near))
     }
 
-    /// The other answers that were found out of a text which has changed; those about its neighbours as well where the
-    /// file is a new one, or gone.
+    /// Returns the other answers that depend on a changed text; if the file was created or deleted, also those of its
+    /// neighbors.
     pub(super) fn outdated(&self, changed: &str, came_or_went: bool) -> Vec<PathBuf> {
         let state = self.state();
         let is_old = |answer: &Answer| {
@@ -366,7 +365,7 @@ impl Root {
         old
     }
 
-    /// The answers whose callers are others by now.
+    /// Returns the answers whose callers have changed.
     pub(super) fn called_otherwise(&self) -> Vec<PathBuf> {
         let known: Vec<(PathBuf, String, u64)> = {
             let state = self.state();
@@ -380,7 +379,7 @@ impl Root {
         other
     }
 
-    /// The definition at a path: by its text where it is open, else as the search has found it.
+    /// Returns the definition at a path: with its text if it is open, else as the search found it.
     pub(super) fn found(&self, path: &Path, document: Option<&Document>) -> Option<Found> {
         let walked = self.state().definitions.get(path).cloned();
         let Some(document) = document else { return walked };
@@ -392,7 +391,8 @@ impl Root {
         self.is_ours(&named, document).then_some(named)
     }
 
-    /// Whether a file belongs to Oozie: properties and configurations do so only beside a definition, or by their words.
+    /// Whether a file belongs to Oozie: properties and configurations do so only next to a definition, or by their
+    /// content.
     fn is_ours(&self, found: &Found, document: &Document) -> bool {
         let text = document.source.text.as_str();
         let by_words = match found.kind {
@@ -412,13 +412,13 @@ impl Root {
         }
     }
 
-    /// Everything that a check of a definition needs, as the command would have it.
+    /// Loads a definition for a check, as the command does.
     pub(super) fn load_definition(&self, found: &Found) -> miette::Result<Loaded> {
         let mut loaded = self.project.load(found, &self.given, None)?;
         if let Some(settings) = self.preferences.over(&loaded.settings.settings) {
             loaded.settings.settings = Arc::new(settings);
         }
-        // Unlike a check, which asks only where a rule does: the next request may be for the layout.
+        // Unlike for a check, where a rule asks for it on demand: the next request may be for formatting.
         let formatting = self.project.formatting(&loaded.found, &loaded.settings, None);
         if formatting != loaded.settings.settings.formatting {
             Arc::make_mut(&mut loaded.settings.settings).formatting = formatting;
@@ -426,8 +426,8 @@ impl Root {
         Ok(loaded)
     }
 
-    /// Checks the file at a path, unless `stop` says that nobody wants to know any more. The paths whose findings may be
-    /// others now; `None` where it was stopped.
+    /// Checks the file at a path, unless `stop` cancels it. Returns the paths whose findings may have changed; `None`
+    /// if it was cancelled.
     pub(super) fn check(
         &self,
         path: &Path,
@@ -442,7 +442,8 @@ impl Root {
             let mut outcome = limits::check(&loaded);
             let analysis = outcome.analysis.take();
             let known = OnceLock::new();
-            // Where the last edit was answered at once, the next one is as well; whoever waits for this answer has it first.
+            // If the last edit was answered from its predecessor, the next one can be as well; pending requests come
+            // first.
             if let (false, Some((before, told)), Some(analysis)) =
                 (is_now, self.known(path), &analysis)
             {
@@ -450,7 +451,7 @@ impl Root {
                 let fresh = Known::of(&loaded.input(), analysis, findings, file.reference.as_ref());
                 known.get_or_init(|| Some(fresh?.or_as(&before, [&told, findings])));
             }
-            // What was broken by an edit is looked at as it was before, until it is mended.
+            // While an edit leaves the text malformed, the last well-formed state is used.
             let glance = analysis.as_ref().and_then(|made| Glance::of(&loaded.input(), made));
             let glance = glance.or_else(|| self.glance(path)?.of_text(&loaded.source.text));
             let analysis = Mutex::new(analysis);
@@ -470,7 +471,7 @@ impl Root {
         Some(answer.map(|answer| self.keep(path, answer)))
     }
 
-    /// What is known of an open text for its next edit, with what is told of it.
+    /// Returns the state of an open text for its next edit, with its findings.
     fn known(&self, path: &Path) -> Option<(Known, Vec<Finding>)> {
         let state = self.state();
         let answer = state.answers.get(path)?;
@@ -478,12 +479,12 @@ impl Root {
         Some((known, answer.part.findings.clone()))
     }
 
-    /// What is kept of an open text for a first look at its next edit.
+    /// Returns the data for a first look at the next edit of an open text.
     fn glance(&self, path: &Path) -> Option<Glance> {
         self.state().answers.get(path)?.around.as_ref()?.glance.clone()
     }
 
-    /// Makes ready for the next edit of an open text, and for what is asked at once behind it.
+    /// Prepares the next edit of an open text, and the requests that usually follow.
     pub(super) fn prepare(&self, path: &Path) {
         if let Some(document) = self.state().documents.get(&shown(path)).cloned() {
             document.read_ahead();
@@ -504,9 +505,9 @@ impl Root {
         around.known.get_or_init(known);
     }
 
-    /// Answers an edit of an open text out of the answer to the text before, where that can be done, and else, if
-    /// `may_be_first`, by a first look at a large text; the paths whose findings may be others now. The disk is not looked
-    /// at: a check of all has to follow.
+    /// Answers an edit of an open text from the previous answer if possible, and otherwise, if `may_be_first`, by a
+    /// first look at a large text; returns the paths whose findings may have changed. The disk is not read: a full
+    /// check has to follow.
     pub(super) fn edited(
         &self,
         path: &Path,
@@ -521,7 +522,7 @@ impl Root {
             let (around, text) = (answer.around.as_ref()?, Arc::clone(&answer.text));
             (Arc::clone(around), text, answer.part.findings.clone())
         };
-        // Somebody asks for another look at the same text.
+        // The same text is to be checked again.
         if Arc::ptr_eq(&text, &source.text) || text == source.text {
             return None;
         }
@@ -576,10 +577,10 @@ impl Root {
         Some(self.keep(path, answer))
     }
 
-    /// Keeps an answer in the place of the last one.
+    /// Stores an answer in place of the previous one.
     fn keep(&self, path: &Path, answer: Answer) -> BTreeSet<String> {
         let mut state = self.state();
-        // Two threads may have checked the same file, and the last one to come has not always the last text.
+        // Two threads may have checked the same file, and the last one to finish may have an older text.
         let overlay = self.project.overlay();
         let is_old = |unsaved: &Unsaved| unsaved.source.text != answer.text;
         if overlay.get(path).is_some_and(is_old) {
@@ -596,17 +597,17 @@ impl Root {
         touched
     }
 
-    /// Forgets the answer about a file; the paths that it had findings in.
+    /// Removes the answer about a file; returns the paths in which it had findings.
     pub(super) fn forget(&self, path: &Path) -> BTreeSet<String> {
         self.state().forget(path)
     }
 
-    /// Whether the file at a path was found to be one of Oozie's.
+    /// Whether the file at a path was recognized as a file of Oozie.
     pub(super) fn has_answer(&self, path: &Path) -> bool {
         self.state().answers.contains_key(path)
     }
 
-    /// Every file that has a finding.
+    /// Returns all files with findings.
     pub(super) fn faulty(&self) -> Vec<String> {
         let state = self.state();
         let some = state.pointing.iter().filter(|(_, pointing)| !pointing.is_empty());
@@ -615,8 +616,8 @@ impl Root {
         paths
     }
 
-    /// What is reported of a file. `None` where an answer is about another text than `document`'s, which is then being
-    /// checked.
+    /// Returns the diagnostics of a file. `None` if an answer refers to another text than `document`'s, which is then
+    /// being checked.
     pub(super) fn diagnostics(
         &self,
         shown: &str,
@@ -629,7 +630,7 @@ impl Root {
         Some(report.findings.iter().map(one).collect())
     }
 
-    /// The same before it is made fit for the client.
+    /// Returns the findings of a file before they are converted for the client.
     pub(super) fn report(&self, shown: &str, document: Option<&Document>) -> Option<Report> {
         let mut report = Report::default();
         let bounds = self.bounds();
@@ -648,7 +649,7 @@ impl Root {
                 let mut findings: Vec<Finding> =
                     part.findings.iter().filter(|f| f.path == shown).cloned().collect();
                 let mut sources = part.sources.clone();
-                // A baseline knows lines by what is not masked in them.
+                // A baseline identifies lines by their unmasked text.
                 let is_asked =
                     |(path, _): &&(String, Span)| bounds.baseline.is_some() && path == shown;
                 let mut secrets: Vec<(String, Span)> =
@@ -657,7 +658,7 @@ impl Root {
                     && is_old(&source.text)
                     && let Some(document) = document
                 {
-                    // What another file says of this one stands until it is checked again, as far as the place is there.
+                    // Findings from other files are kept until those are checked again, if their position still exists.
                     let edit = Moved::between(&source.text, &document.source.text);
                     findings.retain_mut(|finding| moved(&edit, finding, shown));
                     secrets.retain_mut(|(_, span)| edit.span(*span).map(|to| *span = to).is_some());
@@ -684,7 +685,7 @@ impl Root {
         Some(report)
     }
 
-    /// What the settings of the folder say of reports.
+    /// Returns how the settings of the folder restrict reports.
     fn bounds(&self) -> Arc<Bounds> {
         if let Some(known) = &self.state().bounds {
             return Arc::clone(known);
@@ -717,14 +718,14 @@ impl Root {
         }
     }
 
-    /// Sentences about settings that do not count because they cannot be used, and about what they leave out.
+    /// Returns messages about unusable settings, and about settings that are ignored.
     pub(super) fn complaints(&self) -> Vec<String> {
         let bounds = self.bounds();
         let unusable = self.project.unusable().into_values();
         unusable.chain(bounds.complaint.clone()).chain(self.project.left_out()).collect()
     }
 
-    /// Has the disk seen with these texts in the place of files.
+    /// Sets the open texts, which replace files.
     pub(super) fn set_overlay(&self, overlay: Arc<Overlay>) {
         self.project.set_overlay(overlay);
     }

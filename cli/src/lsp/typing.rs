@@ -1,4 +1,4 @@
-//! Answers while a text is typed: what may be written, what folds and what is selected, how it is laid out.
+//! Answers while a text is typed: completion, folding, selection and formatting.
 
 use super::answers::{Asked, markdown, nothing};
 use super::requests::Answer;
@@ -26,7 +26,7 @@ fn completion_kind(kind: CompletionKind) -> CompletionItemKind {
     }
 }
 
-/// The text of a snippet for a client that cannot fill in places: without them.
+/// Returns the text of a snippet without placeholders, for a client that does not support them.
 fn plain(snippet: &str) -> String {
     let mut text = String::with_capacity(snippet.len());
     let mut rest = snippet.chars().peekable();
@@ -58,7 +58,7 @@ fn plain(snippet: &str) -> String {
     text
 }
 
-/// What may be written.
+/// Returns completions.
 pub(super) fn completion(asked: &Asked<'_>, offset: u32) -> Answer {
     let can = asked.can();
     let one = |(number, found): (usize, Completion)| {
@@ -74,7 +74,7 @@ pub(super) fn completion(asked: &Asked<'_>, offset: u32) -> Answer {
             kind: Some(completion_kind(found.kind)),
             detail: Some(found.detail).filter(|detail| !detail.is_empty()),
             documentation: about.map(|about| Documentation::MarkupContent(markdown(&about))),
-            // In the order in which they come, not in that of their letters.
+            // Preserves the order, which clients would otherwise make alphabetical.
             sort_text: Some(format!("{number:04}")),
             insert_text_format: is_snippet.then_some(InsertTextFormat::SNIPPET),
             text_edit: Some(CompletionTextEdit::Edit(edit)),
@@ -87,10 +87,10 @@ pub(super) fn completion(asked: &Asked<'_>, offset: u32) -> Answer {
     Ok(json!(CompletionList { is_incomplete, items }))
 }
 
-/// The function whose arguments are being written.
+/// Returns the signature of the function whose arguments are being typed.
 pub(super) fn signature_help(asked: &Asked<'_>, offset: u32) -> Answer {
     let Some(found) = asked.snapshot.signature_help(asked.path(), offset) else { return nothing() };
-    // Offsets in labels are counted in UTF-16, whatever else was agreed on.
+    // Offsets in labels are in UTF-16, whatever encoding was negotiated.
     let units = |at: usize| {
         let before = found.label.get(..at).unwrap_or_default();
         before.encode_utf16().count() as u32
@@ -111,7 +111,7 @@ pub(super) fn signature_help(asked: &Asked<'_>, offset: u32) -> Answer {
     Ok(json!(SignatureHelp { signatures, active_signature: Some(0), active_parameter: active }))
 }
 
-/// What folds.
+/// Returns the folding ranges.
 pub(super) fn folding(asked: &Asked<'_>) -> Answer {
     let one = |fold: Fold| {
         let range = asked.range(fold.span);
@@ -127,7 +127,7 @@ pub(super) fn folding(asked: &Asked<'_>) -> Answer {
     Ok(json!(asked.snapshot.folding(asked.path()).into_iter().map(one).collect::<Vec<_>>()))
 }
 
-/// What a selection grows to at each place.
+/// Returns the selection ranges at each position.
 pub(super) fn selection(asked: &Asked<'_>, positions: &[Position]) -> Answer {
     let one = |position: &Position| {
         let spans = asked.snapshot.selection(asked.path(), asked.offset(*position));
@@ -135,7 +135,7 @@ pub(super) fn selection(asked: &Asked<'_>, positions: &[Position]) -> Answer {
         if spans.is_empty() {
             spans.push(Range { start: *position, end: *position });
         }
-        // From the outside in; each holds the next.
+        // From the outermost to the innermost; each contains the next.
         let around = spans.into_iter().rev().fold(None, |parent, range| {
             Some(SelectionRange { range, parent: parent.map(Box::new) })
         });
@@ -144,7 +144,7 @@ pub(super) fn selection(asked: &Asked<'_>, positions: &[Position]) -> Answer {
     Ok(json!(positions.iter().map(one).collect::<Vec<_>>()))
 }
 
-/// Both tags of an element.
+/// Returns both tags of an element.
 pub(super) fn linked(asked: &Asked<'_>, offset: u32) -> Answer {
     let found = asked.snapshot.linked(asked.path(), offset);
     let ranges = |spans: [Span; 2]| LinkedEditingRanges {
@@ -154,7 +154,7 @@ pub(super) fn linked(asked: &Asked<'_>, offset: u32) -> Answer {
     Ok(json!(found.map(ranges)))
 }
 
-/// The text, or the lines that a range touches, laid out as `ankus fmt` does.
+/// Formats the text, or the lines that a range touches, as `ankus fmt` does.
 pub(super) fn formatting(asked: &Asked<'_>, within: Option<Range>) -> Answer {
     let within = within.map(|range| asked.span(range));
     let edits = asked.snapshot.format(asked.path(), within);

@@ -1,8 +1,8 @@
-//! What all threads share: the open texts, the folders they lie in, and the checks that are to be made.
+//! The state shared by all threads: the open texts, their folders, and the pending checks.
 //!
-//! The thread that reads messages changes texts and never computes. One thread checks what is being looked at, the last
-//! change first; another looks through folders and checks the rest. A check whose text has changed is stopped and begun
-//! anew, so that nothing has to wait for typing to pause.
+//! The thread that reads messages updates texts and never computes. One thread checks the open texts, the last change
+//! first; another loads folders and checks the rest. A check whose text has changed is cancelled and restarted, so that
+//! nothing has to wait for a pause in typing.
 
 use super::client::{Client, Preferences};
 use super::documents::Document;
@@ -29,23 +29,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// For so many moments a request waits for folders that are being read.
+/// Number of short waits for folders that are being loaded, after which a request gives up.
 const MOST_MOMENTS: u32 = 1_000;
 
-/// Something to be done.
+/// A task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     /// Check the open text of this URI.
     Open(String),
-    /// Check all of it once more, where only its last edit was looked at.
+    /// Check all of the text, after only its last edit was checked.
     Whole(String),
-    /// Check the file at a path, as a part of the folder it lies in.
+    /// Check the file at a path, as part of its folder.
     File(PathBuf),
-    /// Look through a folder, and check what is in it.
+    /// Load a folder, and check its files.
     Load(PathBuf),
 }
 
-/// Jobs of one thread.
+/// The tasks of one thread.
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
@@ -55,15 +55,15 @@ struct Queue {
 #[derive(Default)]
 struct State {
     documents: BTreeMap<String, Arc<Document>>,
-    /// The open texts that are files.
+    /// URIs of the open texts by path.
     by_path: HashMap<PathBuf, String>,
     overlay: Arc<Overlay>,
     roots: Vec<Arc<Root>>,
     preferences: Arc<Preferences>,
-    /// What was published of files, so that nothing is said twice and everything is taken back.
+    /// The published diagnostics of files, so that none is sent twice and all are removed eventually.
     published: HashMap<String, (Option<i32>, Vec<Diagnostic>)>,
     complained: HashSet<String>,
-    /// The texts that were checked last, by URI: the version.
+    /// The checked version of each open text, by URI.
     checked: HashMap<String, i32>,
 }
 
@@ -73,20 +73,20 @@ impl State {
     }
 }
 
-/// All of it.
+/// The shared state.
 pub(super) struct World {
-    /// Who is spoken to.
+    /// The client.
     pub(super) client: Client,
     invocation: Invocation,
     state: Mutex<State>,
-    /// Tells whoever waits for findings that there are new ones.
+    /// Notifies requests that wait for findings.
     answered: Condvar,
     now: (Mutex<Queue>, Condvar),
     later: (Mutex<Queue>, Condvar),
-    /// Rises with every change of a text.
+    /// Incremented with every change of a text.
     changes: Arc<AtomicU64>,
     publishing: Mutex<()>,
-    /// Whether a client that asks for findings itself should ask again.
+    /// Whether a client that pulls diagnostics should do so again.
     is_stale: AtomicBool,
 }
 
@@ -109,18 +109,18 @@ impl World {
         self.state.lock().expect("no holder panics")
     }
 
-    /// An open text.
+    /// Returns an open text.
     pub(super) fn document(&self, uri: &Uri) -> Option<Arc<Document>> {
         self.state().documents.get(uri.as_str()).cloned()
     }
 
-    /// The open text of a file.
+    /// Returns the open text of a file.
     pub(super) fn document_at(&self, path: &Path) -> Option<Arc<Document>> {
         let state = self.state();
         state.documents.get(state.by_path.get(path)?).cloned()
     }
 
-    /// The folder of the workspace that a path lies in, the deepest first; else the one that was opened for it alone.
+    /// Returns the deepest folder of the workspace that contains a path; else the folder that was opened for it alone.
     pub(super) fn root_of(&self, path: &Path) -> Option<Arc<Root>> {
         let state = self.state();
         let around = state.roots.iter().filter(|root| path.starts_with(&root.folder));
@@ -130,12 +130,12 @@ impl World {
             .cloned()
     }
 
-    /// Every folder.
+    /// Returns all folders.
     pub(super) fn roots(&self) -> Vec<Arc<Root>> {
         self.state().roots.clone()
     }
 
-    /// Opens folders of the workspace and closes others; all are looked through afterwards.
+    /// Opens folders of the workspace and closes others; all are loaded afterwards.
     pub(super) fn change_folders(&self, added: &[PathBuf], removed: &[PathBuf]) {
         let mut taken_back = Vec::new();
         {
@@ -182,14 +182,14 @@ impl World {
         }
     }
 
-    /// Shows a sentence once.
+    /// Shows a message once.
     fn complain(&self, words: &str) {
         if self.state().complained.insert(words.to_owned()) {
             self.client.show(MessageType::WARNING, words);
         }
     }
 
-    /// What the client wants from now on; everything is opened anew under it.
+    /// Sets the client's preferences; all folders are reopened.
     pub(super) fn prefer(&self, preferences: Preferences) {
         let folders: Vec<(PathBuf, bool)> = {
             let mut state = self.state();
@@ -206,12 +206,12 @@ impl World {
         self.check_open();
     }
 
-    /// What the client wants.
+    /// Returns the client's preferences.
     pub(super) fn preferences(&self) -> Arc<Preferences> {
         Arc::clone(&self.state().preferences)
     }
 
-    /// Takes a text that was opened or has changed.
+    /// Sets a text that was opened or changed.
     pub(super) fn set_document(&self, document: Document) {
         let document = Arc::new(document);
         let uri = document.uri.as_str().to_owned();
@@ -240,7 +240,7 @@ impl World {
         self.text_changed(&document, is_new);
     }
 
-    /// Takes a text away: its file counts again.
+    /// Removes a text: its file counts again.
     pub(super) fn close_document(&self, uri: &Uri) {
         let closed = {
             let mut state = self.state();
@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    /// All that is known of an open text, and the text; `None` where nothing is said of it.
+    /// Returns an open text with its current state; `None` if there are no answers about it.
     pub(super) fn asked(&self, uri: &Uri) -> Option<(Arc<Document>, Snapshot)> {
         let document = self.document(uri)?;
         let kind = ide::Kind::of(&document.source.path, &document.source.text);
@@ -282,13 +282,13 @@ impl World {
         Some((document, snapshot))
     }
 
-    /// The URI of a file by the path that people see: as its client has it where it is open.
+    /// Returns the URI of a file by its display path: as written by the client if it is open.
     pub(super) fn uri_of(&self, shown: &str) -> Option<Uri> {
         let path = ankus_project::absolute(Path::new(shown)).ok()?;
         self.document_at(&path).map(|document| document.uri.clone()).or_else(|| uri_of(&path))
     }
 
-    /// Has a text checked at once, and then whatever was found out of it.
+    /// Schedules the check of a text, and then of everything that depends on it.
     fn text_changed(&self, document: &Document, is_new: bool) {
         self.now(Job::Open(document.uri.as_str().to_owned()), true);
         if let Some(path) = &document.path {
@@ -296,7 +296,7 @@ impl World {
         }
     }
 
-    /// Has everything checked again that was found out of the text of a file.
+    /// Schedules the check of everything that depends on the text of a file.
     fn beside_changed(&self, path: &Path, came_or_went: bool) {
         let Some(root) = self.root_of(path) else { return };
         let is_settings = path.file_name().is_some_and(|name| name == "ankus.toml");
@@ -311,7 +311,7 @@ impl World {
         }
     }
 
-    /// Has a file checked again: soon where it is open, else when there is time.
+    /// Schedules the check of a file: soon if it is open, else in the background.
     fn again(&self, path: PathBuf) {
         let open = self.state().by_path.get(&path).cloned();
         match open {
@@ -320,8 +320,7 @@ impl World {
         }
     }
 
-    /// The disk has changed, as somebody says or as is likely: all that is open is checked again, and so is every file that
-    /// is named.
+    /// Handles a reported or likely change of the disk: everything open is checked again, and so are the given files.
     pub(super) fn disk_changed(&self, files: &[PathBuf]) {
         for root in self.roots() {
             root.disk_changed();
@@ -334,7 +333,7 @@ impl World {
         self.check_open();
     }
 
-    /// Has everything checked that is open.
+    /// Schedules the check of all open texts.
     pub(super) fn check_open(&self) {
         let open: Vec<String> = self.state().documents.keys().cloned().collect();
         open.into_iter().for_each(|uri| self.now(Job::Open(uri), false));
@@ -361,7 +360,7 @@ impl World {
         self.later.1.notify_one();
     }
 
-    /// Ends the threads once they have done what they are at.
+    /// Ends the threads after the tasks in progress.
     pub(super) fn end(&self) {
         self.changes.fetch_add(1, Ordering::Release);
         for (queue, wake) in [&self.now, &self.later] {
@@ -373,7 +372,7 @@ impl World {
         self.answered.notify_all();
     }
 
-    /// Waits until every folder was looked through; `false` where nobody waits any more, or it takes too long.
+    /// Waits until all folders are loaded; `false` if the request is cancelled, or it takes too long.
     pub(super) fn wait_for_folders(&self, is_cancelled: &dyn Fn() -> bool) -> bool {
         for root in self.roots() {
             let mut moments = MOST_MOMENTS;
@@ -392,12 +391,12 @@ impl World {
         self.now.0.lock().expect("no holder panics").is_over
     }
 
-    /// Works on what is being looked at until the end.
+    /// Runs the tasks about open texts until the end.
     pub(super) fn work_now(&self) {
         self.work(&self.now, true);
     }
 
-    /// Works on the rest until the end.
+    /// Runs the background tasks until the end.
     pub(super) fn work_later(&self) {
         give_way();
         self.work(&self.later, false);
@@ -475,7 +474,7 @@ impl World {
         }
     }
 
-    /// Checks a text that is no file.
+    /// Checks a text without a file.
     fn check_alone(&self, document: &Arc<Document>) {
         let stop = self.stop();
         let found = match self.report_alone(document, &stop) {
@@ -488,7 +487,7 @@ impl World {
         self.send(document, found);
     }
 
-    /// What is found in a text that is no file, as in one on the standard input; `None` for what is none of Oozie's.
+    /// Returns the report on a text without a file, as on the standard input; `None` if it is not a file of Oozie.
     fn report_alone(&self, document: &Document, stop: &Stop) -> miette::Result<Option<Report>> {
         let Some(kind) = document.kind() else { return Ok(None) };
         let project = Project::open(Invocation { goes_on: true, ..self.invocation.clone() })?;
@@ -507,25 +506,25 @@ impl World {
         Ok(Some(report))
     }
 
-    /// The findings of a report as the client has them.
+    /// Converts the findings of a report.
     fn told(&self, document: &Document, report: &Report) -> Vec<Diagnostic> {
         let can = &self.client.can;
         let one = |finding| findings::diagnostic(finding, report, &document.uri, can);
         report.findings.iter().map(one).collect()
     }
 
-    /// Says when some text has changed from now on.
+    /// Returns a function that reports whether any text has changed since.
     fn stop(&self) -> Stop {
         let changes = Arc::clone(&self.changes);
         let begun = changes.load(Ordering::Acquire);
         Arc::new(move || changes.load(Ordering::Acquire) != begun)
     }
 
-    /// Looks at nothing but the last edit of a text, where that is enough, or where a check of all takes long; that check
-    /// follows, which also sees what has changed around it.
+    /// Checks only the last edit of a text, if that is sufficient, or if a full check takes long; that check follows,
+    /// and also covers changes around the text.
     fn check_edit(&self, path: &Path, document: &Document) -> bool {
         let Some(root) = self.root_of(path).filter(|_| !self.is_over()) else { return false };
-        // Whoever has to ask for findings is told that there are others only where it can be.
+        // A client that pulls diagnostics needs to be notified when the full check replaces them.
         let may_be_first = !self.client.can.pulls || self.client.can.refreshes;
         let touched = root.edited(path, document, may_be_first, &self.stop());
         let Some(touched) = touched else { return false };
@@ -569,7 +568,7 @@ impl World {
         }
     }
 
-    /// Tells what a check has changed, in the text that was asked about first.
+    /// Publishes the changes of a check, those of the requested text first.
     fn tell_checked(
         &self,
         root: &Root,
@@ -590,13 +589,13 @@ impl World {
         }
     }
 
-    /// Has everything checked again of which somebody else says now that it is started.
+    /// Schedules the check of definitions whose callers have changed.
     fn called_otherwise(&self, root: &Root, changed: &Path) {
         let others = root.called_otherwise().into_iter();
         others.filter(|other| other != changed).for_each(|other| self.again(other));
     }
 
-    /// Tells the client what is reported of a file, unless it knows.
+    /// Publishes the diagnostics of a file, unless they are unchanged.
     fn publish(&self, root: &Root, shown: &str, is_asked_about: bool) {
         let _one_at_a_time = self.publishing.lock().expect("no holder panics");
         let path = ankus_project::absolute(Path::new(shown)).unwrap_or_default();
@@ -605,12 +604,12 @@ impl World {
         let Some(uri) = uri else { return };
         let can = &self.client.can;
         let Some(found) = root.diagnostics(shown, &uri, document.as_deref(), can) else { return };
-        // About what is none of Oozie's, not even that nothing was found is said.
+        // For files of other programs nothing is published, not even an empty list.
         let is_ours = document.is_none() || root.has_answer(&path);
         self.tell(uri, shown, document.as_deref().filter(|_| is_ours), found, is_asked_about);
     }
 
-    /// Tells what is found in an open text that is seen alone.
+    /// Publishes the diagnostics of a text without a file.
     fn send(&self, document: &Document, found: Vec<Diagnostic>) {
         let shown = document.source.path.clone();
         let uri = document.uri.clone();
@@ -623,7 +622,7 @@ impl World {
         self.answered.notify_all();
     }
 
-    /// Tells what is found in a file; `document` is its open text, where it is one of Oozie's.
+    /// Publishes the diagnostics of a file; `document` is its open text, if it is a file of Oozie.
     fn tell(
         &self,
         uri: Uri,
@@ -636,7 +635,7 @@ impl World {
         let is_news = {
             let mut state = self.state();
             let known = state.published.get(shown);
-            // About what is none of Oozie's, not even that nothing was found is said.
+            // For files of other programs nothing is published, not even an empty list.
             let is_nothing = found.is_empty() && known.is_none();
             let is_other = document.is_none_or(|document| !document.is_ours());
             if is_nothing && is_other
@@ -661,7 +660,7 @@ impl World {
         }
     }
 
-    /// Takes back what was said of a file that is of no interest any more.
+    /// Removes the published diagnostics of a file that is no longer relevant.
     fn take_back(&self, shown: &str) {
         let _one_at_a_time = self.publishing.lock().expect("no holder panics");
         let known = self.state().published.remove(shown);
@@ -676,8 +675,8 @@ impl World {
         }
     }
 
-    /// What is reported of a text, once its present version has been checked; `None` where it is not open, and where
-    /// `is_cancelled` says that nobody waits any more.
+    /// Returns the diagnostics of a text, once its current version has been checked; `None` if it is not open, or if
+    /// `is_cancelled`.
     pub(super) fn findings_of(
         &self,
         uri: &Uri,
@@ -704,7 +703,7 @@ impl World {
         }
     }
 
-    /// What was found in an open text, as the check has it and as the client does.
+    /// Returns the findings in an open text, as found by the check and as converted for the client.
     pub(super) fn findings_in(&self, document: &Document) -> (Vec<Found>, Vec<Diagnostic>) {
         let report = match &document.path {
             Some(path) => {
@@ -722,7 +721,7 @@ impl World {
         (found, self.told(document, &report))
     }
 
-    /// What is reported of all files, by their URIs.
+    /// Returns the diagnostics of all files, by URI.
     pub(super) fn all_findings(&self) -> Vec<(Uri, Option<i32>, Vec<Diagnostic>)> {
         let state = self.state();
         let mut all = Vec::new();
@@ -737,7 +736,7 @@ impl World {
         all
     }
 
-    /// Begins to tell of something that takes a while, where the client wants to know.
+    /// Begins to report progress, if the client supports it.
     fn begin(&self, title: &str) -> Option<NumberOrString> {
         self.client.can.progress.then(|| {
             let number = self.changes.load(Ordering::Relaxed);
@@ -786,11 +785,11 @@ impl World {
     }
 }
 
-/// Lets every other thread, and the editor, run before this one. Only Linux gives a thread a priority of its own.
+/// Lowers the priority of this thread below all others. Only Linux has priorities per thread.
 fn give_way() {
     #[cfg(target_os = "linux")]
     {
-        // Where this is refused, the thread runs like the others.
+        // If this is refused, the thread runs with normal priority.
         let _ = rustix::process::setpriority_process(None, 10);
     }
 }
