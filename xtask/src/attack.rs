@@ -1,4 +1,4 @@
-//! Time and memory of every command that looks, on files that were made to be expensive.
+//! Measures time and memory of every read-only command, on files that were made to be expensive.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ mod texts;
 
 use texts::{Tree, attacks};
 
-/// A command that takes longer is given up.
+/// Time-out of a command.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is run on a workflow; `@` stands for the file.
+/// The commands for workflows; `@` stands for the file.
 const ON_WORKFLOWS: &[&str] = &[
     "check --format human @",
     "check --format concise @",
@@ -60,7 +60,7 @@ const ON_WORKFLOWS: &[&str] = &[
     "convert --report @.json .",
 ];
 
-/// What is run on coordinators and bundles.
+/// The commands for coordinators and bundles.
 const ON_OTHERS: &[&str] = &[
     "check --format human @",
     "check --format json @",
@@ -91,15 +91,15 @@ const ON_OTHERS: &[&str] = &[
     "convert --report @.json .",
 ];
 
-/// How a command ended.
+/// The result of a command.
 struct Measured {
-    /// Of the processor, for others may use the machine too.
+    /// CPU time, since other processes may use the machine too.
     time: Duration,
     kilobytes: u64,
     code: String,
 }
 
-/// Measures every attack whose name holds `only`, with `program`, and prints what was slow or large.
+/// Measures every attack whose name contains `only`, with `program`, and prints what was slow or large.
 pub(crate) fn all(
     program: &Path,
     only: &str,
@@ -146,13 +146,13 @@ fn line(name: &str, command: &str, measured: &Measured) {
     );
 }
 
-/// Writes a tree to a folder; answers where its main file is.
+/// Writes a tree to a folder; returns the path of its main file.
 fn written(folder: &Path, tree: &Tree) -> Result<PathBuf, String> {
     let write = |path: &Path, bytes: &[u8]| {
         std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
     };
     std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    // The search for settings ends here.
+    // Ends the search for settings.
     std::fs::create_dir_all(folder.join(".git")).map_err(|error| error.to_string())?;
     for (path, bytes) in &tree.files {
         let path = folder.join(path);
@@ -184,7 +184,7 @@ fn run(program: &Path, command: &str, folder: &Path, main: &Path) -> Result<Meas
     let mut kilobytes = 0;
     let mut time = Duration::ZERO;
     loop {
-        // Behind the name of the program in parentheses: the 12th and 13th word, in hundredths of a second.
+        // After the program's name in parentheses: the 12th and 13th word, in hundredths of a second.
         let spent = std::fs::read_to_string(&times).unwrap_or_default();
         let spent = spent.rsplit_once(')').map_or("", |(_, rest)| rest).split(' ');
         let spent: u64 = spent.skip(12).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();

@@ -1,9 +1,9 @@
-//! `ankus convert` beside o2a, the converter for Airflow that is known best, on the same workflows.
+//! Compares `ankus convert` with o2a, the best-known converter to Airflow, on the same workflows.
 //!
-//! In: the examples and all workflows of `ANKUS_CORPUS` (default `../shared/corpus`); environments as `tests/airflow-env.sh` and
-//! `tests/o2a-env.sh` make them. Out: how many workflows each converts, how many of its files Airflow 2.10 and 3 import, and how
-//! long a workflow takes. o2a runs in one process, without its check by xmllint, and is given a cluster of Google's: it has the
-//! best of chances. ankus is timed as a whole process.
+//! The input is the examples and all workflows of `ANKUS_CORPUS` (default `../shared/corpus`); `tests/airflow-env.sh`
+//! and `tests/o2a-env.sh` create the environments. The output is how many workflows each converts, how many of its
+//! files Airflow 2.10 and 3 import, and how long a workflow takes. To be fair to o2a, it runs in one process, without
+//! its check by xmllint, and is given a Google cluster. ankus is timed as a whole process.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Compares with at most so many workflows of the corpus, at even distances.
+/// Compares at most `most` workflows of the corpus, at even intervals.
 pub(crate) fn run(root: &Path, most: u64) -> Result<(), String> {
     let place = |variable: &str, usual: &str| {
         std::env::var_os(variable).map_or_else(|| PathBuf::from(usual), PathBuf::from)
@@ -100,14 +100,14 @@ fn ours(root: &Path, files: &[PathBuf], out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Asks each Airflow that is there how many files of an output it imports.
+/// Counts for each available Airflow how many files of an output it imports.
 fn imported(root: &Path, out: &Path, who: &str) -> Result<(), String> {
     let all = std::fs::read_dir(out.join("dags")).map_or(0, Iterator::count);
     for (name, variable, usual) in [
         ("Airflow 2.10", "ANKUS_AIRFLOW2", "/tmp/airflow210"),
         ("Airflow 3", "ANKUS_AIRFLOW3", "/tmp/airflow3"),
     ] {
-        // What is written for one release of ours is not meant for the other.
+        // Our output for one release is not meant for the other.
         if who.contains("==2.10") != name.contains("2.10") && who != "o2a" {
             continue;
         }
@@ -144,7 +144,7 @@ fn imported(root: &Path, out: &Path, who: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the library lies that files of o2a import.
+/// Returns the folder of the library that files of o2a import.
 fn libraries() -> String {
     let folder = std::env::var("ANKUS_O2A").unwrap_or_else(|_| "/tmp/o2a-env".to_owned());
     let found = std::fs::read_dir(format!("{folder}/lib")).ok().and_then(|mut all| all.next());

@@ -1,8 +1,8 @@
-//! What the crates that promise to be pure depend on.
+//! Verifies the dependencies of the crates that must be pure.
 //!
-//! `ankus-lang` and the checker `ankus` must build for a page in a browser: nothing below them may bind native code or
-//! need an operating system. The proof is the list of dependencies that cargo resolves for WebAssembly; where that
-//! target is installed, the crates are built for it as well.
+//! `ankus-lang` and the checker `ankus` must build for a browser: none of their dependencies may link native code or
+//! need an operating system. The check uses the dependencies that cargo resolves for WebAssembly; if that target is
+//! installed, the crates are also built for it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 const PURE: [&str; 2] = ["ankus-lang", "ankus"];
-/// Packages that ask an operating system for something, though they link no native library of their own.
+/// Packages that call the operating system, though they link no native library of their own.
 const SYSTEM: [&str; 9] =
     ["errno", "libc", "mio", "notify", "rustix", "signal-hook", "socket2", "tokio", "windows-sys"];
 
-/// Prints what each pure crate depends on, and fails if any of it is impure.
+/// Prints the dependencies of each pure crate, and fails if any is impure.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
@@ -45,13 +45,13 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         while let Some(id) = open.pop() {
             let package = &packages[&id];
             let dependency = package["name"].as_str().unwrap_or_default();
-            // With the field, rayon only keeps a second version of itself out of a program.
+            // For rayon, the field only prevents a second version of it in a program.
             let links = package["links"].as_str().is_some_and(|links| links != "rayon-core");
             if links || SYSTEM.contains(&dependency) {
                 wrong.push(format!("{name} depends on {dependency}, which WebAssembly lacks"));
             }
             for next in listed(&nodes[&id]["deps"]) {
-                // Dependencies of tests and of build scripts have their kind; the others have none.
+                // Dependencies of tests and of build scripts have a kind; the others have none.
                 let counts = listed(&next["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
                 let next = next["pkg"].as_str().unwrap_or_default().to_owned();
                 if counts && seen.insert(next.clone()) {

@@ -1,4 +1,5 @@
-//! Cuts every definition below a folder everywhere, deletes each of its lines and opens a quote in each of its nodes.
+//! Truncates every definition below a folder everywhere, deletes each of its lines and opens a quote in each of its
+//! nodes.
 
 #[path = "../../tests/it/damage.rs"]
 mod cases;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Damages every definition, cut at every `step`th byte, and says what was lost.
+/// Damages every definition, truncated at every `step`th byte, and reports which findings were lost.
 pub(crate) fn all(folder: &Path, step: usize, threads: usize) -> Result<(), String> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];

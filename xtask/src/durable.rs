@@ -1,7 +1,7 @@
-//! How many nodes a second one durable job makes, beside how many commits a second the same disk takes.
+//! Compares the nodes per second of one durable job with the commits per second of the same disk.
 //!
-//! In: nothing; files lie in the folder for temporary files. Out: nodes a second of chains of decisions and of `fs` actions, and
-//! commits of one row each to a store with the same settings in the same minute.
+//! Files are created in the folder for temporary files. The figures are nodes per second of chains of decisions and of
+//! `fs` actions, and commits per second of one row each to a store with the same settings, measured in the same minute.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use ankus_lang::machine::JobStatus;
 use ankus_lang::plan::{Global, Plan};
 use ankus_procedure::store::{Key, Options as StoreOptions, Row, Sqlite, Store as _, Write};
 
-/// Nothing here has sub-workflows.
+/// A resolver of sub-workflows for plans that have none.
 struct None;
 
 impl Frontends for None {
@@ -84,7 +84,7 @@ fn makes(at: usize, next: &str) -> String {
     )
 }
 
-/// Seconds that one job takes from its submission to its end.
+/// Returns the seconds from the submission of a job to its end.
 fn job(folder: &Path, plan: Vec<u8>) -> Result<f64, String> {
     let needs = Needs { root: folder.join("root"), ..Needs::default() };
     let launchers = Box::new(Local::new(PathBuf::from("none")));
@@ -112,7 +112,7 @@ fn job(folder: &Path, plan: Vec<u8>) -> Result<f64, String> {
     }
 }
 
-/// Seconds that so many commits of one row take.
+/// Returns the seconds that `count` commits of one row take.
 fn commits(folder: &Path, count: u32) -> Result<f64, String> {
     let told = |error: ankus_procedure::store::Error| error.to_string();
     let mut store =
@@ -125,7 +125,7 @@ fn commits(folder: &Path, count: u32) -> Result<f64, String> {
     Ok(since.elapsed().as_secs_f64())
 }
 
-/// Prints what is measured, each three times.
+/// Prints all figures, measured three times each.
 pub(crate) fn run() -> Result<(), String> {
     let base = std::env::temp_dir().join(format!("ankus-durable-{}", std::process::id()));
     let decisions = chain(1_000, decision)?;

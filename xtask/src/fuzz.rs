@@ -1,8 +1,8 @@
 //! Fuzzing with a stable compiler: seeds are mutated, and every property of `fuzz/properties.rs` must hold.
 //!
-//! In: a target, how long, and a number to begin with. Out: how many inputs were tried, and each one that broke a promise
-//! or took too long, saved under `fuzz/artifacts`. There is no feedback from coverage; what keeps inputs near the language is
-//! that they are cut from seeds and real applications, and mixed with words of the language.
+//! The arguments are a target, a duration, and a seed. The output is the number of inputs, and each input that violated
+//! a property or took too long, saved under `fuzz/artifacts`. There is no coverage feedback; inputs stay close to the
+//! language because they are cut from seeds and real applications, and mixed with words of the language.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ mod properties;
 
 /// An input that takes longer is reported.
 const SLOW: Duration = Duration::from_secs(5);
-/// How often a long run says where it is.
+/// How often a long run reports its progress.
 const BETWEEN: Duration = Duration::from_secs(300);
-/// No input becomes longer.
+/// Maximum length of an input, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// Words that chance would not find.
+/// Words that random mutation would not find.
 const WORDS: &[&str] = &[
     "${",
     "}",
@@ -123,7 +123,7 @@ const WORDS: &[&str] = &[
     "a=${a}\n",
 ];
 
-/// Tries a target, or all of them.
+/// Fuzzes a target, or all of them.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let mut target = None;
     let mut minutes = 1.0;
@@ -150,7 +150,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         eprintln!("no such target; there are {}", names.join(", "));
         return ExitCode::from(2);
     }
-    // Its messages would be written for each input that breaks a promise while it is made smaller.
+    // Its messages would be printed for each failing input during minimization.
     std::panic::set_hook(Box::new(|_| {}));
     let mut broken = 0;
     for (name, property) in chosen {
@@ -173,11 +173,11 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
     for mut text in texts {
         text.truncate(LONGEST);
         if name == "plan" {
-            // What its bytes become, and what its actions answer.
+            // Changes of the plan's bytes, and the answers of its actions.
             text.extend_from_slice(b"\n%%\n\x10\0\x01\x20\0\x02\0\x01\x02\x03\x04\x05");
         }
         if matches!(name, "expression" | "evaluation") {
-            // Only what stands in braces is of use there.
+            // Only texts in braces are useful there.
             let text = String::from_utf8_lossy(&text).into_owned();
             seeds.extend(text.match_indices("${").map(|(at, _)| {
                 let rest = &text[at..];
@@ -211,7 +211,7 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
         let from = Worked::of_thread();
         let by_clock = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| property(&input)));
-        // Where the system does not tell it, the clock has to do.
+        // If the system does not report CPU time, the clock is used.
         let took = from.and_then(|from| Some(Worked::of_thread()? - from));
         let took = took.unwrap_or_else(|| by_clock.elapsed());
         slowest = slowest.max(took);
@@ -227,7 +227,7 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
                 .cloned()
                 .or_else(|| why.downcast_ref::<&str>().map(|why| (*why).to_owned()))
                 .unwrap_or_default();
-            // One input of a kind is enough.
+            // One input per kind of failure is sufficient.
             let sort: String = why.chars().filter(|c| !c.is_ascii_digit()).take(60).collect();
             if broken.len() < 20 && !broken.contains(&sort) {
                 broken.push(sort);
@@ -246,7 +246,7 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
     broken.len() + slow
 }
 
-/// How long this thread has had a processor, for a machine may have other things to do.
+/// Measures the CPU time of this thread, since the machine may have other work.
 struct Worked {
     begin: Instant,
     before: Option<Duration>,
@@ -260,13 +260,13 @@ impl Worked {
         Worked { begin, before: Worked::of_thread(), known: Duration::ZERO, asked: begin }
     }
 
-    /// The processor's time of this thread, where the system tells it.
+    /// Returns the CPU time of this thread, if the system reports it.
     fn of_thread() -> Option<Duration> {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
     }
 
-    /// Asks the system ten times a second.
+    /// Queries the system ten times a second.
     fn so_far(&mut self) -> Duration {
         let now = Instant::now();
         if now.duration_since(self.asked) > Duration::from_millis(100) {
@@ -278,7 +278,7 @@ impl Worked {
     }
 }
 
-/// An input that breaks the promise as well, with whatever can be left out left out.
+/// Minimizes an input that violates the property.
 fn smaller(mut input: Vec<u8>, property: fn(&[u8])) -> Vec<u8> {
     let breaks = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| property(input))).is_err();
     let until = Instant::now() + Duration::from_secs(10);
@@ -343,7 +343,7 @@ impl Random {
         if end == 0 { 0 } else { (self.next() % end as u64) as usize }
     }
 
-    /// A stretch of a text, mostly a short one.
+    /// Returns a random range of a text, mostly a short one.
     fn stretch(&mut self, length: usize) -> (usize, usize) {
         let start = self.below(length + 1);
         let most = if self.below(4) == 0 { length } else { 40 };

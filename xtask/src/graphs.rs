@@ -1,4 +1,5 @@
-//! Compares the analysis of forks and joins with playing every run of random graphs, and the server's verdict with both.
+//! Compares the analysis of forks and joins with all possible runs of random graphs, and the server's verdict with
+//! both.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use ankus::reference::{Conditions, Definition, Rules, Target};
 use ankus::schema::site;
 use ankus::syntax::xml::Tree;
 
-/// What the server says, and what is true: the least price of a fault.
+/// The server's verdict and the truth: the lowest cost of a fault.
 type Cell = (&'static str, Option<u32>);
 
 #[derive(Default)]
@@ -20,7 +21,7 @@ struct Tally {
     graphs: u64,
     slow: u64,
     cells: BTreeMap<(&'static str, Cell), u64>,
-    /// The smallest definition of each kind of difference.
+    /// The smallest definition for each kind of difference.
     smallest: BTreeMap<String, (usize, String)>,
 }
 
@@ -44,7 +45,7 @@ impl Tally {
     }
 }
 
-/// Compares so many graphs on so many threads; says what it counted, or the first graph on which the analysis is wrong.
+/// Compares `count` graphs on that many threads; reports the counts, or the first graph on which the analysis is wrong.
 pub(crate) fn compare(count: u64, threads: usize, first: u64) -> Result<(), String> {
     let begin = Instant::now();
     let next = AtomicU64::new(first);

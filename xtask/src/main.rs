@@ -1,26 +1,29 @@
-//! Chores with logic in them.
+//! Development tasks that need logic.
 //!
-//! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
-//! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
-//! `cargo xtask crates` shows that the pure crates need nothing that a browser lacks.
-//! `cargo xtask bench-peers [--program FILE]` compares with xmllint and, where `LEMMINX` names its jar, `ankus lsp` with lemminx; `cargo xtask bench-durable` the steps of one job with what the disk can do. `cargo xtask simulate --seeds N [--first N]` puts
-//! the executor of procedures through so many simulated storms, `cargo xtask operators --seeds N [--first N]` jobs of every kind with
-//! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, with `--pairs N` every Nth
-//! of the pairs of commands at every point of one workflow and one coordinator, and `cargo xtask kill --times N` kills so many processes
-//! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
-//! none begins twice; with `--storms N [--at-once N]` operators kill, rerun, suspend and resume so many applications meanwhile, and
-//! with `--crowd N` so many processes at once run a job each in one store, are killed and come again. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
-//! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
-//! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
-//! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
-//! shows how time and memory of a check grow. `cargo xtask damage FOLDER [--step BYTES]` cuts definitions everywhere, deletes
-//! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
-//! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
-//! `cargo xtask bench-converters [--most N]` converts workflows with `ankus convert` and with o2a, and has Airflow import both.
-//! `cargo xtask panel [FOLDER] [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings to be judged by people.
-//! `cargo xtask replay [--folder FOLDER] [--scenarios N]` plays scenarios of the corpus here and in other engines.
-//! `cargo xtask type-through [--files N]` types so many files of the corpus letter by letter into the language server.
-//! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
+//! `cargo xtask gen` regenerates the files that are generated and committed; with `--check` it only reports stale ones.
+//! `cargo xtask floors` raises `tests/floors.txt` to the current agreement of the tests with the folders of facts.
+//! `cargo xtask crates` verifies that the pure crates need nothing that a browser lacks. `cargo xtask bench-peers
+//! [--program FILE]` compares with xmllint and, if `LEMMINX` names its jar, `ankus lsp` with lemminx; `cargo xtask
+//! bench-durable` compares the steps of one job with the disk. `cargo xtask simulate --seeds N [--first N]` runs N
+//! simulated storms on the executor of procedures, `cargo xtask operators --seeds N [--first N]` runs jobs of every
+//! kind with operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of
+//! points, with `--pairs N` every Nth of the pairs of commands at every point of one workflow and one coordinator, and
+//! `cargo xtask kill --times N` kills N processes that run one. `cargo xtask kill-runs --times N [--seed N]` kills
+//! `ankus run` N times while its programs run, and verifies that none starts twice; with `--storms N [--at-once N]`
+//! operators kill, rerun, suspend and resume N applications meanwhile, and with `--crowd N` N processes at once run a
+//! job each in one store, are killed and restarted. `cargo xtask mutate [COUNT [SEED]]` compares schema validation with
+//! xmllint over mutated definitions. `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tests mutated seeds
+//! against the properties of `fuzz/`. `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares
+//! the analysis of forks and joins, and the server's verdict, with all possible runs of random graphs. `cargo xtask
+//! scale [SHAPE] [--least NODES] [--most NODES]` shows how time and memory of a check grow. `cargo xtask damage FOLDER
+//! [--step BYTES]` truncates definitions everywhere, deletes their lines and opens quotes, and reports which findings
+//! of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE] [--command WORD] [--every] [--percent N]`
+//! measures the commands on files that were made to be expensive. `cargo xtask bench-converters [--most N]` converts
+//! workflows with `ankus convert` and with o2a, and imports both results into Airflow. `cargo xtask panel [FOLDER]
+//! [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings for review by people. `cargo xtask replay
+//! [--folder FOLDER] [--scenarios N]` runs scenarios of the corpus here and in other engines. `cargo xtask type-through
+//! [--files N]` types N files of the corpus letter by letter into the language server. `cargo xtask wide [--branches N]
+//! [--actions N] [--max N] [--nap MS] [--program FILE]` compares a wide fork under a limit of programs with `xargs -P`.
 
 #![expect(
     clippy::disallowed_macros,
@@ -120,7 +123,7 @@ fn main() -> ExitCode {
         }
         Some("mutate") => mutate::run(number(2).unwrap_or(10_000), number(3).unwrap_or(1)),
         Some("killed") => {
-            // What `kill` starts and kills.
+            // The child process that `kill` starts and kills.
             let store = std::env::args_os().nth(2).expect("`kill` says where the store is");
             match crash::child(Path::new(&store), number(3).unwrap_or(0)) {
                 Ok(()) => ExitCode::SUCCESS,
@@ -175,7 +178,7 @@ fn main() -> ExitCode {
             };
             told(panel::list(&root(), &program, &folder.map_or_else(corpus, PathBuf::from), &wish))
         }
-        // What `scale` starts and measures.
+        // The child process that `scale` starts and measures.
         Some("scaled") => {
             let shape = std::env::args().nth(2).unwrap_or_default();
             told(scale::one(&shape, number(3).unwrap_or(1_000) as usize))
@@ -191,13 +194,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// The text behind an option.
+/// Returns the text after an option.
 fn text(name: &str) -> Option<String> {
     let at = std::env::args().position(|argument| argument == name)?;
     std::env::args().nth(at + 1)
 }
 
-/// The number behind an option.
+/// Returns the number after an option.
 fn option(name: &str) -> Option<u64> {
     let at = std::env::args().position(|argument| argument == name)?;
     number(at + 1)
@@ -214,7 +217,7 @@ fn told(outcome: Result<(), String>) -> ExitCode {
     }
 }
 
-/// Types files of the corpus letter by letter, which is a test with more files than usual.
+/// Types files of the corpus letter by letter, by running a test with more files than usual.
 fn type_through(files: u64) -> ExitCode {
     let status = Command::new("cargo")
         .args(["test", "-p", "ankus-cli", "--locked", "--test", "it", "--"])
@@ -229,8 +232,8 @@ fn type_through(files: u64) -> ExitCode {
     }
 }
 
-/// Runs the tests that hold answers against the folders of facts, and keeps how many agree. A floor only rises, unless the
-/// facts are others.
+/// Runs the tests that compare results with the folders of facts, and stores how many agree. A floor only rises, unless
+/// the facts have changed.
 fn floors(root: &Path) -> ExitCode {
     let made = root.join("target/floors");
     let _ = std::fs::remove_dir_all(&made);
@@ -285,7 +288,7 @@ fn storms(seeds: u64, first: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Operators in simulated time, until something does not hold.
+/// Simulates operators, until a property is violated.
 fn operators(first: u64) -> ExitCode {
     use ankus_harness::operators as played;
     let folder = std::env::temp_dir().join(format!("ankus-operators-{}", std::process::id()));
@@ -338,7 +341,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the project").to_owned()
 }
 
-/// Every generated file with the text it should have.
+/// Returns every generated file with its expected text.
 fn generated() -> Vec<(PathBuf, String)> {
     let source = std::fs::read_to_string(root().join("grammar/el.lalrpop"))
         .expect("the grammar of expressions is part of the project");
@@ -349,7 +352,7 @@ fn generated() -> Vec<(PathBuf, String)> {
     ]
 }
 
-/// The parser that lalrpop makes of `grammar`.
+/// Returns the parser that lalrpop generates from `grammar`.
 fn parser(grammar: &str) -> String {
     let folder = std::env::temp_dir().join(format!("ankus-grammar-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is room for temporary files");
@@ -367,9 +370,9 @@ fn parser(grammar: &str) -> String {
     let text =
         std::fs::read_to_string(folder.join("grammar.rs")).expect("lalrpop has written its parser");
     let _ = std::fs::remove_dir_all(&folder);
-    // The second line is a hash of the input, which says nothing the text does not.
+    // The second line is a hash of the input, which adds nothing to the text.
     let body: Vec<&str> = text.lines().filter(|line| !line.starts_with("// sha3")).collect();
-    // Recovery takes quadratic time, and lalrpop has it on or off for good. Here each run of the parser decides.
+    // Recovery takes quadratic time, and lalrpop can only enable it permanently. Here each run of the parser decides.
     let always = "fn uses_error_recovery(&self) -> bool {\n            true\n";
     let asked = "fn uses_error_recovery(&self) -> bool {\n            self.b.recovers\n";
     let body = body.join("\n");

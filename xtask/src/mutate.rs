@@ -1,5 +1,5 @@
-//! `cargo xtask mutate COUNT [SEED]`: changes definitions at random and compares our answer about their schema with that
-//! of `xmllint`, which knows XML Schema from elsewhere.
+//! `cargo xtask mutate COUNT [SEED]`: changes definitions at random and compares our schema validation with that of
+//! `xmllint`, an independent implementation of XML Schema.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,9 +10,9 @@ use ankus::reference::{Definition, Rules, Target};
 use ankus::schema::Language;
 use ankus::syntax::xml::{Element, Tree};
 
-/// Files to a call of `xmllint`.
+/// Number of files per call of `xmllint`.
 const BATCH: usize = 400;
-/// Larger definitions are left out: a change is a change.
+/// Maximum size of a definition: larger ones test nothing more.
 const LARGEST: u64 = 20_000;
 
 struct Dice(u64);
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// Texts that values and elements are given.
+/// Texts that replace values and contents.
 const VALUES: &[&str] = &[
     "",
     " ",
@@ -59,7 +59,7 @@ const VALUES: &[&str] = &[
     "05",
     "a_b-c",
 ];
-/// Names of elements that one schema or another has.
+/// Element names of all schemas.
 const NAMES: &[&str] = &[
     "action",
     "argument",
@@ -135,7 +135,7 @@ const NAMES: &[&str] = &[
     "view-acl",
     "modify-acl",
 ];
-/// Pieces that may stand anywhere in content.
+/// Pieces that are inserted anywhere into content.
 const PIECES: &[&str] = &[
     " ",
     "\n",
@@ -162,7 +162,7 @@ const PIECES: &[&str] = &[
     "<sla:info xmlns:sla='uri:oozie:sla:0.2'/>",
     "<end name='q'/>",
 ];
-/// Attributes that a tag is given.
+/// Attributes that are added to a tag.
 const ATTRIBUTES: &[&str] = &[
     " x=\"1\"",
     " name=\"a\"",
@@ -244,7 +244,7 @@ const NAMESPACES: &[&str] = &[
     "bundle:0.2",
 ];
 
-/// A change of a text, and what kind of change it is.
+/// Applies a random change to a text; returns its kind and the result.
 fn changed(text: &str, dice: &mut Dice) -> Option<(&'static str, String)> {
     let (tree, broken) = Tree::parse(text);
     if !broken.is_empty() {
@@ -361,7 +361,8 @@ fn shared(variable: &str, name: &str) -> PathBuf {
     std::env::var_os(variable).map_or(beside, PathBuf::from)
 }
 
-/// Why `xmllint` refuses what the server's own judge takes: of each, the collected verdicts have examples.
+/// Returns why `xmllint` refuses what the server's validator accepts; the collected verdicts have an example of each
+/// reason.
 fn explained(why: &str) -> Option<&'static str> {
     let signed = ["'-0'", "'+0'", "'+5'", "'+1'", "' 1'"];
     if why.contains("Character content is not allowed, because the content type is empty") {

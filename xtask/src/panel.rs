@@ -1,25 +1,25 @@
-//! `cargo xtask panel`: findings to be judged by people.
+//! `cargo xtask panel`: selects findings for review by people.
 //!
-//! In: a folder with a repository in each of its folders (default `ANKUS_CORPUS`), and a profile. Out: a sample by a fixed
-//! seed of what the profile adds to the default one, at most so many of a rule, as entries for `tests/panel.toml`; those
-//! left out that are there already.
+//! The arguments are a folder whose subfolders are repositories (default `ANKUS_CORPUS`), and a profile. The output is
+//! a sample, by a fixed seed, of the findings that the profile adds to the default one, with a limit per rule, as
+//! entries for `tests/panel.toml`, without those that it already has.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::process::Command;
 
-/// What is wanted.
+/// The parameters.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) profile: String,
     pub(crate) sample: usize,
     pub(crate) seed: u64,
-    /// How many findings of a rule.
+    /// Maximum number of findings per rule.
     pub(crate) alike: usize,
 }
 
-/// A finding: its rule, its place, what it says.
+/// A finding: its rule, its location, its message.
 type Finding = (String, String, String);
 
 /// FNV-1a, which is the same on every machine and in every release.
@@ -29,7 +29,7 @@ fn hash(text: &str, seed: u64) -> u64 {
     })
 }
 
-/// The findings of a profile, one of each rule and place.
+/// Returns the findings of a profile, one per rule and location.
 fn findings(program: &Path, folder: &Path, profile: &str) -> Result<Vec<Finding>, String> {
     let arguments = ["check", ".", "--no-cache", "--format", "json", "--exit-zero", "--isolated"];
     let run = Command::new(program)

@@ -1,12 +1,12 @@
-//! `ankus check` beside `xmllint --noout --schema`, on the same files, in one run.
+//! Compares `ankus check` with `xmllint --noout --schema`, on the same files, in one run.
 //!
-//! ankus is measured twice: with `--no-cache`, so that it checks every file, and with the answers of the run before at
-//! hand, as whoever checks a tree again has them.
+//! ankus is measured twice: with `--no-cache`, so that it checks every file, and with the cache of the previous run, as
+//! when a tree is checked again.
 //!
-//! In: the workflows of `ANKUS_CORPUS` (default `../shared/corpus`) and the schemas of `ANKUS_SCHEMAS` (default
-//! `../shared/schemas/all.xsd`). Out: medians of alternating rounds, and what one start of the binary costs. ankus runs
-//! with one thread, for xmllint has no more. Where valgrind is installed instructions are counted as well, and too many of
-//! ours are a failure.
+//! The input is the workflows of `ANKUS_CORPUS` (default `../shared/corpus`) and the schemas of `ANKUS_SCHEMAS`
+//! (default `../shared/schemas/all.xsd`). The figures are medians of alternating rounds, and the cost of starting the
+//! binary. ankus runs with one thread, since xmllint has only one. If valgrind is installed, instructions are counted
+//! as well, and too many of ours are a failure.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 11;
 
-/// Instructions for each byte of the workflows that a check may take; 376 were counted when this was written.
+/// Maximum number of instructions per byte of the workflows; 376 were counted when this was written.
 const MOST_INSTRUCTIONS: u64 = 420;
 
-/// Measures `program`, or a release build that is made for it.
+/// Measures `program`, or a release build.
 pub(crate) fn run(root: &Path, program: Option<PathBuf>) -> ExitCode {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     if program.is_none() {
@@ -124,7 +124,7 @@ pub(crate) fn run(root: &Path, program: Option<PathBuf>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Files whose first element is a workflow.
+/// Collects the files whose root element is a workflow.
 pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let mut todo = vec![folder.to_owned()];
     while let Some(folder) = todo.pop() {
@@ -143,7 +143,8 @@ pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The instructions that a command executes, which do not depend on what else the machine does; none without valgrind.
+/// Returns the number of instructions that a command executes, which is independent of other load; none without
+/// valgrind.
 fn instructions(command: &Command) -> Option<u64> {
     let mut counted = Command::new("valgrind");
     counted.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -158,7 +159,7 @@ fn instructions(command: &Command) -> Option<u64> {
 fn time(command: &mut Command) -> Duration {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let begin = Instant::now();
-    // Findings are no failure of the measurement.
+    // Findings are not a failure of the measurement.
     let _ = command.status();
     begin.elapsed()
 }
@@ -172,7 +173,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// A time in milliseconds.
+/// Converts a duration to milliseconds.
 pub(crate) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

@@ -1,13 +1,14 @@
-//! Scenarios of a whole tree, played here and in other engines: `ankus convert --prove` over the corpus.
+//! Runs the scenarios of a whole tree here and in other engines: `ankus convert --prove` over the corpus.
 //!
-//! In: the corpus (`ANKUS_CORPUS`, or `../shared/corpus`), or a folder that is named; environments as `tests/airflow-env.sh`,
-//! `tests/prefect-env.sh` and `tests/step-functions-env.sh` make them. Out: what differs, and how many scenarios agree. This takes minutes: a scenario takes a quarter of a second in
-//! Airflow 2.10, and twice that in Airflow 3.
+//! The input is the corpus (`ANKUS_CORPUS`, or `../shared/corpus`), or a given folder; `tests/airflow-env.sh`,
+//! `tests/prefect-env.sh` and `tests/step-functions-env.sh` create the environments. The output is the differences, and
+//! the number of scenarios that agree. This takes minutes: a scenario takes a quarter of a second in Airflow 2.10, and
+//! twice that in Airflow 3.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Plays at most so many scenarios of each application, with each engine that is there.
+/// Runs at most `most` scenarios of each application, with each available engine.
 pub(crate) fn run(root: &Path, folder: Option<&str>, most: u64) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = program.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));

@@ -1,22 +1,22 @@
-//! Kills runs of workflows with real programs, over and over, and looks at what the programs saw.
+//! Repeatedly kills runs of workflows with real programs, and checks what the programs recorded.
 //!
-//! In: how often to kill. Out: an error where a program was started twice, did not end once, or a run did not come to its end; else
-//! how often a program that was running when we were killed was found again. Only `ankus` is killed: programs live on, as they do
-//! when a machine's user kills a run.
+//! The argument is the number of kills. It is an error if a program was started twice, did not end exactly once, or a
+//! run did not end; otherwise the output is how often a running program was found again after a kill. Only `ankus` is
+//! killed: programs survive, as they do when a user kills a run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a run must have come to by then.
+/// Time-out of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Every program notes when it begins and ends, with its process.
+/// Every program records its start and end, with its process id.
 const STEP: &str = "#!/bin/sh\necho \"$ANKUS_NODE begin $$\" >> \"$ANKUS_FILE_ROOT/log\"\nsleep 0.1\n\
                     echo \"$ANKUS_NODE end $$\" >> \"$ANKUS_FILE_ROOT/log\"\necho ran=yes\n";
 
-/// The actions of the application, its sub-workflow's last.
+/// The actions of the application, that of its sub-workflow last.
 const NODES: [&str; 6] = ["one", "left", "middle", "right", "two", "inner"];
 
 fn action(name: &str, ok: &str) -> String {
@@ -55,7 +55,7 @@ fn write(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join("app/sub/step.sh"), STEP)
 }
 
-/// What programs have noted so far: how often each began and ended, in which processes.
+/// The records of the programs: starts with process ids, and ends.
 #[derive(Default)]
 struct Noted {
     began: BTreeMap<String, Vec<String>>,
@@ -77,7 +77,7 @@ fn noted(store: &Path) -> Noted {
     noted
 }
 
-/// Kills runs so many times.
+/// Kills runs `times` times.
 pub(crate) fn kill(program: &Path, times: u64, seed: u64) -> Result<(), String> {
     if !program.is_file() {
         return Err(format!("`{}` is not built: cargo build", program.display()));
@@ -105,7 +105,7 @@ pub(crate) fn kill(program: &Path, times: u64, seed: u64) -> Result<(), String> 
     Ok(())
 }
 
-/// One run until its end: how often it was killed, and how many programs ran then.
+/// Runs once until the end; returns how often the run was killed, and how many programs were running then.
 fn round(
     program: &Path,
     folder: &Path,
@@ -120,7 +120,7 @@ fn round(
         if began.elapsed() > PATIENCE {
             return Err("it does not end".to_owned());
         }
-        // The submission may not have come to the store before.
+        // The submission may not have been stored before the kill.
         let known = Command::new(program)
             .args(["job", "show", &id, "--store"])
             .arg(store)

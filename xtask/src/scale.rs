@@ -1,4 +1,4 @@
-//! How time and memory of `ankus check` grow with a definition.
+//! Measures how time and memory of `ankus check` grow with the size of a definition.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -12,10 +12,10 @@ use ankus::settings::Settings;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission;
 
-/// A measurement that takes longer is given up.
+/// Time-out of a measurement.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What is measured: a name, and most nodes that make sense of it.
+/// The shapes: a name, and the maximum reasonable number of nodes.
 const SHAPES: [(&str, usize); 13] = [
     ("chain", 1_000_000),
     ("asking", 1_000_000),
@@ -71,7 +71,7 @@ pub(crate) fn all(only: Option<&str>, least: usize, most: usize) -> Result<(), S
     Ok(())
 }
 
-/// One measurement, in this process.
+/// Performs one measurement, in this process.
 pub(crate) fn one(shape: &str, nodes: usize) -> Result<(), String> {
     let text = definition(shape, nodes).ok_or("no such shape")?;
     let bytes = text.len();
@@ -109,7 +109,7 @@ pub(crate) fn one(shape: &str, nodes: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The report on a definition by itself.
+/// Returns the report on a single definition.
 pub(crate) fn checked(path: &str, text: String) -> Report {
     let source = Arc::new(Source::new(path, text));
     let (settings, submission, files) =
@@ -160,7 +160,7 @@ impl Writer {
     }
 }
 
-/// A definition of some `nodes` nodes.
+/// Generates a definition of about `nodes` nodes.
 fn definition(shape: &str, nodes: usize) -> Option<String> {
     let mut w =
         Writer("<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"large\">\n".to_owned());
@@ -245,7 +245,7 @@ fn definition(shape: &str, nodes: usize) -> Option<String> {
             w.0.push_str("  <start to=\"f0\"/>\n");
             for index in 0..count {
                 w.fork(&n("f", index), &[next("f", index, count, "m"), n("a", index)]);
-                // Broken: each branch beside knows another join.
+                // In the broken shape, parallel branches lead to different joins.
                 let join = if shape == "broken" { count - 1 - index } else { index };
                 w.action(&n("a", index), &n("j", join), "failed");
             }

@@ -1,9 +1,9 @@
-//! `ankus lsp` at work, beside a language server for XML in general, which sees the same edits in the same run.
+//! Compares `ankus lsp` with a general language server for XML, which gets the same edits in the same run.
 //!
-//! In: the workflow of `ANKUS_CORPUS` whose length is nearest to that of the published figures, and made-up ones of 5,000
-//! nodes; a folder of 1,000 applications. `LEMMINX` names the jar of lemminx, which is started with Java and the schemas of
-//! `ANKUS_SCHEMAS`; without it, ankus is measured alone. Out: from the start and from an edit to the first findings of the
-//! text, from a request to a completion, and the most memory that a server had.
+//! The texts are the workflow of `ANKUS_CORPUS` whose length is nearest to that of the published figures, generated
+//! ones of 5,000 nodes, and a folder of 1,000 applications. `LEMMINX` names the jar of lemminx, which is started with
+//! Java and the schemas of `ANKUS_SCHEMAS`; without it, ankus is measured alone. The figures are the times from the
+//! start and from an edit to the first findings of the text, the time of a completion, and the peak memory of a server.
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -13,16 +13,16 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// How many lines the workflow of the published figures has.
+/// Number of lines of the workflow of the published figures.
 const LINES: usize = 1_025;
 const NODES: usize = 5_000;
 const APPLICATIONS: usize = 1_000;
-/// A letter is typed and taken away again so often.
+/// Number of times that a letter is typed and removed again.
 const EDITS: usize = 100;
-/// Nothing takes longer.
+/// Time-out of each step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Prints the figures of all servers that are there.
+/// Prints the figures of all available servers.
 pub(crate) fn run(ankus: &Path, corpus: &Path, schemas: &Path) -> Result<(), String> {
     let room = std::env::temp_dir().join(format!("ankus-bench-{}", std::process::id()));
     let outcome = all(ankus, corpus, schemas, &room);
@@ -56,7 +56,7 @@ fn all(ankus: &Path, corpus: &Path, schemas: &Path, room: &Path) -> Result<(), S
     workspace(ankus, room)
 }
 
-/// The workflow whose length is nearest to that of the published figures.
+/// Returns the workflow whose length is nearest to that of the published figures.
 fn of_length(corpus: &Path) -> Option<String> {
     let mut files = Vec::new();
     super::peers::collect(corpus, &mut files);
@@ -64,7 +64,7 @@ fn of_length(corpus: &Path) -> Option<String> {
     texts.min_by_key(|text| text.lines().count().abs_diff(LINES))
 }
 
-/// A workflow of so many nodes: one after the other, or with a fork and a decision among each nine of them.
+/// Generates a workflow with that many nodes: a chain, or with a fork and a decision in each group of nine.
 fn made_up(is_branched: bool) -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"made-up\">\n  <start to=\"n0\"/>\n",
@@ -110,7 +110,7 @@ fn made_up(is_branched: bool) -> String {
     text
 }
 
-/// A language server as its client sees it.
+/// A language server, as seen by its client.
 struct Server {
     child: Child,
     input: ChildStdin,
@@ -147,7 +147,7 @@ impl Server {
         self.send(json!({"method": method, "params": params}))
     }
 
-    /// When a message comes of which this is so.
+    /// Waits for a message that satisfies a condition; returns its time.
     fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Result<Instant, String> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -165,7 +165,7 @@ impl Server {
         }
     }
 
-    /// How long an answer takes.
+    /// Returns how long an answer takes.
     fn ask(&mut self, method: &str, params: Value) -> Result<Duration, String> {
         self.asked += 1;
         let id = self.asked;
@@ -184,7 +184,7 @@ impl Server {
         self.tell("initialized", json!({}))
     }
 
-    /// The most memory that it had, in megabytes, where the system tells.
+    /// Returns the peak memory in megabytes, if the system reports it.
     fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -223,7 +223,7 @@ fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }
 
-/// From the start of a server to its figures about one text, as a line.
+/// Measures a server on one text; returns a line of figures.
 fn measured(
     command: &mut Command,
     settings: &Value,
@@ -244,7 +244,7 @@ fn measured(
             let params = &message["params"];
             message["method"] == "textDocument/publishDiagnostics"
                 && params["uri"] == uri
-                // Not every server says of which version it speaks.
+                // Not every server states the version of its findings.
                 && (params.get("version").is_none() || version.is_none_or(|version| params["version"] == version))
         }
     };
@@ -259,10 +259,10 @@ fn measured(
         .enumerate()
         .filter_map(|(line, words)| Some((line, words.find(" to=\"").map(|at| at + 6)?)))
         .collect();
-    // Everywhere in the text, and the same places for every server.
+    // All over the text, at the same positions for every server.
     for at in (0..EDITS).map(|turn| places[turn * 7_919 % places.len()]) {
         for (end, letter) in [(at.1, "q"), (at.1 + 1, "")] {
-            // A check of all of it may be going on behind the last answer, as while somebody types.
+            // A full check may still be running after the last answer, as while a user types.
             std::thread::sleep(Duration::from_millis(100));
             version += 1;
             let range = json!({"start": {"line": at.0, "character": at.1}, "end": {"line": at.0, "character": end}});
@@ -295,7 +295,7 @@ fn spread(mut times: Vec<Duration>) -> String {
     format!("{:.1} ms (p99 {:.1})", at(50), at(99))
 }
 
-/// How long it takes until a folder of many applications is known.
+/// Measures how long it takes to load a folder of many applications.
 fn workspace(ankus: &Path, room: &Path) -> Result<(), String> {
     let folder = room.join("many");
     for at in 0..APPLICATIONS {
@@ -317,7 +317,7 @@ fn workspace(ankus: &Path, room: &Path) -> Result<(), String> {
     let begun = Instant::now();
     let mut server = Server::start(Command::new(ankus).arg("lsp"))?;
     server.initialize(&folder, &Value::Null)?;
-    // Answered once all of the folder was read.
+    // Answered only once the whole folder was read.
     server.ask("workspace/symbol", json!({"query": "copy999"}))?;
     let ready = begun.elapsed();
     std::thread::sleep(Duration::from_secs(3));

@@ -1,15 +1,15 @@
-//! A fork of many branches under a limit of programs, beside the same programs under `xargs -P`.
+//! Compares a fork of many branches under a limit of programs with the same programs under `xargs -P`.
 //!
-//! In: how many branches, how many programs a branch, how many of them at once, how long each. Out: both times and their ratio; an
-//! error where more programs ran at once than may, or one did not run exactly once. Every program notes in a file when it
-//! begins and ends.
+//! The arguments are the number of branches, of programs per branch and of programs at once, and their duration. The
+//! output is both times and their ratio; it is an error if more programs ran at once than permitted, or one did not run
+//! exactly once. Every program records its start and end in a file.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What is measured.
+/// The parameters of a measurement.
 pub(crate) struct Shape {
     pub(crate) branches: u64,
     pub(crate) actions: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Shape {
     pub(crate) nap_ms: u64,
 }
 
-/// A program with its name; what it notes is short enough to be written in one piece.
+/// A program with its name; its records are short enough to be written atomically.
 const STEP: &str =
     "#!/bin/sh\necho \"+ $1\" >> \"$WIDE_LOG\"\nsleep \"$2\"\necho \"- $1\" >> \"$WIDE_LOG\"\n";
 
@@ -50,7 +50,7 @@ fn workflow(shape: &Shape, nap: &str) -> String {
     text
 }
 
-/// The most programs at once by what they noted.
+/// Returns the maximum number of programs that ran at once, according to their records.
 fn most_at_once(log: &Path, programs: u64) -> Result<u64, String> {
     let text = std::fs::read_to_string(log).map_err(|error| error.to_string())?;
     let mut running = std::collections::BTreeSet::new();
