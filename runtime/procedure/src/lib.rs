@@ -53,7 +53,7 @@ pub trait Procedure: Send {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure>;
 
     /// Undoes one step: called once for each step that became durable, last first, when the tree has failed. Steps of a
-    /// child that succeeded are not undone on their own; its parent compensates for them in its own rollback.
+    /// procedure that succeeded are not undone; its parent compensates for them in its own rollback.
     fn rollback(&mut self, context: &mut Context<'_>) -> Result<(), UndoError> {
         let _ = context;
         Ok(())
@@ -188,7 +188,7 @@ pub enum TimedOut {
 pub enum UndoError {
     /// Try again, without limit, after other procedures.
     Retry(String),
-    /// It cannot be undone. This is logged, and the step counts as undone.
+    /// It cannot be undone, for this reason; the step counts as undone.
     GiveUp(String),
 }
 

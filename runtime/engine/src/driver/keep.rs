@@ -59,7 +59,7 @@ pub struct Open {
     pub node: NodeIndex,
     /// The number of the call.
     pub serial: u32,
-    /// What the call is for.
+    /// The phase of the action that it carries out.
     pub phase: Phase,
     /// What may be running for it.
     pub what: Calls,

@@ -89,9 +89,9 @@ pub trait Compiler: Send + Sync {
     ) -> Result<Plan, (String, String)>;
 }
 
-/// What a driver works with besides its store.
+/// The environment of a driver, besides its store.
 pub struct Surroundings {
-    /// What jobs that are submitted here run with.
+    /// The needs of jobs that are submitted here.
     pub needs: Needs,
     /// Start the programs of actions.
     pub launchers: Box<dyn Launchers>,

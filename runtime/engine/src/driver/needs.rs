@@ -23,13 +23,14 @@ use ankus_lang::el::{Called, Failure, SiteFunction};
 use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::{self, Reader};
 
-/// What a job runs with, as it was at the place of submission.
+/// What a job runs with, taken from the environment of its submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Needs {
     /// The root of the file systems; empty for `root` in the folder of the store.
     pub root: PathBuf,
-    /// What authorities of URIs map to: folders of this machine with their whole paths, and URLs of clusters.
+    /// The targets that authorities of URIs are mapped to: folders of this machine with their whole paths, and URLs of
+    /// clusters.
     pub hosts: BTreeMap<String, String>,
     /// Folders of this machine that `file:` URIs may reach.
     pub machine: Vec<PathBuf>,

@@ -20,7 +20,7 @@ use ankus_procedure::{Context, Failure, New, Procedure, Step};
 pub(super) const KIND: &str = "purge";
 /// The folder of applications that were brought into the store: unpacked, or copied.
 pub const APPLICATIONS: &str = "applications";
-/// The name of the marker in an application whose job was submitted.
+/// The name of the marker file beside an application whose job was submitted.
 pub const SUBMITTED: &str = "submitted";
 /// Maximum number of jobs removed in one transaction.
 const STEP: usize = 200;
@@ -181,7 +181,7 @@ impl Shared {
     }
 }
 
-/// What is to be removed.
+/// The jobs to be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Gone {
     /// Workflows.
@@ -197,7 +197,7 @@ impl Gone {
     }
 }
 
-/// What is to be removed as it was stored before coordinators could be purged.
+/// The jobs to be removed as they were stored before coordinators could be purged.
 #[derive(Deserialize)]
 struct OnlyJobs {
     jobs: Vec<String>,

@@ -199,7 +199,8 @@ mod tests {
         assert!(folder.path().join("x").is_file());
     }
 
-    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, or `webhdfs:`. Everything in that folder is deleted.
+    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, or `webhdfs:`. Everything in `check-files` in that folder
+    /// is deleted.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "which cluster there is, the environment says")]
     #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]

@@ -24,11 +24,11 @@ enum Does<'a> {
     Join(&'a str),
     /// A decision that takes the first.
     Decide(&'a str, &'a str),
-    /// A program: its behavior, its transition, and its number of retries.
+    /// A program, with its behavior, its transition and its number of retries.
     Runs(&'a str, &'a str, u32),
-    /// Creates a folder, and its transition.
+    /// An action that creates a folder, with its transition.
     Makes(&'a str),
-    /// A sub-workflow, and its transition.
+    /// A sub-workflow, with its transition.
     Calls(&'a str, &'a str),
 }
 

@@ -185,7 +185,7 @@ impl Submitted {
     }
 }
 
-/// How long a worker makes calls before it checks for other work, so that a commit does not wait for many slow calls.
+/// How long a worker makes calls in a row, so that a commit does not wait for many slow ones.
 const LONG_TURN_MS: u64 = 2;
 
 /// Runs procedures durably over a store. A clone is another handle; when the last one is dropped, the threads stop.

@@ -55,7 +55,7 @@ const MOST_FAILURES: u32 = 6;
 /// How often, per attempt, a program is started again because its launcher was lost or there was no room.
 const MOST_AGAIN: u32 = 3;
 
-/// What a call is for.
+/// The subject of a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct What {
     pub(super) job: String,
@@ -67,7 +67,7 @@ pub(super) struct What {
     pub(super) phase: Phase,
 }
 
-/// What a job requests of a running call.
+/// A request of a job to a running call.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Wish {
     /// Stop what the call began.

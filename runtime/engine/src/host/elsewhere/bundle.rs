@@ -1,7 +1,7 @@
 //! What a job needs at the place where it runs: the files of its attempt, and a script that becomes its program.
 //!
-//! Command lines, variables and configurations contain paths below the folder of the attempt. Where that folder is is
-//! only known at the place, so the script fills it in.
+//! Command lines, variables and configurations contain paths below the folder of the attempt. The path of that folder
+//! at the place is only known there, so the script fills it in.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -394,7 +394,7 @@ impl Everywhere {
         }
         let killed = Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() };
         let Some(ticket) = &attempt.ticket else {
-            // It was never requested to start.
+            // No request to start it was ever made.
             write(&folder.join("exit"), &killed)?;
             return Ok(0);
         };

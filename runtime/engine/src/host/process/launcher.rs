@@ -2,8 +2,8 @@
 //!
 //! The program is started in two steps. The launcher forks; the child arranges to end with the launcher, records its
 //! identity, sets its resource limits, and then becomes the program, or the sandbox around it. So nothing ever runs
-//! unrecorded. The launcher is single-threaded, so the child may do anything before that. (Executing this binary again
-//! instead would double the cost of a start.)
+//! unrecorded. The launcher is single-threaded, so the child may do whatever any process may do before it becomes the
+//! program. (Executing this binary again instead would double the cost of a start.)
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};

@@ -73,7 +73,7 @@ impl Default for Sandbox {
 pub struct Folders {
     /// The folder to hide: the store.
     pub hidden: Option<PathBuf>,
-    /// Further paths that it may read.
+    /// Paths that it may read although their surroundings are hidden.
     pub readable: Vec<PathBuf>,
     /// Paths that it may write to.
     pub writable: Vec<PathBuf>,
