@@ -40,20 +40,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What is said of a file that is not there.
+/// Oozie's message about a file that does not exist.
 const ABSENT: &str = "does not exist and app definition cannot be created because of missing config value [oozie.jobs.api.generated.xml]";
-/// The property with the definition of a workflow that does not lie anywhere yet.
+/// The property that contains the definition of a workflow that is not stored anywhere yet.
 const GENERATED: &str = "oozie.jobs.api.generated.xml";
-/// The file systems that Hadoop knows.
+/// The URI schemes of Hadoop's file systems.
 const SCHEMES: [&str; 14] = [
     "abfs", "abfss", "adl", "file", "ftp", "gs", "har", "hdfs", "o3fs", "ofs", "s3a", "s3n",
     "wasb", "webhdfs",
 ];
-/// How often it is looked whether we are to end, and whether whoever runs the store is still there.
+/// Interval at which the process checks whether it has to end, and whether the process that runs the store still
+/// exists.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a command may take to show.
+/// Maximum time until a command takes effect.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The names of definitions, in the order of the properties that name their folders.
+/// The file names of definitions, in the order of the properties that point to their folders.
 const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
 
 /// Serve Oozie's web services and a console. The unmodified `oozie` client submits jobs, which run on this machine.
@@ -81,7 +82,7 @@ pub(super) struct Arguments {
     traces: traces::TraceArguments,
 }
 
-/// What serves: the store, and what its jobs are submitted with.
+/// The state of the server: the store, and the environment of its submissions.
 struct Served {
     store: StoreArguments,
     root: Option<PathBuf>,
@@ -92,7 +93,7 @@ struct Served {
     readers: readers::Readers,
 }
 
-/// A failure of ours as a client learns it.
+/// Converts a failure to an error for the client.
 fn failed(report: &miette::Report) -> Fault {
     if let Some(refusal) = report.downcast_ref::<Failure>().and_then(Failure::refusal) {
         let part = refusal.part.as_ref().map(|part| format!(" ({part})")).unwrap_or_default();
@@ -107,12 +108,12 @@ fn failed(report: &miette::Report) -> Fault {
     }
 }
 
-/// Nothing of what was asked is kept where the disk is full, or fails.
+/// Returns the error of a store that cannot write, because the disk is full or fails.
 fn unwritten(why: &str) -> Fault {
     Fault::internal(format!("{why}: nothing was changed; try again later")).status(503)
 }
 
-/// A refusal of the engine, with its code where it has one.
+/// Converts a refusal of the engine, with its code if it has one.
 fn refused(error: driver::Error) -> Fault {
     let text = match error {
         driver::Error::Refused(refused) => return Fault::new(refused.code, refused.message),
@@ -125,7 +126,7 @@ fn refused(error: driver::Error) -> Fault {
     });
     match coded {
         Some((code, message)) => Fault::new(code, message),
-        // What is asked of a job that cannot take it is no fault of the server.
+        // A command that a job cannot accept is not an error of the server.
         None => Fault::new("E0307", format!("Runtime error [{text}]")),
     }
 }
@@ -135,20 +136,20 @@ impl Served {
         self.runner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why nothing can be made durable at the moment, if so.
+    /// Returns why nothing can be made durable at the moment, if so.
     fn refuses(&self) -> Option<String> {
         let runner = self.runner();
         let error = runner.driver()?.refused()?;
         Some(format!("{error} (`{}`)", self.store.store.display()))
     }
 
-    /// Settings may have changed since; a submission is read with those of now.
+    /// Opens the settings anew, since they may have changed since the last submission.
     fn project(&self) -> Result<Project, Fault> {
         let invocation = Invocation { does: true, ..self.invocation.clone() };
         Project::open(invocation).map_err(|report| failed(&report))
     }
 
-    /// The application at a path, brought to this machine.
+    /// Makes the application at a URI available on this machine.
     fn brought(&self, uri: &str, name: &str) -> Result<fetched::Fetched, Fault> {
         let file = if uri.ends_with(".xml") {
             uri.to_owned()
@@ -208,7 +209,7 @@ impl Served {
         Ok(Some(submit))
     }
 
-    /// A coordinator or a bundle is submitted with all that belongs to it.
+    /// Submits a coordinator or a bundle with everything that belongs to it.
     fn timed(&self, path: &Path, given: &Given, how: Submission) -> Result<String, Fault> {
         let ours = |report: miette::Report| failed(&report);
         let project = self.project()?;
@@ -243,7 +244,7 @@ impl Served {
         let mounts = coordinator::mounts(&loaded, tracks.bundle.as_ref(), &definitions);
         if how == Submission::DryRun {
             return Ok(match tracks.bundle {
-                // The server tells the definition of a bundle as it understood it.
+                // The server returns the definition of a bundle as it parsed it.
                 Some(_) => ankus_server::laid_out(&loaded.input().source.text) + "\n",
                 None => match definitions.first() {
                     Some(definition) => self.coordinator_dry_run(definition, &loaded)?,
@@ -272,7 +273,7 @@ impl Served {
         submitted.map_err(refused)
     }
 
-    /// Sends what a job is to take, and waits a moment until it has taken it.
+    /// Sends an event or a command to a job, and waits briefly until the job has processed it.
     fn sent(
         &self,
         id: &str,
@@ -285,7 +286,7 @@ impl Served {
         store::until(PATIENCE, is_taken).map_err(ours)
     }
 
-    /// The text of a definition that lies at a URI.
+    /// Returns the text of the definition at a URI.
     fn read_at(&self, uri: &str) -> Result<String, Fault> {
         let what = format!("File does not exist, {uri}");
         let absent = || Fault::new("E0505", format!("App definition [{what}] does not exist"));
@@ -297,7 +298,7 @@ impl Served {
         Ok(loaded.input().source.text.to_string())
     }
 
-    /// The text of a definition on this machine.
+    /// Returns the text of a definition on this machine.
     fn text_of(&self, file: &Path) -> Result<String, Fault> {
         let project = self.project()?;
         let given = Given { no_properties: true, ..Given::default() };
@@ -307,22 +308,22 @@ impl Served {
         Ok(loaded.input().source.text.to_string())
     }
 
-    /// Keeps the definition with which a job runs.
+    /// Stores the definition with which a job runs.
     fn keep(&self, id: &str, text: Option<&str>) {
         if let Some(text) = text {
-            // The job is in the store: that its text is not cannot undo that, and it is read at its path then.
+            // The job has been stored: a failure here cannot undo that, and the definition is then read at its path.
             let _ = definitions::keep(&self.store.store, id, text);
         }
     }
 
-    /// Keeps the definition at the path of a job, which it has read again.
+    /// Stores the current definition at the path of a job that has read it again.
     fn keep_what_lies(&self, id: &str) {
         let reader = self.reader().ok();
         let file = reader.and_then(|reader| self.definition_file(&*reader, id).ok());
         self.keep(id, file.and_then(|file| self.text_of(&file).ok()).as_deref());
     }
 
-    /// The file of the definition of a job.
+    /// Returns the file of a job's definition.
     fn definition_file(&self, reader: &dyn Reader, id: &str) -> miette::Result<PathBuf> {
         if view::record(reader, id).map_err(store::failure)?.is_some() {
             return graph::definition_of(reader, &store::job(reader, id)?);
@@ -343,7 +344,8 @@ impl Served {
     }
 }
 
-/// Nothing names an application: the server looks where its library that makes workflows would have written one.
+/// Returns the error of a submission without an application: the server then searches where its fluent job API would
+/// have written one.
 fn unnamed() -> Fault {
     let user = ankus_project::user();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
@@ -351,7 +353,7 @@ fn unnamed() -> Fault {
     Fault::new("E0307", format!("Runtime error [XML file [{file}] {ABSENT}]"))
 }
 
-/// Why a server would not take a coordinator or a bundle.
+/// Returns why a server would refuse a coordinator or a bundle.
 fn limits(loaded: &ankus_project::Loaded) -> Option<Fault> {
     let answer = check::answer(&loaded.input())?;
     let submit = answer.submit.as_ref().filter(|submit| submit.code.is_some());
@@ -378,7 +380,7 @@ impl Backend for Served {
         let at = PATHS.iter().position(is_named).ok_or_else(unnamed)?;
         let uri = &configuration[PATHS[at]];
         let mut fetched = match (self.brought(uri, DEFINITIONS[at]), configuration.get(GENERATED)) {
-            // A program has made the workflow, and sends it along.
+            // A program has generated the workflow, and sends it with the submission.
             (Err(fault), Some(xml)) if at == 0 && fault.message.contains(GENERATED) => {
                 fetched::generated(uri, xml, &self.store).map_err(|report| failed(&report))?
             }
@@ -686,14 +688,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         pages: Box::new(pages::Site(served.clone())),
         keeper: access.keeper.clone(),
         tls,
-        // Nobody listens any more when we are about to end.
+        // During shutdown the log has no receiver.
         log: Box::new(move |line| drop(tell.send(line.to_owned()))),
         has_prometheus: true,
     };
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let serving = runtime.spawn(async move {
         let stop = async move {
-            // Whoever would say so is gone: that is the end as well.
+            // If the sender was dropped, the server stops as well.
             let _ = ended.await;
         };
         ankus_server::serve(listener, options, stop).await
@@ -734,12 +736,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         refused = refuses;
     }
-    // A server that has ended by itself hears no more.
+    // If the server has already stopped, it has no receiver.
     let _ = end.send(());
     let ended =
         runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), serving).await });
     match ended {
-        // Clients that hold a connection open are left.
+        // Clients that keep a connection open are not waited for.
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(panic)) => {
             return Err(Failure::new(format!("the server has failed: {panic}")).into());

@@ -1,5 +1,5 @@
-//! Who may ask a server, and under which certificate: what the command line says of it, and the files that it names, which are
-//! read again when they change.
+//! Authentication and the certificate of a server: the command-line options, and the files that they name, which are
+//! reloaded when they change.
 
 use crate::{Exit, Failure, Shell};
 use ankus::settings::site::Site;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// The file of the store with what cookies are signed with.
+/// The file in the store with the secret that signs cookies.
 const SECRET: &str = "cookies.secret";
 
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ impl Auth {
     }
 }
 
-/// A file that was read, and when it had been changed before.
+/// A file, with its modification time when it was last read.
 struct Seen {
     path: PathBuf,
     changed: Option<SystemTime>,
@@ -85,10 +85,10 @@ impl Seen {
         Seen { path: path.to_owned(), changed: changed(path) }
     }
 
-    /// Whether it was changed since the last time.
+    /// Whether it has changed since the last call.
     fn has_changed(&mut self) -> bool {
         let now = changed(&self.path);
-        // While it is being replaced it may not be there.
+        // While it is being replaced it may not exist.
         now.is_some() && std::mem::replace(&mut self.changed, now) != now
     }
 }
@@ -101,7 +101,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
 }
 
-/// Refuses a file for which others than its owner have one of these permissions.
+/// Refuses a file on which users other than its owner have one of these permissions.
 fn is_own(path: &Path, mode: u32, what: &str) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt as _;
     let shown = path.display();
@@ -112,7 +112,7 @@ fn is_own(path: &Path, mode: u32, what: &str) -> Result<(), String> {
     }
 }
 
-/// The keys in a file that only its owner may read, or its group.
+/// Reads a keytab, which only its owner or its group may be able to read.
 fn keytab_of(path: &Path, principal: Option<&str>) -> Result<Keytab, String> {
     let shown = path.display();
     let bytes = read(path)?;
@@ -124,20 +124,20 @@ fn keytab_of(path: &Path, principal: Option<&str>) -> Result<Keytab, String> {
     keytab.map_err(|why| format!("`{shown}`: {why}"))
 }
 
-/// The groups of a user of this machine.
+/// Returns the groups of a user on this machine.
 fn groups_of(user: &str) -> Vec<String> {
     let Some(found) = uzers::get_user_by_name(user) else { return Vec::new() };
     let groups = uzers::get_user_groups(user, found.primary_group_id()).unwrap_or_default();
     groups.iter().map(|group| group.name().to_string_lossy().into_owned()).collect()
 }
 
-/// The addresses of a host.
+/// Returns the addresses of a host.
 fn addresses_of(host: &str) -> Result<Vec<IpAddr>, String> {
     let found = (host, 0).to_socket_addrs().map_err(|error| error.to_string())?;
     Ok(found.map(|address| address.ip()).collect())
 }
 
-/// The proxy users of a site; what of it a server passes over is said.
+/// Returns the proxy users of a site, and reports the properties that a server ignores.
 pub(super) fn proxies_of(site: &Site, shell: &mut Shell) -> miette::Result<Proxies> {
     let properties = site.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let (proxies, passed_over) = Proxies::of_site(properties, &addresses_of).map_err(|why| {
@@ -149,7 +149,7 @@ pub(super) fn proxies_of(site: &Site, shell: &mut Shell) -> miette::Result<Proxi
     Ok(proxies)
 }
 
-/// The accounts in a file that only its owner may change.
+/// Reads an accounts file, which only its owner may be able to change.
 fn accounts_of(path: &Path) -> Result<Accounts, String> {
     let shown = path.display();
     let text = String::from_utf8(read(path)?).map_err(|_| format!("`{shown}` is not UTF-8"))?;
@@ -157,7 +157,7 @@ fn accounts_of(path: &Path) -> Result<Accounts, String> {
     Accounts::read(&text).map_err(|why| format!("`{shown}`: {why}"))
 }
 
-/// Who may ask, as long as the server runs.
+/// Authentication for a running server.
 pub(super) struct Access {
     pub(super) keeper: Arc<Keeper>,
     certificates: Option<Arc<Certificates>>,
@@ -169,7 +169,7 @@ pub(super) struct Access {
 }
 
 impl AccessArguments {
-    /// Does what only prints something, where that is asked for.
+    /// Handles the options that only print something.
     pub(super) fn prints(&self, shell: &mut Shell) -> miette::Result<Option<Exit>> {
         if self.hash_password {
             let mut password = String::new();
@@ -195,7 +195,7 @@ impl AccessArguments {
         Ok(Some(Exit::Success))
     }
 
-    /// Reads what it names. The store keeps what cookies are signed with; the site names proxy users.
+    /// Reads the files that the options name. The store has the secret of cookies; the site configures proxy users.
     pub(super) fn open(
         &self,
         listens: IpAddr,
@@ -232,7 +232,7 @@ impl AccessArguments {
             false => kept(&store.join(SECRET)),
         };
         let rules = Rules {
-            // Who has to prove who they are, has to.
+            // If clients have to prove their identity, anonymous requests are refused.
             allows_anonymous: !proves,
             methods,
             secret: secret.map_err(Failure::new)?,
@@ -254,7 +254,7 @@ impl AccessArguments {
         })
     }
 
-    /// Who knows whose tickets are right, where tickets are asked for.
+    /// Returns the verifier of Kerberos tickets, if they are accepted.
     fn acceptor(&self, methods: &[Method]) -> miette::Result<Option<Arc<Acceptor>>> {
         match (methods.contains(&Method::Kerberos), &self.keytab) {
             (false, None) => Ok(None),
@@ -275,7 +275,7 @@ impl AccessArguments {
     }
 }
 
-/// What cookies are signed with, made where there is none: all servers of a store know each other's cookies.
+/// Reads the secret of cookies, or creates it: all servers of a store accept each other's cookies.
 fn kept(path: &Path) -> Result<Secret, String> {
     let failed = |error: io::Error| format!("`{}` cannot be used: {error}", path.display());
     if let Some(store) = path.parent() {
@@ -293,13 +293,13 @@ fn kept(path: &Path) -> Result<Secret, String> {
 }
 
 impl Access {
-    /// How TLS is spoken.
+    /// Returns the TLS configuration.
     pub(super) fn tls(&self) -> miette::Result<Option<Arc<ServerConfig>>> {
         let config = self.certificates.as_ref().map(|certificates| certificates.config());
         Ok(config.transpose().map_err(Failure::new)?)
     }
 
-    /// Reads again what has changed; with what to say of it.
+    /// Reloads changed files; returns messages about that.
     pub(super) fn renew(&mut self) -> Vec<String> {
         let mut said = Vec::new();
         if let Some(accounts) = &mut self.accounts
@@ -324,7 +324,7 @@ impl Access {
                 Err(why) => format!("the keytab is unchanged: {why}"),
             });
         }
-        // All are asked, so that a pair that was changed at once is read once.
+        // All files are queried, so that a pair that changed together is reloaded once.
         let changed =
             self.tls.iter_mut().filter_map(|seen| seen.has_changed().then_some(())).count();
         if let ([chain, key], Some(certificates), 1..) =

@@ -1,4 +1,4 @@
-//! `action=dryrun`: what a submission would come to, without keeping anything.
+//! `action=dryrun`: the result of a submission, without storing anything.
 
 use super::{Served, failed, texts, timeline};
 use crate::evaluated;
@@ -12,7 +12,7 @@ use ankus_server::{Fault, laid_out};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl Served {
-    /// The definition of a coordinator as it would be kept, and its actions of the first hour.
+    /// Returns the definition of a coordinator as it would be stored, and its actions of the first hour.
     pub(super) fn coordinator_dry_run(
         &self,
         definition: &Definition,
@@ -47,7 +47,8 @@ impl Served {
     }
 }
 
-/// Evaluates the whole definition of a workflow, and says what the server does of the first text that it cannot evaluate.
+/// Evaluates the whole definition of a workflow; returns the server's error for the first text that cannot be
+/// evaluated.
 pub(super) fn evaluated(application: &Application) -> Result<(), Fault> {
     let failures = evaluated::failures(application, 1);
     let Some(failure) = failures.into_iter().next() else { return Ok(()) };

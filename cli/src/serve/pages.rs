@@ -1,4 +1,5 @@
-//! What the console shows beyond the web services: applications to submit, findings, outputs of programs, the estate.
+//! The data that the console shows besides the web services: applications to submit, findings, output of programs, the
+//! estate.
 
 use super::{DEFINITIONS, Job, Masked, Served, failed, log, store};
 use crate::{inventory, params};
@@ -19,31 +20,31 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How much of what a program wrote to a stream is shown: the end of it, in bytes.
+/// Maximum number of bytes that are shown from the end of a program's output.
 const SHOWN: u64 = 256 << 10;
 /// The folder of uploaded applications, below the root.
 const UPLOADS: &str = "uploads";
 
-/// The pages of a server.
+/// Implements the pages of a server.
 pub(super) struct Site(pub(super) Arc<Served>);
 
 fn ours(report: &miette::Report) -> Fault {
     failed(report).into()
 }
 
-/// The application in a file or folder, checked.
+/// Loads and checks the application in a file or folder.
 fn loaded(project: &Project, path: &Path, given: &Given) -> Result<Loaded, Fault> {
     project.application(path, given).map_err(|report| ours(&report))
 }
 
 impl Site {
-    /// The folder in which the file systems of applications lie.
+    /// Returns the folder of the file systems of applications.
     fn root(&self) -> PathBuf {
         let root = self.0.root.clone();
         root.unwrap_or_else(|| self.0.store.store.join("root"))
     }
 
-    /// The properties that a job was submitted with.
+    /// Returns the properties with which a job was submitted.
     fn properties(&self, id: &str) -> Result<BTreeMap<String, String>, Fault> {
         let reader = self.0.reader()?;
         let reader = &*reader;
@@ -76,9 +77,9 @@ impl Pages for Site {
             let file = if is_folder { fetched.path.join(name) } else { fetched.path.clone() };
             Some((fetched, file))
         });
-        // What was fetched goes when it has been read.
+        // Fetched files are deleted after they have been read.
         let (_fetched, file) = brought.ok_or(absent)?;
-        // The properties that lie beside it fill the form.
+        // The properties next to the application prefill the form.
         let found = loaded(&self.0.project()?, &file, &Given::default())?;
         let kind = match found.loaded.found.kind {
             FileKind::Workflow => "wf",
@@ -203,7 +204,7 @@ impl Pages for Site {
         let unique = RandomState::new().hash_one(name);
         let scratch = folder.join(format!(".{name}-{unique:016x}"));
         let unpacked = unpack(zip, &scratch, &place);
-        // What is left of it is of no use, whether it went well or not.
+        // The remaining files are useless, whether it succeeded or not.
         let _ = fs::remove_dir_all(&scratch);
         unpacked.map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
@@ -219,7 +220,7 @@ impl Pages for Site {
     }
 }
 
-/// Unpacks an archive beside its place, and moves it there when it is whole.
+/// Unpacks an archive next to its destination, and moves it there once it is complete.
 fn unpack(zip: &[u8], scratch: &Path, place: &Path) -> io::Result<()> {
     let unpacked = scratch.join("application");
     private::folder(&unpacked)?;
@@ -229,7 +230,7 @@ fn unpack(zip: &[u8], scratch: &Path, place: &Path) -> io::Result<()> {
     fs::rename(found, place)
 }
 
-/// `2 fs, 1 shell`.
+/// Returns a summary such as `2 fs, 1 shell`.
 fn counted(actions: &BTreeMap<String, usize>) -> String {
     let words: Vec<String> =
         actions.iter().map(|(name, number)| format!("{number} {name}")).collect();

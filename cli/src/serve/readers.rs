@@ -1,14 +1,14 @@
-//! Readers of the store that stay open. Opening one looks through the log of the store, which takes longer than most answers.
+//! A pool of readers of the store. Opening one scans the log of the store, which takes longer than most answers.
 
 use super::StoreArguments;
 use crate::store;
 use ankus_procedure::store::Reader;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many stay open: one for each answer that is written at the same time, up to this.
+/// Maximum number of open readers, one per concurrent answer.
 const MOST: usize = 6;
 
-/// The readers of a store.
+/// The pool of a store.
 pub(super) struct Readers {
     store: StoreArguments,
     open: Mutex<Vec<Arc<dyn Reader>>>,
@@ -19,13 +19,12 @@ impl Readers {
         Readers { store: store.clone(), open: Mutex::default() }
     }
 
-    /// One that nobody uses, or a new one.
+    /// Returns an unused reader, or opens one.
     ///
-    /// # Errors
-    /// Where the store cannot be read.
+    /// # Errors If the store cannot be read.
     pub(super) fn one(&self) -> miette::Result<Arc<dyn Reader>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was moved away or replaced is opened anew.
+        // If the store was moved or replaced, it is opened anew.
         if open.first().is_some_and(|reader| reader.is_there().is_err()) {
             open.clear();
         }

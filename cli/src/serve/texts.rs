@@ -1,10 +1,11 @@
-//! The words in which the server refuses something: Oozie's clients and people's scripts look for them.
+//! The server's messages of refusals, which Oozie's clients and users' scripts search for.
 //!
-//! In: a code, and the names that it is about, as `ankus check` knows them. Out: the text behind the code.
+//! The input is a code, and the names that it refers to, as `ankus check` reports them. The result is the text after
+//! the code.
 
 use ankus_server::Fault;
 
-/// How the server words a code; `{}` stands for the names, in order.
+/// The server's message of each code; `{}` stands for the names, in order.
 const TEXTS: &[(&str, &str)] = &[
     ("E0700", "XML error, {}"),
     ("E0705", "Nnode already defined, node [{}]"),
@@ -32,7 +33,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("E0758", "Join node [{}] has multiple forks: [{}]"),
 ];
 
-/// How it begins what it says of any number of names.
+/// Prefixes of messages with any number of names.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("E0702", "IO error, "),
     ("E0803", "IO error, "),
@@ -41,7 +42,7 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("E1310", "Bundle Job submission Error: "),
 ];
 
-/// What stands for a sentence among the names of `ankus check`.
+/// Sentences for which the names of `ankus check` have short forms.
 const SENTENCES: &[(&str, &str)] = &[
     (
         "below-five-minutes",
@@ -55,14 +56,14 @@ const SENTENCES: &[(&str, &str)] = &[
     ("is neither a coordinator nor a bundle", "it is neither a coordinator nor a bundle"),
 ];
 
-/// How its schema validator words a fault.
+/// Messages of the schema validator.
 const SCHEMA: &[(&str, &str)] = &[
     ("cvc-complex-type.4", "Attribute '{}' must appear on element '{}'."),
     ("cvc-complex-type.3.2.2", "Attribute '{}' is not allowed to appear in element '{}'."),
     ("cvc-elt.1.a", "Cannot find the declaration of element '{}'."),
 ];
 
-/// A text with names in it; nothing where there are more or fewer of them than it has places.
+/// Inserts names into a message; none if their number differs from its placeholders.
 fn filled(text: &str, names: &[String]) -> Option<String> {
     if text.matches("{}").count() != names.len() {
         return None;
@@ -76,7 +77,7 @@ fn filled(text: &str, names: &[String]) -> Option<String> {
     Some(filled)
 }
 
-/// The text behind a code.
+/// Returns the text after a code.
 pub(super) fn refused(code: &str, names: &[String]) -> String {
     if code == "E0701" {
         let words = schema(names).0;
@@ -92,17 +93,17 @@ pub(super) fn refused(code: &str, names: &[String]) -> String {
     format!("{beginning}{}", words.join(", ")).trim_end_matches(", ").to_owned()
 }
 
-/// What a name says that stands for a sentence.
+/// Returns the sentence for a short form.
 fn sentence(name: &str) -> &str {
     SENTENCES.iter().find(|(short, _)| *short == name).map_or(name, |(_, text)| text)
 }
 
-/// A fault that a submission wraps into another.
+/// Returns the error with which a submission wraps another.
 pub(super) fn io(why: &str) -> Fault {
     Fault::new("E0803", format!("IO error, {why}"))
 }
 
-/// What the schema validator says, and where: `1:46`.
+/// Returns the schema validator's message, and its position: `1:46`.
 fn schema(names: &[String]) -> (String, Option<(&str, &str)>) {
     let (names, place) = match names.split_last() {
         Some((last, rest)) => match last.split_once(':') {
@@ -123,7 +124,7 @@ fn schema(names: &[String]) -> (String, Option<(&str, &str)>) {
     }
 }
 
-/// What `validate` says of a text: that of the parser, with the place.
+/// Returns the message of `validate` about a text: that of the parser, with the position.
 pub(super) fn parsed(names: &[String], text: &str) -> String {
     let (words, place) = schema(names);
     let words = match words.as_str() {
@@ -139,13 +140,14 @@ pub(super) fn parsed(names: &[String], text: &str) -> String {
     format!("org.xml.sax.SAXParseException; {}{words}", place.unwrap_or_default())
 }
 
-/// A moment, in seconds since 1970, as Java writes one: `Wed Jan 01 00:00:00 UTC 2031`.
+/// Formats a time, in seconds since 1970, as Java does: `Wed Jan 01 00:00:00 UTC 2031`.
 pub(super) fn java_date(seconds: i64) -> String {
     let at = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     at.strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
 }
 
-/// Why a log is not filtered so. Its keys and levels are those of `ankus job log`, which says it otherwise.
+/// Returns the server's error for an invalid log filter. Its keys and levels are those of `ankus job log`, whose
+/// message differs.
 pub(super) fn unfiltered(why: &str) -> Fault {
     let (code, message) = why.split_once(": ").unwrap_or(("E0307", why));
     let named = message.split('`').nth(1).unwrap_or_default();
@@ -188,7 +190,7 @@ mod tests {
         assert_eq!(refused("E0701", &cvc), format!("XML schema error, {text}"));
         let place = "org.xml.sax.SAXParseException; lineNumber: 1; columnNumber: 46";
         assert_eq!(parsed(&cvc, "<x/>"), format!("{place}; {text}"));
-        // With other names than it has places for, all of them are told.
+        // If the number of names does not match the placeholders, all of them are listed.
         assert_eq!(refused("E0708", &names(&["a", "b", "c"])), "a, b, c");
         assert_eq!(refused("E9999", &names(&["a"])), "a");
         let text = "Invalid coordinator application attributes, start, junk";

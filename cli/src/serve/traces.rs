@@ -1,9 +1,10 @@
 //! Traces of ended workflows, sent to an OpenTelemetry collector: OTLP over HTTP, in its JSON form.
 //!
-//! A thread of its own is told which workflows end, reads them from the store and sends their spans. A collector that does not
-//! answer delays no job: spans wait for it, up to a number, and what is lost then is reported. A file of the store says up to which
-//! moment all was sent, so that what ends while nobody sends is sent later. The form is simple and fixed by its specification
-//! (OTLP 1.x), so it is written here; the SDK would bring an executor and a second HTTP client.
+//! A separate thread is notified of ended workflows, reads them from the store and sends their spans. A collector that
+//! does not answer delays no job: spans wait for it, up to a limit, and losses are reported. A file in the store
+//! records up to which time everything was sent, so that workflows that end while no process exports are sent later.
+//! The format is simple and fixed by its specification (OTLP 1.x), so it is implemented here; the SDK would bring an
+//! executor and a second HTTP client.
 
 use super::Served;
 use crate::Failure;
@@ -21,23 +22,23 @@ use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// So many workflows wait for a collector that does not answer.
+/// Maximum number of workflows that wait for a collector that does not answer.
 const MOST: usize = 10_000;
-/// So many are sent at once.
+/// Maximum number of workflows per request.
 const BATCH: usize = 100;
-/// How often what has ended is sent.
+/// Interval between requests.
 const EVERY: Duration = Duration::from_millis(500);
-/// The longest pause after the collector has not taken something.
+/// Maximum delay after the collector has refused a request.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long a collector may take to answer.
+/// Time-out of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often a workflow is looked at again whose end does not show yet.
+/// Number of attempts to read a workflow whose end is not yet visible.
 const LOOKS: u32 = 20;
-/// The file of the store that says up to when all was sent, in milliseconds since 1970.
+/// The file in the store with the time up to which everything was sent, in milliseconds since 1970.
 const SENT: &str = "traces.sent";
-/// How long before that a workflow may have ended of which nobody had been told yet.
+/// Maximum delay between the end of a workflow and its notification.
 const SLACK_MS: i64 = 60_000;
-/// How often the file is written.
+/// Minimum interval between writes of that file.
 const MARKS: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,7 @@ pub(super) struct TraceArguments {
     traces_service: String,
 }
 
-/// Where spans go.
+/// The destination of spans.
 struct Collector {
     url: String,
     headers: Vec<(String, String)>,
@@ -67,7 +68,7 @@ struct Collector {
 }
 
 impl TraceArguments {
-    /// The collector that they name.
+    /// Returns the collector that the options name.
     fn collector(&self) -> miette::Result<Option<Collector>> {
         let Some(url) = self.traces.as_deref().map(str::trim).filter(|url| !url.is_empty()) else {
             return Ok(None);
@@ -100,15 +101,14 @@ impl TraceArguments {
         Ok(Some(Collector { url, headers, service, agent: agent.into() }))
     }
 
-    /// Listens for what ends, if a collector is named: before anything runs, so that nothing is missed.
+    /// Subscribes to ended workflows, if a collector is configured: before anything runs, so that none is missed.
     pub(super) fn listen(&self, runner: &Runner) -> Option<Receiver<String>> {
         self.traces.as_ref().and(runner.driver()).and_then(|driver| driver.endings(MOST))
     }
 
-    /// Begins to send what was listened for, if a collector is named. `say` is told of what is lost.
+    /// Starts to send them, if a collector is configured. Losses are reported through `say`.
     ///
-    /// # Errors
-    /// Where what names the collector cannot be understood, or no thread can be had.
+    /// # Errors If the options are invalid, or no thread can be created.
     pub(super) fn open(
         &self,
         served: Arc<Served>,
@@ -117,7 +117,7 @@ impl TraceArguments {
     ) -> miette::Result<Option<Exporter>> {
         let Some(collector) = self.collector()? else {
             if self.traces_headers.is_some() {
-                // Whoever does not listen any more has nothing to hear.
+                // Without a receiver there is no need for the message.
                 let _ = say.send("--traces-headers has no effect without --traces".to_owned());
             }
             return Ok(None);
@@ -143,32 +143,32 @@ impl TraceArguments {
     }
 }
 
-/// A thread that sends.
+/// The exporting thread.
 pub(super) struct Exporter {
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Exporter {
-    /// Sends what is there, tries that once, and ends.
+    /// Sends the remaining spans, in one attempt, and ends.
     pub(super) fn end(self) {
         drop(self.stop);
-        // A thread that has panicked has said so.
+        // The panic was already reported.
         let _ = self.thread.join();
     }
 }
 
-/// The thread that sends.
+/// The state of the thread.
 struct Sending {
     served: Arc<Served>,
     collector: Collector,
     say: Sender<String>,
     told: Option<Receiver<String>>,
-    /// Workflows that have ended, and how often each was looked at.
+    /// Ended workflows, with the number of attempts to read each.
     due: VecDeque<(String, u32)>,
-    /// How many were lost that nobody has been told of.
+    /// Number of losses that have not been reported.
     lost: usize,
-    /// When it was last written up to when all was sent.
+    /// When the file with the time of completeness was last written.
     marked: Option<Instant>,
 }
 
@@ -179,7 +179,7 @@ fn now_ms() -> i64 {
 
 impl Sending {
     fn say(&self, text: String) {
-        // Nobody listens any more when we are about to end.
+        // During shutdown the message has no receiver.
         let _ = self.say.send(text);
     }
 
@@ -216,7 +216,7 @@ impl Sending {
         }
     }
 
-    /// From now on this process runs the store: what has ended while nobody sent it is due.
+    /// Called when this process begins to run the store: workflows that ended while no process exported are due.
     fn begin(&mut self, told: Option<Receiver<String>>) {
         self.told = told;
         let path = self.served.store.store.join(SENT);
@@ -225,7 +225,7 @@ impl Sending {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return self.say(format!("traces: `{}`: {error}", path.display())),
         };
-        // Nobody has sent anything from this store yet, and what was before is not asked for.
+        // Nothing was ever exported from this store, and earlier workflows are not wanted.
         let Some(sent) = sent else { return };
         let found = self.served.readers.one().map_err(|report| report.to_string());
         let found = found.and_then(|reader| {
@@ -241,10 +241,10 @@ impl Sending {
         }
     }
 
-    /// Keeps that all was sent that had ended by then.
+    /// Records that all workflows that ended by then were sent.
     fn mark(&mut self, by: i64, is_last: bool) {
         let is_early = self.marked.is_some_and(|at| at.elapsed() < MARKS);
-        // Whoever does not run the store is not told of everything.
+        // A process that does not run the store is not notified of all workflows.
         if self.told.is_none() || !self.due.is_empty() || is_early && !is_last {
             return;
         }
@@ -255,9 +255,9 @@ impl Sending {
         }
     }
 
-    /// Takes over what has ended since.
+    /// Receives the notifications of ended workflows.
     fn hear(&mut self) {
-        // Whoever runs the store may have changed, and may be us now.
+        // Another process may have run the store, and this one may run it now.
         let runner = self.served.runner.lock().unwrap_or_else(PoisonError::into_inner);
         let new = runner.driver().and_then(|driver| driver.endings(MOST));
         drop(runner);
@@ -272,7 +272,7 @@ impl Sending {
         }
     }
 
-    /// Sends all that is due; what does not show yet stays due.
+    /// Sends all workflows that are due; those whose end is not yet visible stay due.
     fn send(&mut self) -> Result<(), String> {
         let mut early = Vec::new();
         while !self.due.is_empty() {
@@ -284,7 +284,7 @@ impl Sending {
                         early.push((id.clone(), looks + 1));
                     }
                     Some(spans) if !spans.is_empty() => all.extend(spans),
-                    // It cannot be read, or was run again or purged before it was looked at.
+                    // It cannot be read, or was rerun or purged before it was read.
                     _ => self.lost += 1,
                 }
             }
@@ -297,7 +297,7 @@ impl Sending {
         Ok(())
     }
 
-    /// The spans of a workflow; none where they cannot be had, now or later.
+    /// Returns the spans of a workflow; none if they cannot be determined, now or later.
     fn spans(&self, id: &str) -> Result<Option<Vec<Span>>, String> {
         let reader = self.served.readers.one().map_err(|report| report.to_string())?;
         let settings = &self.served.settings;
@@ -343,7 +343,7 @@ fn attribute(key: &str, text: &str) -> Value {
     json!({"key": key, "value": {"stringValue": text}})
 }
 
-/// A span as OTLP writes it: ids in hexadecimal, 64-bit numbers as texts.
+/// Formats a span as OTLP JSON: ids in hexadecimal, 64-bit numbers as strings.
 fn written(span: &Span) -> Value {
     let nanos = |ms: i64| (i128::from(ms) * 1_000_000).to_string();
     let attributes = span.attributes.iter().map(|(key, value)| match value {

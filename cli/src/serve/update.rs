@@ -1,4 +1,4 @@
-//! `action=update`: another definition for a coordinator, and what it changes.
+//! `action=update`: replaces the definition of a coordinator, and reports the differences.
 
 use super::{DEFINITIONS, PATHS, Served, failed, texts, timeline};
 use ankus::edit;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const RULE: &str = "******************************************\n";
 
 impl Served {
-    /// Reads the definition again, with other properties where some are given, and hands it to the coordinator.
+    /// Reads the definition again, with other properties if given, and passes it to the coordinator.
     pub(super) fn updated(
         &self,
         by: &str,
@@ -58,7 +58,7 @@ impl Served {
         Ok(told)
     }
 
-    /// The definition of the coordinator that these properties name.
+    /// Returns the definition of the coordinator that these properties point to.
     fn definition_with(&self, properties: &BTreeMap<String, String>) -> Result<Definition, Fault> {
         let ours = |report: miette::Report| failed(&report);
         let path = properties.get(PATHS[1]).map_or("", String::as_str);
@@ -80,7 +80,7 @@ impl Served {
         definition.ok_or_else(|| Fault::internal("nothing was read"))
     }
 
-    /// What changes, framed as the server frames it.
+    /// Returns the differences, in the server's format.
     fn changes(&self, old: &Definition, new: &Definition, has_properties: bool) -> String {
         let definition = |definition: &Definition| laid_out(&text(definition)) + "\n";
         let properties = |definition: &Definition| -> String {
@@ -90,7 +90,7 @@ impl Served {
         };
         let diff = |old: &str, new: &str| {
             let whole = edit::difference("before", "after", old, new);
-            // The names of the two sides say nothing here.
+            // The file names of the two sides are meaningless here.
             whole.split_inclusive('\n').skip(2).collect::<String>()
         };
         let conf = match has_properties {
@@ -104,7 +104,7 @@ impl Served {
     }
 }
 
-/// Which of the things that cannot be changed would be, in the words of the server.
+/// Returns which immutable attributes would change, in the server's words.
 fn fixed(job: &Job, old: &Definition, new: &Definition) -> String {
     let said = |what: &str, old: &str, new: &str| {
         let lower = what.to_lowercase();
