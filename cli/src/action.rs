@@ -4,7 +4,7 @@ use super::{Failure, Shell};
 use ankus::text::hanging;
 use serde_json::Value;
 
-/// The members of an action's object that are shown, each with its title. What is null or empty is left out.
+/// The fields of an action's object that are shown, each with its title. Null and empty ones are left out.
 const SHOWN: [(&str, &str); 22] = [
     ("type", "type"),
     ("nominalTime", "nominal"),
@@ -30,12 +30,12 @@ const SHOWN: [(&str, &str); 22] = [
     ("sla", "SLA"),
 ];
 
-/// The job and the action that an id names.
+/// Splits an id into the job and the action.
 pub(super) fn split(id: &str) -> Option<(&str, &str)> {
     id.split_once('@').filter(|(job, action)| !job.is_empty() && !action.is_empty())
 }
 
-/// The action of this name, or this number, in the object of a job.
+/// Returns the action with this name or number from the object of a job.
 pub(super) fn find<'a>(job: &'a Value, action: &str) -> Result<&'a Value, Failure> {
     let known: &[Value] = job["actions"].as_array().map_or(&[], Vec::as_slice);
     let name = |known: &Value| match &known["name"] {
@@ -53,7 +53,7 @@ pub(super) fn find<'a>(job: &'a Value, action: &str) -> Result<&'a Value, Failur
     })
 }
 
-/// Prints it, for people.
+/// Prints an action as text.
 pub(super) fn print(action: &Value, shell: &mut Shell) -> miette::Result<()> {
     let text = |name: &str| action[name].as_str().unwrap_or_default();
     shell.line(format!("{} ({})", text("id"), text("status")))?;

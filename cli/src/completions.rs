@@ -1,6 +1,6 @@
 //! `ankus completions`: shell completion for ankus commands.
 //!
-//! The script asks `ankus` itself for the possible words, so that rules, codes and jobs are completed, too.
+//! The script asks `ankus` itself for candidates, so that rules, codes and jobs are completed, too.
 
 use super::store::{self, StoreArguments};
 use super::{Exit, Failure, Shell};
@@ -13,10 +13,10 @@ use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use std::path::PathBuf;
 
-/// So many jobs are offered, the newest.
+/// Maximum number of jobs that are offered; the newest come first.
 const OFFERED: usize = 1_000;
 
-/// The variable by which a script asks for words.
+/// The environment variable by which a script requests candidates.
 const VARIABLE: &str = "COMPLETE";
 
 #[derive(Debug, clap::Args)]
@@ -45,12 +45,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
-/// Answers the script of a shell and ends the process, where that is what it was started for.
+/// Answers the script of a shell and ends the process, if that is why it was started.
 pub(super) fn answer() {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
-/// The command line with what its arguments may be.
+/// Returns the command line with candidates for its arguments.
 fn command() -> clap::Command {
     let rules = || ArgValueCandidates::new(rules_and_codes);
     let jobs = || ArgValueCandidates::new(jobs);
@@ -87,8 +87,8 @@ fn candidate(word: &str, help: &'static str) -> CompletionCandidate {
     CompletionCandidate::new(word).help(Some(help.into()))
 }
 
-/// The jobs of the store that the words typed so far name, else of the usual one. Silent where there is none: a shell
-/// that completes has no place for a message.
+/// Returns the jobs of the store that the command line names so far, or of the default one. Reports no errors:
+/// completion in a shell has no place for messages.
 fn jobs() -> Vec<CompletionCandidate> {
     let words: Vec<String> = std::env::args().collect();
     let after = words.iter().position(|word| word == "--store").and_then(|at| words.get(at + 1));

@@ -56,7 +56,7 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What the site's configuration says and what becomes of it, as comments: settings can be read back.
+/// Returns the site's configuration and its effect, as comments, so that the settings can be read back.
 fn told(settings: &Settings) -> String {
     let site = &settings.server.site;
     if site.is_empty() {
@@ -80,7 +80,7 @@ fn told(settings: &Settings) -> String {
     text
 }
 
-/// A launcher of another place.
+/// Formats a launcher of another place.
 fn written_place(name: &str, place: &Place) -> String {
     let value = |key: &PlaceKey| {
         let value = place.values.get(key.name)?;
@@ -102,7 +102,7 @@ fn written_place(name: &str, place: &Place) -> String {
     section(&format!("[launchers.{}]", quoted(name)), &lines)
 }
 
-/// Settings as a file would say them; what is as without a file is marked.
+/// Formats settings as a file; defaults are marked.
 pub(super) fn written(settings: &Settings) -> String {
     let default = if settings.target == Target::default() { "  # default" } else { "" };
     let mut text = format!("target = {}{default}\n", quoted(settings.target.name()));
@@ -312,7 +312,7 @@ fn ratings(title: &str, ratings: &BTreeMap<String, Rating>) -> String {
     section(title, &ratings.iter().map(line).collect::<Vec<_>>())
 }
 
-/// A basic string of TOML: the other kinds have no escapes for what must not be shown raw.
+/// Formats a basic string of TOML: the other kinds have no escapes for characters that must not be shown raw.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! `ankus run COORDINATOR|BUNDLE`: coordinators run here, durably, and their workflows with them.
+//! `ankus run COORDINATOR|BUNDLE`: runs coordinators here, durably, with their workflows.
 
 use super::run::Arguments;
 use super::runner::Runner;
@@ -24,12 +24,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often it is looked at while it runs.
+/// Polling interval while a job runs.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often another process is asked whether it is still there.
+/// Interval at which another process is checked for being alive.
 const ASK: Duration = Duration::from_secs(1);
 
-/// Submits a coordinator or a bundle and follows it to its end.
+/// Submits a coordinator or a bundle and follows it until it ends.
 pub(super) fn run(
     found: &Found,
     arguments: &Arguments,
@@ -71,20 +71,20 @@ pub(super) fn run(
         return Ok(Exit::Fault);
     }
     if let Some(absent) = tracks.absent.first() {
-        // The server would take the bundle and leave it in PREP for ever.
+        // The server would accept the bundle and leave it in PREP forever.
         shell.say(format!("the bundle is refused with E1001: {absent} was found neither near it nor below the file root"));
         return Ok(Exit::Fault);
     }
     let settings = loaded.settings.settings.clone();
     if arguments.dry_run {
-        // A server dry-runs a coordinator that is submitted by itself, and not those of a bundle.
+        // The server dry-runs a coordinator that is submitted by itself, but not those of a bundle.
         if tracks.bundle.is_none() && !dry_run(&tracks.tracks, &loaded, arguments, shell)? {
             return Ok(Exit::Fault);
         }
         store::say_idle(&settings, shell);
         let working = shell.working_project()?;
         let given = &arguments.properties;
-        // What it starts may lie further away than what a run reads of this tree.
+        // The workflows that it starts may be outside the tree that a read-only command may read.
         let found = working.find(&loaded.found.path, &given.given())?;
         let near = working.load(&found, &given.given(), None)?;
         let (whole, _) = Whole::started_by(&working, &near, &tracks, given, shell)?;
@@ -128,8 +128,8 @@ pub(super) fn run(
     follow(runner, &id, Seen::default(), &following, shell)
 }
 
-/// Makes the actions of the first hour without keeping them, as a server does, with the data below the root. Says so where one of them
-/// cannot be made.
+/// Creates the actions of the first hour without storing them, as a server does, with the data below the root. Reports
+/// an action that cannot be created.
 fn dry_run(
     tracks: &[Track],
     loaded: &Loaded,
@@ -157,12 +157,12 @@ fn dry_run(
     Ok(true)
 }
 
-/// Goes on with a coordinator or a bundle.
+/// Resumes a coordinator or a bundle.
 pub(super) fn resume(id: &str, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     take_up(id, &arguments.store, arguments.root.as_deref(), arguments.format, shell)
 }
 
-/// The same for `ankus job resume`.
+/// Does the same for `ankus job resume`.
 pub(super) fn take_up(
     id: &str,
     store: &StoreArguments,
@@ -195,7 +195,7 @@ pub(super) fn take_up(
     follow(runner, id, seen, &following, shell)
 }
 
-/// A coordinator or a bundle as it is kept.
+/// A stored coordinator or bundle.
 pub(super) enum Job {
     /// A coordinator.
     Coordinator(Box<kept::Record>),
@@ -204,7 +204,7 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// The job of an id, if it is one of these.
+    /// Returns the job with an id, if it is a coordinator or bundle.
     pub(super) fn find(reader: &dyn Reader, id: &str) -> miette::Result<Option<Job>> {
         if let Some(record) = kept::record(reader, id).map_err(store::failure)? {
             return Ok(Some(Job::Coordinator(Box::new(record))));
@@ -213,13 +213,13 @@ impl Job {
         Ok(record.map(|record| Job::Bundle(Box::new(record))))
     }
 
-    /// The job of an id.
+    /// Returns the job with an id.
     pub(super) fn read(reader: &dyn Reader, id: &str) -> miette::Result<Job> {
         let unknown = || store::failure(driver::Error::Unknown(id.to_owned()));
         Job::find(reader, id)?.ok_or_else(unknown)
     }
 
-    /// What it is called by.
+    /// Returns its id.
     pub(super) fn id(&self) -> &str {
         match self {
             Job::Coordinator(record) => &record.id,
@@ -227,7 +227,7 @@ impl Job {
         }
     }
 
-    /// Where it is.
+    /// Returns its status.
     pub(super) fn status(&self) -> Status {
         match self {
             Job::Coordinator(record) => record.job.status,
@@ -235,7 +235,7 @@ impl Job {
         }
     }
 
-    /// Whether something that it was sent has not been taken yet.
+    /// Whether it has unprocessed messages.
     pub(super) fn has_messages(&self, reader: &dyn Reader) -> miette::Result<bool> {
         let has_messages = match self {
             Job::Coordinator(record) => record.has_messages(reader),
@@ -244,7 +244,7 @@ impl Job {
         has_messages.map_err(|error| store::failure(error.into()))
     }
 
-    /// What it waits for, if nothing of it is due yet.
+    /// Returns what it is waiting for, if none of its work is due yet.
     fn waits_until(&self, reader: &dyn Reader, now: SystemTime) -> miette::Result<Option<String>> {
         let (at, what) = match self {
             Job::Coordinator(record) => {
@@ -266,7 +266,7 @@ impl Job {
         Ok(later.map(|at| format!("{what} at {}", operate::time(at))))
     }
 
-    /// Whether something commanded is under way.
+    /// Whether a command is in progress.
     pub(super) fn is_pending(&self) -> bool {
         match self {
             Job::Coordinator(record) => record.job.pending,
@@ -282,7 +282,8 @@ pub(super) fn is_one(id: &str, store: &StoreArguments) -> miette::Result<bool> {
     Ok(Job::find(&*store::reader(store)?, id)?.is_some())
 }
 
-/// The application paths of a coordinator, or of those of a bundle, each with the definition of its workflow if that lies around them.
+/// Returns the application paths of a coordinator, or of those of a bundle, each with the definition of its workflow if
+/// that is found around them.
 pub(super) fn workflows(
     loaded: &Loaded,
     bundle: Option<&Bundle>,
@@ -290,7 +291,7 @@ pub(super) fn workflows(
 ) -> Vec<(String, Option<PathBuf>)> {
     let around = |definition: &Definition| {
         let looks = Looks::into_tree(&loaded.found.tree, None);
-        // The path of what is submitted: of the bundle, or of the coordinator itself.
+        // The path of the submission: of the bundle, or of the coordinator itself.
         let own = match bundle {
             Some(bundle) => ankus::check::resolved(&bundle.properties, PATHS[2]),
             None => ankus::check::resolved(&definition.properties, PATHS[1]),
@@ -301,7 +302,7 @@ pub(super) fn workflows(
     each.map(|definition| (definition.app_path.clone(), around(definition))).collect()
 }
 
-/// The workflows of coordinators, where their folders stand in the file systems.
+/// Returns where the folders of the coordinators' workflows are mounted in the file systems.
 pub(super) fn mounts(
     loaded: &Loaded,
     bundle: Option<&Bundle>,
@@ -321,12 +322,12 @@ pub(super) fn mounts(
     mounts
 }
 
-/// What of the moments of jobs was told.
+/// The position up to which the events of each job were reported.
 #[derive(Default)]
 pub(super) struct Seen(BTreeMap<String, u64>);
 
 impl Seen {
-    /// All that has happened so far.
+    /// Returns the current positions.
     pub(super) fn now(reader: &dyn Reader, job: &Job) -> miette::Result<Seen> {
         let mut seen = BTreeMap::new();
         match job {
@@ -344,7 +345,7 @@ impl Seen {
         Ok(Seen(seen))
     }
 
-    /// What has happened since.
+    /// Returns the events since.
     fn news(&mut self, reader: &dyn Reader, id: &str) -> miette::Result<Vec<(String, Moment)>> {
         let mut news = Vec::new();
         let mut ids = vec![id.to_owned()];
@@ -366,13 +367,13 @@ impl Seen {
     }
 }
 
-/// What following needs to know.
+/// The parameters of following a job.
 pub(super) struct Following<'a> {
     pub(super) store: &'a StoreArguments,
     pub(super) format: RunFormat,
 }
 
-/// Tells what happens until the job has ended or is suspended, or we are asked to leave.
+/// Reports events until the job has ended or is suspended, or a signal asks to stop.
 pub(super) fn follow(
     mut runner: Runner,
     id: &str,
@@ -412,9 +413,9 @@ pub(super) fn follow(
             break;
         } else {
             let job = Job::read(&*reader, id)?;
-            // What is suspended waits for a command, and that wakes it wherever it runs.
+            // A suspended job waits for a command, which wakes it wherever it runs.
             let rests = matches!(job.status(), Status::Suspended | Status::PrepSuspended);
-            // Programs that run go on meanwhile, and their end is waited for.
+            // Running programs continue meanwhile, and their end is awaited.
             if rests && !job.is_pending() {
                 if !is_busy(&*reader, &job, &mut runner)? {
                     break;
@@ -439,7 +440,7 @@ pub(super) fn follow(
     operate::conclude(&*reader, id, following.format, shell)
 }
 
-/// Whether programs of suspended workflows of a job still run.
+/// Whether programs of a job's suspended workflows still run.
 fn is_busy(reader: &dyn Reader, job: &Job, runner: &mut Runner) -> miette::Result<bool> {
     let coordinators: Vec<&str> = match job {
         Job::Coordinator(record) => vec![&record.id],
@@ -487,7 +488,7 @@ fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miet
             shell.json_line(&line)
         }
         RunFormat::Human => {
-            // What an action goes through on its way is no news.
+            // Intermediate statuses of an action are not reported.
             if moment.action.is_some() && matches!(status, Some("READY" | "SUBMITTED")) {
                 return Ok(());
             }
@@ -497,7 +498,7 @@ fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miet
     }
 }
 
-/// The definition that a coordinator is to have instead of its own.
+/// Returns the new definition for the update of a coordinator.
 pub(super) fn updated(
     path: &Path,
     properties: &crate::properties::PropertyArguments,

@@ -36,7 +36,7 @@ enum Format {
     Json,
 }
 
-/// One side of a pair of files.
+/// One side of a pair.
 #[derive(Debug)]
 struct Side {
     shown: String,
@@ -45,7 +45,7 @@ struct Side {
     secrets: Secrets,
 }
 
-/// A pair of files and what differs.
+/// A pair of files and their differences.
 #[derive(Debug)]
 struct Pair {
     old: Option<Side>,
@@ -84,8 +84,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::fault_if(!pairs.is_empty()))
 }
 
-/// What lies at a path: a file under an empty name, or the definitions of a tree, their defaults and their properties
-/// under their paths in it.
+/// Returns the files at a path: a single file under an empty name, or the definitions of a tree, their default
+/// configurations and their properties by their paths in it.
 fn gather(path: &Path, cache: &Project) -> miette::Result<BTreeMap<String, Side>> {
     let tree = cache.tree(path)?;
     let search = cache.definitions(&[path.to_path_buf()])?;
@@ -136,7 +136,7 @@ fn gather(path: &Path, cache: &Project) -> miette::Result<BTreeMap<String, Side>
 
 fn paired(mut old: BTreeMap<String, Side>, mut new: BTreeMap<String, Side>) -> Vec<Pair> {
     let mut keys: BTreeSet<String> = old.keys().chain(new.keys()).cloned().collect();
-    // A file and an application of one definition are compared with each other.
+    // A file and an application with a single definition are compared with each other.
     if old.len() == 1 && new.len() == 1 && keys.len() == 2 {
         let (old, new) = (old.pop_first(), new.pop_first());
         return vec![Pair::new(old.map(|(_, side)| side), new.map(|(_, side)| side))];
@@ -178,7 +178,7 @@ impl Pair {
         self.old.is_some() != self.new.is_some() || !self.changes.is_empty()
     }
 
-    /// A value as it may be shown.
+    /// Returns a value for display, with secrets masked.
     fn value(&self, change: &Change, value: &str) -> String {
         let secrets = self.new.as_ref().or(self.old.as_ref()).map(|side| &side.secrets);
         let name = change.what.as_deref().and_then(|what| what.rsplit(' ').next());
@@ -256,7 +256,7 @@ impl Pair {
     }
 }
 
-/// A value on one line, not longer than a line should be.
+/// Returns a value on one line, shortened if necessary.
 fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };

@@ -1,4 +1,4 @@
-//! `ankus doctor`: checks what a run may need.
+//! `ankus doctor`: checks the prerequisites of a run.
 
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell, unheeded};
@@ -28,10 +28,10 @@ pub(crate) struct Arguments {
     store: StoreArguments,
 }
 
-/// How long a cluster may take to answer.
+/// Time-out of a request to a cluster.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Lists what has no effect in a workflow; answers whether nothing is refused.
+/// Lists what has no effect in a workflow; returns whether no action is refused.
 fn tell(workflow: &Examined, shell: &mut Shell) -> miette::Result<bool> {
     let notes = workflow.notes();
     let path = &workflow.path;
@@ -46,7 +46,7 @@ fn tell(workflow: &Examined, shell: &mut Shell) -> miette::Result<bool> {
     Ok(notes.iter().all(|note| !note.is_refused))
 }
 
-/// Tools that actions run, each with what needs it; of all types, or of some.
+/// Returns the tools that actions run, each with the types that need it; of all types, or of the used ones.
 fn needed_tools(used: Option<&BTreeSet<&str>>) -> BTreeMap<&'static str, String> {
     let mut tools: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for kind in &ACTION_TYPES {
@@ -173,7 +173,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::fault_if(!well))
 }
 
-/// What of the site's configuration has no effect here, and what of it nobody knows.
+/// Lists what has no effect in the site's configuration, and its unknown properties.
 fn site(settings: &Settings, shell: &mut Shell) -> miette::Result<()> {
     let site = &settings.server.site;
     if site.is_empty() {
@@ -203,7 +203,7 @@ fn site(settings: &Settings, shell: &mut Shell) -> miette::Result<()> {
     Ok(())
 }
 
-/// What answers for functions of the site; whether each program is there.
+/// Lists the implementations of site functions; returns whether all programs exist.
 fn functions(settings: &Settings, shell: &mut Shell) -> miette::Result<bool> {
     let mut well = true;
     let mut told = BTreeSet::new();
@@ -235,7 +235,7 @@ fn functions(settings: &Settings, shell: &mut Shell) -> miette::Result<bool> {
     Ok(well)
 }
 
-/// What a cluster says for itself.
+/// Queries a cluster.
 fn asked(authority: &str, text: &str) -> Result<String, String> {
     let place = Place::read(text, Path::new(""))?;
     let user = std::env::var("HADOOP_USER_NAME").ok().filter(|user| !user.is_empty());
@@ -249,7 +249,7 @@ fn asked(authority: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// Where a program is, as a shell would find it.
+/// Returns the path of a program, as a shell would find it.
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_program(path))

@@ -1,4 +1,4 @@
-//! `ankus eval`: a text as the server would evaluate it.
+//! `ankus eval`: evaluates a text as the server would.
 
 use super::{Exit, Failure, Shell};
 use ankus::passes::expressions::types::{self, Known, Type};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The largest state, and the largest file of properties.
+/// Maximum size of a state or a properties file.
 const LARGEST: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             std::io::stdin()
                 .read_to_string(&mut text)
                 .map_err(|error| Failure::new("cannot read the text from stdin").because(error))?;
-            // The line end that a shell adds is none of the text.
+            // The line break that a shell adds is not part of the text.
             let bare = text.strip_suffix('\n').map(str::len);
             text.truncate(bare.unwrap_or(text.len()));
             text
@@ -161,7 +161,7 @@ fn phase(name: &str) -> miette::Result<Phase> {
     })
 }
 
-/// What the text is evaluated against.
+/// Returns the scope of the evaluation.
 fn world(arguments: &Arguments, phase: Phase, project: &Project) -> miette::Result<World> {
     let read = |path: &Path| -> miette::Result<String> {
         let bytes = project.named(path, LARGEST)?;
@@ -246,20 +246,20 @@ fn fault(failure: &el::Failure, phase: Phase) -> Json {
     json!({"error": error})
 }
 
-/// A message with the line of the text it is about, and marks below it.
+/// Returns a message with the affected line of the text, and carets below it.
 fn pointed(text: &str, failure: &el::Failure) -> String {
     let start = (failure.start as usize).min(text.len());
     let end = (failure.end as usize).clamp(start, text.len());
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-    // Escaped before anything is counted, for the carets stand below what is shown.
+    // Escaped first, since the carets are positioned below the displayed text.
     let cleaned = |text: &str| ankus::text::line(&text.replace('\t', " ")).into_owned();
     let line = cleaned(&text[line_start..line_end]);
     let before = cleaned(&text[line_start..start]).chars().count();
     let width = cleaned(&text[start..end.min(line_end)]).chars().count().max(1);
     let code = failure.code.map_or(String::new(), |code| format!(" [{code}]"));
     let what = failure.reason.name();
-    // A long line is shown around the place.
+    // Only the surroundings are shown of a long line.
     let (shown, offset) = if line.chars().count() > 160 {
         let from = before.saturating_sub(60);
         (line.chars().skip(from).take(160).collect::<String>(), before - from)
@@ -293,7 +293,7 @@ fn parts(template: &Template, world: &World, site: &[el::SiteFunction]) -> Vec<P
             let (start, end) = (typed.start.min(visit.node.start), visit.node.end);
             let text = template.span(start, end).to_owned();
             match parts.last_mut() {
-                // The end of a chain of suffixes says nothing new.
+                // The end of a chain of suffixes adds no information.
                 Some(Part { start: last_start, end: last_end, .. })
                     if *last_start == start && *last_end == end => {}
                 _ => parts.push(Part {
@@ -309,10 +309,10 @@ fn parts(template: &Template, world: &World, site: &[el::SiteFunction]) -> Vec<P
     parts
 }
 
-/// The state, and the disk where a `file:` URI names what the state does not hold.
+/// The state, and the disk for `file:` URIs that are not in the state.
 struct World {
     state: State,
-    /// What functions of files may look at.
+    /// The files that file functions may access.
     tree: Arc<Tree>,
 }
 
@@ -370,7 +370,7 @@ impl Scope for World {
     }
 }
 
-/// The path on disk of a `file:` URI, or of a path without a scheme.
+/// Returns the path on disk of a `file:` URI, or of a path without a scheme.
 fn on_disk(uri: &str) -> Option<PathBuf> {
     let path = match uri.split_once(':') {
         Some(("file", rest)) => {
@@ -384,7 +384,7 @@ fn on_disk(uri: &str) -> Option<PathBuf> {
 }
 
 impl World {
-    /// What is at a path of the tree, if anything.
+    /// Returns the status of a path in the tree, if it exists.
     fn status_of(&self, path: &Path) -> Result<Option<FileStatus>, Box<el::Failure>> {
         match self.tree.about(path) {
             Ok(about) => Ok(Some(FileStatus {
@@ -418,7 +418,7 @@ impl FileScope for World {
         if !el::glob::Glob::is_pattern(uri) {
             return Ok(self.status_of(&path)?.is_some());
         }
-        // From the deepest folder without a wildcard downward, level by level.
+        // Expands wildcards level by level, beginning at the deepest folder without one.
         let scheme = &uri[..uri.len() - path.to_string_lossy().len()];
         let text = path.to_string_lossy().into_owned();
         let fixed: String = text

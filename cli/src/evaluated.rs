@@ -1,7 +1,8 @@
-//! What a dry run of a workflow evaluates: its whole definition, for a job that has only its properties.
+//! Evaluates a workflow as a dry run does: its whole definition, for a job that has only its properties.
 //!
-//! In: an application with the properties of a submission. Out: the expressions that fail, as a server finds them before
-//! anything runs (`engine.md`, dryrun). What only a running job knows is not asked, and neither are SLA blocks.
+//! The input is an application with the properties of a submission. The result is the expressions that fail, as a
+//! server detects them before anything runs (`engine.md`, dryrun). Neither queries of a running job nor SLA blocks are
+//! evaluated.
 
 use ankus::passes::expressions::site_function;
 use ankus::syntax::xml::{Element, NodeKind, Tree};
@@ -13,14 +14,14 @@ use ankus_project::application::{Application, PATHS};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much work one definition may be to evaluate.
+/// Maximum work of evaluating one definition.
 const WORK: u64 = 10_000_000;
 
-/// The first failures of the expressions of a definition, at most so many.
+/// Returns the first failures of the expressions of a definition, at most `most`.
 pub(crate) fn failures(application: &Application, most: usize) -> Vec<Failure> {
     let settings = application.settings();
     let mut properties = application.properties();
-    // Defaults of declared parameters are properties of the job by now.
+    // At this point the server has added the defaults of declared parameters to the job's properties.
     for (name, default) in application.plan().map(|plan| plan.parameters).unwrap_or_default() {
         if let Some(default) = default {
             properties.entry(name).or_insert(default);
@@ -34,7 +35,7 @@ pub(crate) fn failures(application: &Application, most: usize) -> Vec<Failure> {
         effects: Effects::within(WORK),
         missing: BTreeSet::new(),
     };
-    // What the site adds is there, and in which places its functions are is for a check to say.
+    // Functions of the site exist; whether they are available in their phase is left to a check.
     let is_provided = |failure: &Failure| {
         let name = failure.name.as_deref().unwrap_or_default();
         match failure.reason {
@@ -57,7 +58,7 @@ pub(crate) fn failures(application: &Application, most: usize) -> Vec<Failure> {
                 element.attributes().for_each(|attribute| evaluate(&attribute.value().text));
             }
             None if matches!(node.kind(), NodeKind::Text | NodeKind::CData) => {
-                // Texts with references in them are those of their element.
+                // A text with references was split into nodes; the text of its element is evaluated as a whole.
                 let element = node.parent().filter(|parent| parent.elements().next().is_none());
                 if let Some(element) = element {
                     evaluate(&element.text().text);
@@ -86,12 +87,12 @@ struct Job<'a> {
     functions: &'a [SiteFunction],
     dialect: Dialect,
     effects: Effects,
-    /// Variables that were missed, which are empty from then on.
+    /// Missing variables that were reported, which are empty from then on.
     missing: BTreeSet<String>,
 }
 
 impl Job<'_> {
-    /// Why a text cannot be evaluated, if that does not depend on what has run: each name that is missing once.
+    /// Returns why a text cannot be evaluated, unless that depends on a running job: each missing name once.
     fn failures(&mut self, text: &str) -> Vec<Failure> {
         let mut failures = Vec::new();
         if !text.contains("${") {
@@ -107,7 +108,7 @@ impl Job<'_> {
                 break;
             }
             failures.push(*failure);
-            // With it, the next one shows.
+            // With an empty value, the next failure appears.
             if !name.is_some_and(|name| is_missing && self.missing.insert(name)) {
                 break;
             }
@@ -116,7 +117,7 @@ impl Job<'_> {
     }
 }
 
-/// A job that has only properties.
+/// The scope of a job that has only properties.
 struct Nobody<'a> {
     properties: &'a BTreeMap<String, String>,
     missing: &'a BTreeSet<String>,

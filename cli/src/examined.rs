@@ -1,4 +1,5 @@
-//! An application with all that it starts, as far as that lies around it: for `ankus doctor APP` and `ankus run --dry-run`.
+//! Loads an application with everything that it starts, as far as it is found around it: for `ankus doctor APP` and
+//! `ankus run --dry-run`.
 
 use super::{Failure, Shell, coordinator, timeline, unheeded};
 use crate::properties::PropertyArguments;
@@ -15,18 +16,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A workflow whose needs are looked at.
+/// A workflow whose prerequisites are checked.
 pub(crate) struct Examined {
     pub(crate) path: String,
     pub(crate) plan: Plan,
     properties: BTreeMap<String, String>,
     settings: Arc<Settings>,
-    /// What lies in the application.
+    /// The files of the application.
     files: Files,
 }
 
 impl Examined {
-    /// What it says and a run here does without.
+    /// Returns what has no effect in a run here.
     pub(crate) fn notes(&self) -> Vec<unheeded::Note> {
         let given = self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         unheeded::notes(&self.plan, &self.files, &self.settings, given)
@@ -41,16 +42,16 @@ impl Examined {
     }
 }
 
-/// An application.
+/// An application with everything that it starts.
 pub(crate) struct Whole {
-    /// Its workflows: that of a path first, or those that its coordinators start, and their sub-workflows.
+    /// Its workflows: the one at the path first, or those that its coordinators start, and their sub-workflows.
     pub(crate) workflows: Vec<Examined>,
-    /// What of its coordinators has no effect.
+    /// What has no effect in its coordinators.
     pub(crate) notes: Vec<String>,
 }
 
 impl Whole {
-    /// What a path names. What it starts and does not lie around it is said.
+    /// Loads the application at a path. Reports what it starts that is not found around it.
     pub(crate) fn read(
         project: &Project,
         path: &Path,
@@ -70,7 +71,7 @@ impl Whole {
         Ok(whole)
     }
 
-    /// What coordinators start; and the paths of those workflows that do not lie around them.
+    /// Returns the workflows that coordinators start; and the paths of those that are not found around them.
     pub(crate) fn started_by(
         project: &Project,
         loaded: &Loaded,
@@ -92,7 +93,7 @@ impl Whole {
         Ok((whole, absent))
     }
 
-    /// Workflows with their sub-workflows.
+    /// Adds the sub-workflows of workflows.
     fn with(
         project: &Project,
         paths: Vec<PathBuf>,
@@ -110,7 +111,7 @@ impl Whole {
             }
             let mut properties = application.properties();
             if let Some(uri) = &started_as {
-                // What is said of the job is said of its parent.
+                // Notes about the job itself are reported for its parent.
                 properties.retain(|name, _| !name.starts_with("oozie.") && name != "group.name");
                 properties.insert(APPLICATION_PATH.to_owned(), uri.clone());
             }
@@ -128,7 +129,7 @@ impl Whole {
     }
 }
 
-/// The sub-workflows of an application that lie around it, each with the path by which it is started.
+/// Returns the sub-workflows that are found around an application, each with the path by which it is started.
 fn children(
     application: &Application,
     properties: &BTreeMap<String, String>,
@@ -147,7 +148,7 @@ fn children(
     Ok(found)
 }
 
-/// The clusters of the data of coordinators, but for that of the application, that nothing stands for.
+/// Returns the clusters of coordinators' data, except that of the application, for which no place is configured.
 fn of_data(path: &str, definitions: &[Definition], settings: &Settings) -> Vec<String> {
     let mut origins = BTreeSet::new();
     for definition in definitions {

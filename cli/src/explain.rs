@@ -1,4 +1,4 @@
-//! `ankus explain`: the page of a rule or of an error code.
+//! `ankus explain`: shows the page of a rule or of an error code.
 
 use super::{Exit, Failure, Shell};
 use ankus::check;
@@ -75,12 +75,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             if let Some(entry) = entry {
                 shell.out(human_code(entry, shell.colors))?;
             }
-            // The rule that stands in for what no other explains is of interest only by itself.
+            // The fallback rule is shown only if no other rule explains the code.
             let meant: Vec<&Kind> = match meant.len() {
                 0 | 1 => meant,
                 _ => meant.into_iter().filter(|kind| kind.name != "refused").collect(),
             };
-            // One rule is explained; of several, each has a page of its own.
+            // A single rule is explained directly; several are listed, since each has its own page.
             if entry.is_some() && meant.len() > 1 {
                 shell.out(list(&meant, shell.colors))?;
                 return Ok(Exit::Success);
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
-/// When a code is raised, in a sentence.
+/// Returns a sentence about when a code is raised.
 fn raised(entry: &Entry) -> &'static str {
     match entry.raised {
         "refuses" => "refused at submission",
@@ -119,7 +119,7 @@ fn human_code(entry: &Entry, colors: bool) -> String {
     text
 }
 
-/// The rules of a code, a line each.
+/// Lists the rules of a code, one line each.
 fn list(kinds: &[&Kind], colors: bool) -> String {
     let (bold, _, plain) = styles(colors);
     let width = kinds.iter().map(|kind| kind.name.len()).max().unwrap_or_default();
@@ -130,7 +130,7 @@ fn list(kinds: &[&Kind], colors: bool) -> String {
     text
 }
 
-/// Bold, dim and plain.
+/// Returns the escape sequences of bold, dim and plain text.
 fn styles(colors: bool) -> (&'static str, &'static str, &'static str) {
     if colors { ("\u{1b}[1m", "\u{1b}[2m", "\u{1b}[0m") } else { ("", "", "") }
 }

@@ -1,7 +1,7 @@
-//! Applications that do not lie in a folder here: an archive, a URI, or what the properties of a job name.
+//! Applications that are not in a local folder: an archive, a URI, or an application that a job's properties point to.
 //!
-//! In: what the command line says. Out: a path that can be run. What has to be unpacked or copied is put into the store,
-//! where it stays as long as its job.
+//! The result is a path that can be run. What has to be unpacked or copied is put into the store, where it stays as
+//! long as its job.
 
 use super::run::Arguments;
 use super::store::StoreArguments;
@@ -17,27 +17,27 @@ use ankus_project::application::PATHS;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 
-/// What is to be run.
+/// An application that is available locally.
 pub(super) struct Fetched {
-    /// Where it lies on this machine.
+    /// Its path on this machine.
     pub(super) path: PathBuf,
-    /// Under which URI it was named, if it was.
+    /// The URI by which it was given, if any.
     pub(super) uri: Option<String>,
-    /// The folder of the store that was made for it.
+    /// The folder that was created for it in the store.
     folder: Option<PathBuf>,
 }
 
 impl Drop for Fetched {
     fn drop(&mut self) {
         if let Some(folder) = self.folder.take() {
-            // No job was submitted. What cannot be deleted now goes with the next purge.
+            // No job was submitted. What cannot be deleted now is removed by the next purge.
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
 impl Fetched {
-    /// Its job is about to be submitted: it goes when the job is purged.
+    /// Keeps the folder, because its job is about to be submitted: it is deleted when the job is purged.
     pub(super) fn keep(&mut self) -> miette::Result<()> {
         let Some(folder) = self.folder.take() else { return Ok(()) };
         let mark = folder.join(SUBMITTED);
@@ -46,15 +46,15 @@ impl Fetched {
 }
 
 impl Fetched {
-    /// Its definition: itself, or the file of this name in it.
+    /// Returns its definition: the path itself, or the file of this name in it.
     pub(super) fn definition(&self, name: &str) -> Option<PathBuf> {
         let file = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
         file.is_file().then_some(file)
     }
 }
 
-/// What lies at a path of the file systems of a run, for a definition that names it; nothing where that is not this machine, or
-/// where its file systems do not lie in a folder that is known.
+/// Returns the file at a URI in the file systems of a run, for a definition that refers to it; none if it is not on
+/// this machine, or if its file systems are not in a known folder.
 pub(super) fn lying(
     uri: &FileUri,
     loaded: &Loaded,
@@ -67,14 +67,14 @@ pub(super) fn lying(
     Ok(path.map(|path| Fetched { path, uri: None, folder: None }))
 }
 
-/// The same, and what lies in a cluster is brought here.
+/// Does the same, and copies files from clusters to this machine.
 pub(super) fn brought_for(
     uri: &FileUri,
     loaded: &Loaded,
     root: Option<&Path>,
     at: &StoreArguments,
 ) -> miette::Result<Option<Fetched>> {
-    // A definition reaches no more of this machine than its jobs do.
+    // A definition has no more access to this machine than its jobs.
     if uri.scheme == "file" || uri.scheme.is_empty() {
         let own = at.store.join("root");
         return lying(uri, loaded, Some(root.unwrap_or(&own)));
@@ -87,14 +87,14 @@ fn unwritten(path: &Path, error: &std::io::Error) -> miette::Report {
     Failure::new(format!("`{}` cannot be written: {error}", path.display())).into()
 }
 
-/// Finds what is to be run, and brings it here.
+/// Returns the application to run, after copying it to this machine if necessary.
 pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Fetched> {
     let local = |path: PathBuf| Fetched { path, uri: None, folder: None };
     let uri = match &arguments.path {
         Some(path) => match path.to_str() {
             Some(text) if text.contains("://") || text.starts_with("file:/") => text.to_owned(),
             _ if is_archive(path) => {
-                // Whoever only looks reads it where it lies.
+                // A read-only command reads it in place.
                 return match arguments.is_look() {
                     true => Ok(local(path.clone())),
                     false => unpacked(path, &arguments.store),
@@ -123,7 +123,7 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
     }
 }
 
-/// Brings what lies at a URI here; nothing where nothing lies there.
+/// Copies the application at a URI to this machine; none if it does not exist.
 pub(super) fn brought(
     uri: &FileUri,
     settings: &Settings,
@@ -133,7 +133,7 @@ pub(super) fn brought(
 ) -> miette::Result<Option<Fetched>> {
     let mut hosts = needs::hosts(settings, base)?;
     if uri.scheme == "file" {
-        // Whoever names it may read it; what the workflow may read is another question.
+        // A user who gives the URI may read it; the access of the workflow is restricted separately.
         let all = ankus_engine::host::files::Place::machine(&["/".to_owned()], Path::new("/"));
         hosts.insert("file:".to_owned(), all);
     }
@@ -142,7 +142,7 @@ pub(super) fn brought(
     let user = std::env::var("HADOOP_USER_NAME").ok().filter(|user| !user.is_empty());
     let user = user.unwrap_or_else(|| ankus_project::user().to_owned());
     let files = FileSystems::new(root, hosts).with_user(&user);
-    // A definition is run with what lies beside it.
+    // A definition runs with the files next to it.
     let is_definition = uri.name().ends_with(".xml");
     let wanted = match uri.parent() {
         Some(folder) if is_definition => folder,
@@ -165,7 +165,7 @@ pub(super) fn brought(
     fetched.path = if is_definition { found.join(uri.name()) } else { found };
     fetched.uri = Some(uri.to_string());
     if !fetched.path.starts_with(&place) {
-        // It is read where it lies.
+        // It can be read in place.
         fetched.folder = None;
         std::fs::remove_dir(&place).map_err(|error| unwritten(&place, &error))?;
     }
@@ -177,7 +177,7 @@ fn is_archive(path: &Path) -> bool {
     is_zip && path.is_file()
 }
 
-/// A folder of the store that nobody has yet.
+/// Returns the path of a new folder in the store.
 fn new_folder(at: &StoreArguments) -> PathBuf {
     let store = &at.store;
     let store = std::path::absolute(store).unwrap_or_else(|_| store.clone());
@@ -185,7 +185,7 @@ fn new_folder(at: &StoreArguments) -> PathBuf {
     store.join(APPLICATIONS).join(format!("{unique:016x}"))
 }
 
-/// Puts a definition that came with a submission into the store, in a folder of the name that the URI has.
+/// Stores a definition that came with a submission, in a folder named like that of the URI.
 #[cfg(feature = "serve")]
 pub(super) fn generated(uri: &str, xml: &str, at: &StoreArguments) -> miette::Result<Fetched> {
     let uri = FileUri::parse(uri);
@@ -222,7 +222,7 @@ fn unpacked(archive: &Path, at: &StoreArguments) -> miette::Result<Fetched> {
     Ok(fetched)
 }
 
-/// The URI that the properties name.
+/// Returns the URI in the properties.
 fn of_properties(arguments: &Arguments, shell: &mut Shell) -> miette::Result<String> {
     let project = shell.working_project()?;
     let mut submission = Submission::default();

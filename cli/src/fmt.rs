@@ -53,7 +53,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 Ok(Exit::Success)
             }
             Err(refusal) => {
-                // Whoever pipes through us gets back what they gave.
+                // In a pipe, the text is returned unchanged.
                 if !arguments.check && !arguments.diff {
                     shell.document(&loaded.source.text)?;
                 }

@@ -89,7 +89,7 @@ enum Direction {
     TopBottom,
 }
 
-/// Draws a job: its application as it lies there now, with the run painted on it.
+/// Draws a job: the current definition of its application, with the progress of the run.
 pub(super) fn of_job(
     id: &str,
     store: &StoreArguments,
@@ -123,7 +123,8 @@ pub(super) fn of_job(
     run(arguments, shell)
 }
 
-/// Where the definition of a job lies on this machine: where it was read, or below what stood for its folder then.
+/// Returns the definition of a job on this machine: where it was read, or below the folder that was mounted as its
+/// folder then.
 pub(super) fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<PathBuf> {
     let plan = PathBuf::from(&shown.plan.path);
     let needs = match driver::needs::of_job(reader, &shown.record.job.id) {
@@ -147,7 +148,7 @@ pub(super) fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette
         places.insert(0, plan.clone());
     }
     let found = places.into_iter().find(|place| place.is_file());
-    // From the folder in which it was submitted its own name leads to it, too.
+    // If the current folder is that of the submission, its relative path is valid, too.
     found.or_else(|| plan.is_file().then_some(plan)).ok_or_else(|| {
         let id = &shown.record.job.id;
         let failure = Failure::new(format!("the definition of `{id}` is no longer where it was"));
@@ -155,7 +156,7 @@ pub(super) fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette
     })
 }
 
-/// The picture of a job whose definition lies in this file, as SVG.
+/// Returns the SVG picture of a job whose definition is in this file.
 #[cfg(feature = "serve")]
 pub(super) fn picture_of(
     id: &str,
@@ -177,7 +178,7 @@ pub(super) fn picture_of(
     };
     let mut drawing = graph::build(&definition, &beside, &options);
     graph::paint(&mut drawing, &states(id, store)?);
-    // Whoever looks at it from another machine need not learn where the file lies on this one.
+    // Users on other machines need not learn the path of the file on this one.
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     for group in &mut drawing.groups {
         group.path = name(&group.path);
@@ -188,10 +189,9 @@ pub(super) fn picture_of(
     Ok(graph::render(&drawing, graph::Format::Svg).to_string())
 }
 
-/// A picture as PNG.
+/// Converts a picture to PNG.
 ///
-/// # Errors
-/// Where it is too large, or where this program draws none.
+/// # Errors If it is too large, or this program does not support PNG.
 #[cfg(feature = "png")]
 pub(super) fn dots(svg: &str) -> Result<Vec<u8>, String> {
     super::png::drawn(svg)
@@ -202,7 +202,7 @@ pub(super) fn dots(_: &str) -> Result<Vec<u8>, String> {
     Err("this build cannot draw PNG (its feature `png` is off); it draws SVG".to_owned())
 }
 
-/// What of a picture is not drawn as it is written in PNG, in a sentence.
+/// Returns a sentence about what the PNG cannot show as written.
 #[cfg(feature = "png")]
 fn undrawn(svg: &str) -> Option<String> {
     let letters = super::png::without_outline(svg);
@@ -217,7 +217,7 @@ fn undrawn(_: &str) -> Option<String> {
     None
 }
 
-/// Refuses to print what is no text.
+/// Refuses to print binary data to a terminal.
 pub(super) fn may_print(format: Format, output: Option<&Path>) -> miette::Result<()> {
     if format == Format::Png && output.is_none() {
         let failure = Failure::new("a PNG is written to a file");
@@ -279,7 +279,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
-/// The node that `--focus` names.
+/// Returns the node of `--focus`.
 fn focused(drawing: &Drawing, name: &str) -> miette::Result<usize> {
     let found = graph::named(drawing, name);
     if let [node] = found.as_slice() {
@@ -300,7 +300,7 @@ fn focused(drawing: &Drawing, name: &str) -> miette::Result<usize> {
     })
 }
 
-/// What became of the nodes of a job.
+/// Returns the states of the nodes of a job.
 pub(super) fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, State>> {
     let reader = store::reader(store)?;
     let read = || {
@@ -320,10 +320,9 @@ pub(super) fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMa
     read().map_err(store::failure)
 }
 
-/// A definition with its findings, as it is drawn.
+/// Returns a definition with its findings, for drawing.
 ///
-/// # Errors
-/// Where its file is no text, or too large.
+/// # Errors If the file is not text, or is too large.
 pub(crate) fn definition(loaded: &Loaded) -> miette::Result<Definition> {
     if let Some(not_text) = &loaded.not_text {
         let message = format!("`{}` is not text: {}", loaded.found.shown, not_text.reason);
@@ -341,17 +340,17 @@ pub(crate) fn definition(loaded: &Loaded) -> miette::Result<Definition> {
     })
 }
 
-/// Finds the definitions that others name, among the files around them.
+/// Finds the definitions that others refer to, among the files around them.
 pub(crate) struct Beside<'a> {
-    /// Through which they are read.
+    /// Access to the files.
     pub(crate) project: &'a Project,
-    /// With which properties.
+    /// The given properties.
     pub(crate) given: &'a Given,
     /// The definition that is drawn.
     pub(crate) root: PathBuf,
 }
 
-/// How many folders upward the rest of a path is looked for.
+/// Maximum number of parent folders in which the end of a path is searched for.
 const UPWARD: usize = 8;
 
 impl Definitions for Beside<'_> {
@@ -365,7 +364,7 @@ impl Definitions for Beside<'_> {
         let file = find(looks, own, &path, kind)?;
         let found = self.project.found(file, kind).ok()?;
         let loaded = self.project.load(&found, self.given, None).ok()?;
-        // A folder may hold what its name does not say.
+        // A file may contain another kind of definition than its name suggests.
         (check::recognize(&loaded.source.text) == Some(kind)).then_some(())?;
         definition(&loaded).ok()
     }
@@ -379,10 +378,10 @@ fn kind_of(path: &Path) -> FileKind {
     }
 }
 
-/// A path with the properties in it; what nobody knows becomes a part that no file has.
+/// Replaces properties in a path; an unknown one becomes a segment that no file has.
 fn filled_in(path: &str, own: &Path, submission: &Submission) -> String {
     let mut text = path.trim().to_owned();
-    // Properties may hold properties.
+    // Properties may refer to properties.
     for _ in 0..8 {
         let ranges = expressions(&text);
         if ranges.is_empty() {
@@ -406,7 +405,7 @@ fn filled_in(path: &str, own: &Path, submission: &Submission) -> String {
     text
 }
 
-/// The file at a path of a server, by the most of its end that is found around `own`.
+/// Returns the file for a path on a server, by the longest end of it that exists around `own`.
 fn find(looks: Looks<'_>, own: &Path, path: &str, kind: FileKind) -> Option<PathBuf> {
     let name = match kind {
         FileKind::Coordinator => "coordinator.xml",
@@ -436,7 +435,7 @@ fn find(looks: Looks<'_>, own: &Path, path: &str, kind: FileKind) -> Option<Path
             }
         }
     }
-    // A coordinator lies beside its workflow, whatever its properties are called.
+    // A coordinator is usually stored next to its workflow, even if the path is unknown.
     let beside = folder.join(name);
     let unknown =
         known == parts.len() && kind == FileKind::Workflow && kind_of(own) != FileKind::Workflow;

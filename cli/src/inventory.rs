@@ -63,10 +63,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
-/// What the trees contain, measured against the engine `to`; and what could not be read.
+/// Surveys the trees with regard to a migration to the engine `to`; also returns what could not be read.
 ///
-/// # Errors
-/// Where a tree is not there.
+/// # Errors If a tree does not exist.
 pub(crate) fn survey(
     project: &Project,
     paths: &[PathBuf],
@@ -88,7 +87,7 @@ pub(crate) fn survey(
             let mut loaded = project.load(found, &properties, None)?;
             let mut settings = Settings::clone(&loaded.settings.settings);
             settings.migration.to.get_or_insert_with(|| to.to_owned());
-            // What is lacking elsewhere is counted whatever the settings say of it.
+            // What the other engine lacks counts regardless of the settings.
             let on: BTreeMap<String, Rating> = check::kinds()
                 .into_iter()
                 .filter(|kind| kind.group == Group::Migration)

@@ -1,4 +1,4 @@
-//! `ankus job`: operator commands on jobs, whether they run here, in another process, or not at all.
+//! `ankus job`: commands on jobs, whether they run here, in another process, or not at all.
 
 use super::coordinator::{self, Job};
 use super::operate::{self, Again, Scope, Wish};
@@ -179,7 +179,7 @@ pub(super) enum JobCommand {
 }
 
 impl JobCommand {
-    /// The ids that it is about.
+    /// Returns the job ids among the arguments.
     fn ids(&mut self) -> Vec<&mut String> {
         match self {
             JobCommand::List { .. } => Vec::new(),
@@ -199,7 +199,7 @@ impl JobCommand {
     }
 }
 
-/// The arguments with the flags of `ankus job` as clap knows them: Oozie's own have one dash, as `-filter` and `-len`.
+/// Adapts the arguments to the flags of `ankus job`: Oozie's own have a single dash, as `-filter` and `-len`.
 pub(super) fn with_own_flags(
     command: &clap::Command,
     mut arguments: Vec<OsString>,
@@ -303,8 +303,8 @@ pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result
             let is_given = refresh || nocleanup || coordinator.is_some() || scope.is_given();
             only_of_coordinators(&id, is_given)?;
             let mut properties: BTreeMap<String, String> = define.into_iter().collect();
-            // What an earlier rerun was asked stays in the configuration of the job, as on a server; here the flags of
-            // this one count.
+            // The options of an earlier rerun stay in the configuration of the job, as on a server; here the flags of
+            // this one take precedence.
             let mut ask = |name: &str, value: String| {
                 properties.entry(format!("oozie.wf.rerun.{name}")).or_insert(value);
             };
@@ -396,7 +396,7 @@ fn show(
         let waiting = waiting.iter().find(|waiting| waiting.node == index);
         let waiting = waiting
             .map_or(String::new(), |waiting| format!(", {}", store::waits_for(&waiting.what)));
-        // What decides where to go takes no time.
+        // Decisions and control nodes take no time.
         let is_action = matches!(node.work, Work::Action(_));
         let is_under_way = row.status == Status::Running || row.ended.is_some();
         let took = store::took(row.started, row.ended).filter(|_| is_action && is_under_way);
@@ -421,7 +421,7 @@ fn show(
     Ok(Exit::Success)
 }
 
-/// Shows one action of a workflow or a coordinator; of a coordinator, then the workflow that it started.
+/// Shows an action of a workflow or a coordinator; for a coordinator, then the workflow that it started.
 fn show_action(
     store: &StoreArguments,
     job: &str,
@@ -472,7 +472,7 @@ fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<Opene
     Ok(Opened { runner, shown, settings })
 }
 
-/// Shows what a job runs with, whoever runs it.
+/// Shows the environment of a job, whichever process runs it.
 fn environment(
     store: &StoreArguments,
     id: &str,
@@ -488,7 +488,7 @@ fn environment(
             .into());
     };
     let settings = needs::settings_of(&kept).map_err(Failure::new)?;
-    // A variable may hold what a property of the job, or another variable, keeps secret.
+    // A variable may contain a value that is secret in a property of the job, or in another variable.
     let mut masker = store::masker(&settings, &kept.environment, None);
     if let Ok(job) = store::job(&*reader, id) {
         masker.add(job.run.conf.iter().map(|(name, value)| (name.as_str(), value.as_str())));
@@ -548,14 +548,15 @@ fn environment(
     Ok(Exit::Success)
 }
 
-/// A store that is open for a command about a job.
+/// A store that was opened for a command about a job.
 struct Opened {
     runner: Runner,
     shown: store::Shown,
     settings: Arc<Settings>,
 }
 
-/// Takes ended jobs out of the store: workflows that nothing started, coordinators and bundles, each with all below it.
+/// Removes ended jobs from the store: workflows without a parent, coordinators and bundles, each with everything below
+/// it.
 fn purge(
     store: &StoreArguments,
     ids: &[String],
@@ -610,7 +611,8 @@ pub(super) fn counted(jobs: usize) -> String {
     format!("{jobs} {}", if jobs == 1 { "job" } else { "jobs" })
 }
 
-/// Gives a command and waits until the job has taken it. Who runs the store waits until all has ended that a kill ends.
+/// Sends a command and waits until the job has processed it. The process that runs the store waits until everything
+/// that a kill ends has ended.
 fn steer(
     store: &StoreArguments,
     id: &str,
@@ -619,7 +621,7 @@ fn steer(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let Opened { mut runner, shown, .. } = open(store, id, shell)?;
-    // One that has ended may have programs to stop: whoever runs the store is at it, and now somebody does.
+    // An ended job may still be stopping programs, which continues now that a process runs the store.
     let is_stopping = shown.run.job.status.is_end() && !shown.record.open.is_empty();
     if !(command == Command::Kill && is_stopping) {
         let taken = runner.command(id, command);
@@ -632,7 +634,7 @@ fn steer(
         };
         match taken {
             Ok(()) => {}
-            // It was done, and only the answer was lost.
+            // The command was carried out, and only the answer was lost.
             Err(_) if runner.has_asked_again && is_done()? => {}
             Err(driver::Error::State(why)) => {
                 shell.say(why);
@@ -669,7 +671,7 @@ fn steer(
     if force {
         runner.abandon(id).map_err(store::failure)?;
     }
-    // Most programs end as soon as they are asked.
+    // Most programs end as soon as they are asked to.
     store::until(store::SHORT, || Ok(store::job_record(&*reader, id)?.open.is_empty()))?;
     let record = store::job_record(&*reader, id)?;
     match view::stopping(&*reader, &record).map_err(store::failure)? {
@@ -713,7 +715,8 @@ fn rerun(
         && runner.has_asked_again
         && store::job_record(&*reader, id)?.job.run > shown.run.job.run
     {
-        // It was done, and only the answer was lost. Whoever runs the store now was not asked to run it.
+        // The command was carried out, and only the answer was lost. The process that runs the store now was not asked
+        // to run the job.
         done = runner.activate(id);
     }
     match done {

@@ -1,6 +1,6 @@
-//! Commands that this build leaves out: each names the feature that has it, whatever it is asked.
+//! Commands that this build leaves out: each reports the feature that contains it, whatever its arguments.
 
-/// A command in the place of one whose feature is off.
+/// Defines a command that stands in for one whose feature is disabled.
 macro_rules! left_out {
     ($command:ident, $feature:literal) => {
         #[cfg(not(feature = $feature))]

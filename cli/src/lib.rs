@@ -1,4 +1,4 @@
-//! The command line: arguments, files, colors. The outside world of the core, and nothing but a client of it.
+//! The command line: arguments, files, colors. It connects the core to the outside world, as one of its clients.
 //!
 //! Each subcommand is a file with its `Arguments` and a `run` that returns an `Exit`. To add one: its `mod` line here,
 //! and its line in `commands!`. Results go to `Shell::out`, messages to stderr through `Shell::say`; failures of the
@@ -178,7 +178,7 @@ commands! {
     Up(up),
 }
 
-/// What tests of the runtime need of the command line.
+/// Parts of the command line that tests of the runtime need.
 #[doc(hidden)]
 pub mod testing {
     use super::needs;
@@ -190,12 +190,12 @@ pub mod testing {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    /// The frontend as a run has it, under these settings.
+    /// Returns the compiler of a run with these settings.
     pub fn compiler(settings: Settings) -> impl Compiler {
         Frontend { settings: Arc::new(settings) }
     }
 
-    /// Surroundings as a run has them, with this launcher and file root.
+    /// Returns the environment of a run with this launcher and file root.
     pub fn surroundings(launcher: PathBuf, root: &Path) -> Surroundings {
         let needs = needs::needs(Some(root), &Settings::default(), None);
         let needs = needs.expect("nothing is set that could be wrong");
@@ -208,12 +208,12 @@ pub mod testing {
     }
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command of this process.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next().unwrap_or_default();
     if first == process::LAUNCH {
-        // A launcher of one program; nobody types this.
+        // The launcher of a program, an internal command.
         let done = arguments.next().map(|folder| match arguments.next() {
             Some(word) if word == process::NEXT => process::launch_next(),
             _ => process::launch(std::path::Path::new(&folder)),
@@ -221,7 +221,7 @@ pub fn main() -> ExitCode {
         return if matches!(done, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     if first == ankus_engine::actions::submission::WAIT {
-        // Submits a job and waits for its end; nobody types this either.
+        // Submits a job and waits until it has ended, another internal command.
         let words: Option<Vec<String>> = arguments.map(|word| word.into_string().ok()).collect();
         return ankus_engine::actions::submission::wait(&words.unwrap_or_default());
     }
@@ -233,7 +233,7 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are results; a usage error is talk.
+            // Help and version go to stdout; a usage error goes to stderr.
             if error.use_stderr() {
                 shell::print_usage_error(error);
                 return ExitCode::from(2);
@@ -257,7 +257,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The whole command line as clap knows it, for completions and manual pages.
+/// Returns the whole command line, for completions and manual pages.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
 }

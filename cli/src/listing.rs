@@ -1,4 +1,4 @@
-//! `ankus job list`: a page of the jobs of a store, found in its table of jobs.
+//! `ankus job list`: a page of the jobs of a store, queried from its table of jobs.
 
 use super::coordinator::Job;
 use super::job::counted;
@@ -53,7 +53,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The same filter with states in capital letters, as the web services want them.
+/// Returns the filter with statuses in upper case, as the web services expect them.
 pub(super) fn upper_statuses(filter: &str) -> String {
     let upper = |pair: &str| match pair.split_once('=') {
         Some((name, value)) if name.trim().eq_ignore_ascii_case("status") => {
@@ -64,10 +64,10 @@ pub(super) fn upper_statuses(filter: &str) -> String {
     filter.split(';').map(|pair| upper(pair.trim())).collect::<Vec<_>>().join(";")
 }
 
-/// A job of a page.
+/// A job on a page.
 struct Line {
     listed: Listed,
-    /// The job as it is kept; nothing where that is damaged.
+    /// The stored job; none if it is damaged.
     kept: Option<Kept>,
     is_abandoned: bool,
     stopping: usize,
@@ -96,7 +96,7 @@ fn kept(reader: &dyn Reader, listed: &Listed) -> miette::Result<Option<Kept>> {
 }
 
 impl Kept {
-    /// The job on top of it.
+    /// Returns the id of the topmost parent.
     fn root(&self) -> &str {
         match self {
             Kept::Workflow(record) => &record.root,
@@ -105,7 +105,7 @@ impl Kept {
         }
     }
 
-    /// Whether something would go on by itself.
+    /// Whether the job would continue without a command.
     fn is_open(&self) -> bool {
         match self {
             Kept::Workflow(record) => match record.job.status {

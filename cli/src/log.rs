@@ -1,4 +1,4 @@
-//! `ankus job log`: what happened to a job, in the server's own line format and with its filters.
+//! `ankus job log`: the log of a job, in the server's own line format and with its filters.
 
 use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     pub(super) audit: bool,
 }
 
-/// How grave a line is.
+/// The severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Info,
@@ -59,25 +59,25 @@ pub(super) struct Entry {
     /// Milliseconds since 1970.
     pub(super) at: i64,
     pub(super) level: Level,
-    /// The id of the action; empty for one of the job itself.
+    /// The id of the action; empty for lines of the job itself.
     pub(super) action: String,
     pub(super) text: String,
 }
 
-/// Whose log it is.
+/// The job of a log.
 #[derive(Clone, Debug)]
 pub(super) struct Owner<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) user: &'a str,
     pub(super) group: Option<&'a str>,
-    /// `oozie.wf.log.token`
+    /// The value of `oozie.wf.log.token`.
     pub(super) token: &'a str,
-    /// When it was made, in milliseconds since 1970.
+    /// Its creation time, in milliseconds since 1970.
     pub(super) created: i64,
 }
 
-/// A line as a server writes it. (`reference` of the engine, 16.1)
+/// A line in the server's format. (`reference` of the engine, 16.1)
 struct Line<'a>(&'a Entry, &'a Owner<'a>);
 
 impl fmt::Display for Line<'_> {
@@ -100,7 +100,7 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// What is let through. (`reference` of the engine, 16.2)
+/// The lines that are shown. (`reference` of the engine, 16.2)
 #[derive(Debug, Default)]
 struct Filter {
     from: Option<i64>,
@@ -111,7 +111,7 @@ struct Filter {
     debug: bool,
 }
 
-/// `2h`, `15m`, or hours without a letter; in milliseconds.
+/// Parses `2h`, `15m`, or hours without a letter; in milliseconds.
 fn offset(text: &str) -> Option<i64> {
     let (number, unit) = match text.strip_suffix(['m', 'M']) {
         Some(number) => (number, 60_000),
@@ -120,7 +120,7 @@ fn offset(text: &str) -> Option<i64> {
     number.parse::<u32>().ok().map(|number| i64::from(number) * unit)
 }
 
-/// A moment as the server takes it, or an offset from another.
+/// Parses a time as the server accepts it, or an offset from `base`.
 fn moment(text: &str, base: i64) -> Option<i64> {
     if let Some(offset) = offset(text) {
         return Some(base + offset);
@@ -128,7 +128,7 @@ fn moment(text: &str, base: i64) -> Option<i64> {
     if let Ok(instant) = ProcessingZone::UTC.parse(text) {
         return Some(instant.0 * 1000);
     }
-    // `2024-06-03 07:34:00`
+    // Such as `2024-06-03 07:34:00`.
     let (minute, second) = text.rsplit_once(':')?;
     let minute = ProcessingZone::UTC.parse(&format!("{}Z", minute.replacen(' ', "T", 1))).ok()?;
     let second = second.parse::<u8>().ok().filter(|second| *second < 60)?;
@@ -136,7 +136,7 @@ fn moment(text: &str, base: i64) -> Option<i64> {
 }
 
 impl Filter {
-    /// Reads `key=value;…` for a job that was made at `created` and last changed at `modified`. The fault is the
+    /// Parses `key=value;…` for a job that was created at `created` and last changed at `modified`. The error is the
     /// server's E0302.
     fn parse(text: &str, created: i64, modified: i64) -> Result<Filter, String> {
         let mut filter = Filter::default();
@@ -215,14 +215,15 @@ impl Filter {
         self.from.is_none_or(|from| entry.at >= from)
             && self.to.is_none_or(|to| entry.at <= to)
             && self.levels.as_ref().is_none_or(|levels| {
-                // A server lets no line through for ALL; nobody who asks for all lines wants none.
+                // On a server, ALL matches no line; a user who asks for all lines does not want that.
                 levels.iter().any(|level| level == entry.level.name() || level == "ALL")
             })
             && self.text.as_ref().is_none_or(|text| text.is_match(line))
     }
 }
 
-/// The lines of the entries that a filter lets through, and what `debug` in it tells; an error is the server's, with its code.
+/// Returns the lines of the entries that match a filter, and the output of its `debug`; an error is the server's, with
+/// its code.
 pub(super) fn lines(
     entries: &[Entry],
     owner: &Owner<'_>,
@@ -251,7 +252,7 @@ pub(super) fn lines(
     Ok(lines)
 }
 
-/// Prints the entries that the arguments let through.
+/// Prints the entries that match the arguments.
 pub(super) fn print(
     entries: &[Entry],
     owner: &Owner<'_>,
@@ -341,7 +342,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// What the program of a node wrote to a stream, with its secrets.
+/// The output of a node's program on one stream, including secrets.
 pub(crate) struct Written<'a> {
     pub(crate) node: &'a str,
     /// `stdout` or `stderr`.
@@ -349,7 +350,7 @@ pub(crate) struct Written<'a> {
     pub(crate) text: String,
 }
 
-/// What the programs of a job wrote, or the one of a node, as far as it is still there: the last `most` bytes of each stream.
+/// Returns the available output of the programs of a job, or of a single node: the last `most` bytes of each stream.
 pub(crate) fn outputs<'a>(
     run: &Run,
     plan: &'a Plan,
@@ -377,7 +378,7 @@ pub(crate) fn outputs<'a>(
     written
 }
 
-/// The last bytes of a file, and how many stand before them.
+/// Returns the last bytes of a file, and the number of bytes before them.
 fn end_of(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
     let mut file = std::fs::File::open(path)?;
     let left_out = file.metadata()?.len().saturating_sub(most);
@@ -388,7 +389,7 @@ fn end_of(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, left_out))
 }
 
-/// What happened to a workflow, or to one node of it.
+/// Returns the log entries of a workflow, or of one of its nodes.
 pub(super) fn workflow_entries(
     reader: &dyn Reader,
     shown: &store::Shown,
@@ -435,7 +436,7 @@ pub(super) fn workflow_entries(
                 }
             }
         };
-        // A row is also written when only what it waits for has changed.
+        // A row is also stored when only the reason for waiting has changed.
         let is_news = entries
             .iter()
             .rev()
@@ -445,7 +446,7 @@ pub(super) fn workflow_entries(
             entries.push(entry);
         }
     }
-    // Why it is so is kept for the last state of a row only.
+    // The error is stored only for the last status of a row.
     for (index, row) in run.in_order() {
         let action = format!("{id}@{}", plan.node(index).name);
         let last = entries.iter_mut().rev().find(|entry| entry.action == action);

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What every definition is mended with.
+/// The parameters for all definitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work<'a> {
     pub(super) given: &'a Given,
@@ -28,14 +28,14 @@ pub(super) struct Work<'a> {
     pub(super) write: bool,
 }
 
-/// Gives a loaded definition another text.
+/// Replaces the text of a loaded definition.
 pub(super) fn set_text(loaded: &mut Loaded, text: String) {
     let source = Arc::new(Source::new(loaded.found.shown.clone(), text));
     loaded.source = Arc::clone(&source);
     loaded.files.insert(loaded.found.shown.clone(), Entry::Text(source));
 }
 
-/// Applies fixes to one definition and what lies beside it, in memory.
+/// Applies fixes to one definition and the files next to it, in memory.
 pub(super) fn mended(project: &Project, loaded: &Loaded, given: &Given, allowed: Safety) -> Mended {
     if loaded.not_text.is_some() || loaded.too_large.is_some() {
         return Mended::default();
@@ -43,7 +43,7 @@ pub(super) fn mended(project: &Project, loaded: &Loaded, given: &Given, allowed:
     mend::settle(&loaded.files, allowed, |files| state(project, loaded, files, given))
 }
 
-/// What a check says of a definition whose files have the texts of a snapshot.
+/// Checks a definition whose files have the texts of a snapshot.
 fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> State {
     let found = &loaded.found;
     let Some(source) = files.text(&found.shown) else { return State::default() };
@@ -64,8 +64,8 @@ fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> St
 }
 
 impl Work<'_> {
-    /// Mends definitions in parallel; answers with the number of files that changed, or would. A file that cannot be read
-    /// or written stops only itself, and is one of the `failures`.
+    /// Fixes definitions in parallel; returns the number of files that changed, or would. A file that cannot be read or
+    /// written stops only itself, and is one of the `failures`.
     pub(super) fn mend(
         &self,
         found: &[Found],
@@ -86,7 +86,7 @@ impl Work<'_> {
             for each in mended {
                 let kept = each.and_then(|(mut loaded, mut mended)| {
                     if mended.texts.keys().any(|path| changed.contains_key(path)) {
-                        // Somebody was here since it was read.
+                        // The file was changed after it was read.
                         for (path, text) in &changed {
                             if loaded.files.text(path).is_some() {
                                 loaded.files.insert_text(path.clone(), text.clone());

@@ -1,4 +1,4 @@
-//! What a job runs with, taken from where it is submitted, and how its settings apply where it runs.
+//! The environment of a job, taken from where it is submitted, and the effect of its settings where it runs.
 
 use super::{Failure, Shell, store};
 use ankus::passes::expressions::site_function;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Variables that say something of a process or its terminal and nothing of a job.
+/// Variables that describe a process or its terminal, but not a job.
 const PASSING: &[&str] = &[
     "_",
     "SHLVL",
@@ -44,10 +44,10 @@ const PASSING: &[&str] = &[
     "OOZIE_ACTION_CONF_XML",
 ];
 
-/// Variables by which `systemd-run` finds the service manager of the user.
+/// Variables by which `systemd-run` finds the user's service manager.
 const REACHES_MANAGER: [&str; 2] = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"];
 
-/// What jobs run with that are submitted here, under these settings.
+/// Returns the environment of jobs that are submitted here, under these settings.
 pub(crate) fn needs(
     root: Option<&Path>,
     settings: &Settings,
@@ -69,12 +69,12 @@ pub(crate) fn needs(
             }
         }
     }
-    // What settings say themselves comes over it.
+    // Settings override the site's configuration.
     let site = &settings.server.site;
     let mut server = site.kept().properties;
     let mail = &settings.mail;
     if mail.host.as_deref() != site.get("oozie.email.smtp.host") || mail.user.is_none() {
-        // It speaks of another server, or asks for no password.
+        // The site's mail properties are for another server, or need no password.
         server.retain(|name, _| !name.starts_with("oozie.email.smtp."));
         let patience = "oozie.email.smtp.socket.timeout.ms";
         server.extend(site.get(patience).map(|ms| (patience.to_owned(), ms.to_owned())));
@@ -88,7 +88,7 @@ pub(crate) fn needs(
     set("oozie.email.tls", mail.tls.clone());
     set("oozie.email.smtp.username", mail.user.clone());
     set("oozie.email.plain-password", mail.plain_password.then(|| "true".to_owned()));
-    // The files lie beside the settings; what is in them is read when a mail goes out, and kept nowhere.
+    // The files are relative to the settings; their content is read when a mail is sent, and stored nowhere.
     let beside = |file: &String| {
         std::path::absolute(base.join(file))
             .map_or(file.clone(), |path| path.to_string_lossy().into_owned())
@@ -128,7 +128,7 @@ pub(crate) fn needs(
     })
 }
 
-/// The programs that answer for functions of the site.
+/// Returns the programs that implement functions of the site.
 fn programs(settings: &Settings) -> BTreeMap<String, Function> {
     let answered = settings.functions.iter().filter(|function| !function.command.is_empty());
     let program = |function: &settings::SiteFunction| {
@@ -139,19 +139,19 @@ fn programs(settings: &Settings) -> BTreeMap<String, Function> {
     answered.map(program).collect()
 }
 
-/// What actions have by default, as a job takes it along.
+/// Converts default configurations of actions to the form stored with a job.
 fn action_defaults(site: &settings::site::ActionDefaults) -> ActionDefaults {
     let settings::site::ActionDefaults { authority, kind, properties } = site.clone();
     ActionDefaults { authority, kind, properties }
 }
 
-/// How many programs may run at once where this process runs.
+/// Returns the limits of programs in this process.
 pub(crate) fn own_limits(shell: &Shell) -> miette::Result<Limits> {
     let (settings, _) = store::settings_of(shell, Path::new("workflow.xml"))?;
     Ok(limits(&settings))
 }
 
-/// How many programs may run at once where these settings hold.
+/// Returns the limits of programs under these settings.
 pub(crate) fn limits(settings: &Settings) -> Limits {
     let launchers = &settings.launchers;
     let number = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
@@ -168,7 +168,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// What stands for which authority; folders are those below the folder of the settings.
+/// Returns the places of authorities; folders are relative to the folder of the settings.
 pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<Hosts, Failure> {
     let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
     let place = |(authority, text): (&String, &String)| {
@@ -184,8 +184,8 @@ pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<Hosts, Failure> 
     Ok(hosts)
 }
 
-/// The schemes of file systems that jobs may use. A site that names none has those of a server as shipped, and those for which the
-/// settings name a place; without a site, all are allowed.
+/// Returns the schemes of file systems that jobs may use. If the site sets none, these are the server's defaults and
+/// the schemes for which the settings configure a place; without a site, all are allowed.
 pub(crate) fn schemes(settings: &Settings) -> Vec<String> {
     let server = &settings.server;
     if !server.filesystems.is_empty() {
@@ -216,7 +216,7 @@ fn bounds(settings: &Settings) -> Bounds {
     }
 }
 
-/// Where programs run that do not run on this machine; files are those below the folder of the settings.
+/// Returns the places where programs run outside this machine; files are relative to the folder of the settings.
 fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Place> {
     let launchers = &settings.launchers;
     let chosen = launchers.chosen.iter().filter_map(|(kind, name)| {
@@ -292,7 +292,7 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
     chosen.collect()
 }
 
-/// What the engine calls the sandbox that the settings name.
+/// Converts the kind of sandbox from the settings.
 pub(crate) fn sandbox_kind(named: settings::Sandbox) -> Kind {
     match named {
         settings::Sandbox::None => Kind::None,
@@ -301,7 +301,7 @@ pub(crate) fn sandbox_kind(named: settings::Sandbox) -> Kind {
     }
 }
 
-/// The sandbox of programs; folders are those below the folder of the settings.
+/// Returns the sandbox of programs; folders are relative to the folder of the settings.
 fn sandbox(settings: &Settings, base: &Path) -> Sandbox {
     let local = &settings.launchers.local;
     let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
@@ -313,7 +313,7 @@ fn sandbox(settings: &Settings, base: &Path) -> Sandbox {
     }
 }
 
-/// Refuses to begin where the sandbox of programs cannot be made: without it nothing would be started.
+/// Fails if the sandbox cannot be created, since no program could be started without it.
 pub(crate) fn has_sandbox(needs: &Needs) -> miette::Result<()> {
     let Some(name) = needs.sandbox.kind.tool() else { return Ok(()) };
     let tool = needs.tools.get(name).map_or(name, String::as_str);
@@ -325,7 +325,7 @@ pub(crate) fn has_sandbox(needs: &Needs) -> miette::Result<()> {
         .into())
 }
 
-/// The variables that jobs take with them.
+/// Returns the environment variables of jobs.
 fn environment(settings: &Settings) -> BTreeMap<String, String> {
     let takes = &settings.launchers.local;
     let is_scoped = takes.sandbox == Some(settings::Sandbox::SystemdRun);
@@ -338,14 +338,14 @@ fn environment(settings: &Settings) -> BTreeMap<String, String> {
     all.collect()
 }
 
-/// Settings as they are kept with a job.
+/// Settings as stored with a job.
 #[derive(Serialize, Deserialize)]
 struct Written {
-    /// As a settings file has them.
+    /// As a settings file.
     toml: String,
-    /// The schemas of action types by their names, each with what it includes.
+    /// The schemas of action types by name, each with the schemas that it includes.
     schemas: BTreeMap<String, (String, Vec<(String, String)>)>,
-    /// What of the site's configuration matters to the job: where it lay, as shown, and its properties.
+    /// The parts of the site's configuration that matter to the job: its display path, and its properties.
     #[serde(default)]
     site: (String, String, BTreeMap<String, String>),
 }
@@ -361,7 +361,7 @@ fn written(settings: &Settings) -> String {
     serde_json::to_string(&written).expect("texts have a serialized form")
 }
 
-/// The settings that are kept with a job.
+/// Returns the settings that are stored with a job.
 pub(crate) fn settings_of(needs: &Needs) -> Result<Settings, String> {
     if needs.settings.is_empty() {
         return Ok(Settings::default());
@@ -385,7 +385,7 @@ pub(crate) fn settings_of(needs: &Needs) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// Frontends for the settings that jobs have.
+/// Compilers with the settings stored with jobs.
 pub(crate) struct Kept;
 
 impl Frontends for Kept {

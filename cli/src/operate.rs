@@ -1,4 +1,4 @@
-//! `ankus job …` for coordinators and bundles: shown, controlled, changed and rerun, whichever process runs them.
+//! `ankus job …` for coordinators and bundles: show, control, change and rerun, whichever process runs them.
 
 use super::coordinator::{self, Following, Job, Seen};
 use super::runner::Runner;
@@ -42,7 +42,7 @@ impl Scope {
         }
     }
 
-    /// Whether one was given.
+    /// Whether a scope was given.
     pub(super) fn is_given(&self) -> bool {
         self.kind().is_some()
     }
@@ -62,19 +62,19 @@ pub(super) struct Again {
     pub(super) coordinator: Option<String>,
 }
 
-/// What an operator wants.
+/// A command of an operator.
 pub(super) enum Wish {
-    /// It stops.
+    /// Suspend the job.
     Suspend,
-    /// It ends, or some of its actions do.
+    /// Kill the job, or some of its actions.
     Kill(Scope),
-    /// Some of its actions run again.
+    /// Rerun some of its actions.
     Rerun { scope: Scope, again: Again, failed: bool, define: Vec<(String, String)> },
-    /// Its end, pause or concurrency is another.
+    /// Change its end, pause or concurrency.
     Change(String),
-    /// Faults of some of its actions count no more.
+    /// Ignore failures of some of its actions.
     Ignore(Scope),
-    /// Its definition is another.
+    /// Replace its definition.
     Update(Box<Definition>),
 }
 
@@ -83,7 +83,7 @@ fn options(again: &Again, failed: bool, define: Vec<(String, String)>) -> RerunO
     RerunOptions { refresh, no_cleanup: nocleanup, failed, configuration: define }
 }
 
-/// What is sent for a wish.
+/// The message that is sent for a command.
 pub(super) enum Sent {
     Coordinator(Message),
     Bundle(BundleEvent),
@@ -147,7 +147,7 @@ fn meant(job: &Job, wish: Wish) -> Result<Sent, Failure> {
     })
 }
 
-/// Has a job take a wish, and waits until it has.
+/// Sends a command to a job, and waits until the job has processed it.
 pub(super) fn steer(
     store: &StoreArguments,
     id: &str,
@@ -187,7 +187,8 @@ pub(super) fn steer(
     let before = stamp(&job);
     let mut taken = send(&mut runner, id, &sent);
     if taken.is_err() && runner.has_asked_again && stamp(&Job::read(&*reader, id)?) != before {
-        // Whoever ran the store has gone, perhaps because this ended its job, and it is refused the second time.
+        // The process that ran the store has exited, perhaps because this command ended its job, and the second attempt
+        // is refused.
         taken = Ok(());
     }
     match taken {
@@ -207,7 +208,7 @@ pub(super) fn steer(
         let following = Following { store, format: RunFormat::Human };
         return coordinator::follow(runner, id, seen, &following, shell);
     }
-    // It is durable that it was said; what comes of it takes a moment.
+    // The command is durable; its effect takes a moment.
     let since = Instant::now();
     let status = loop {
         let job = Job::read(&*reader, id)?;
@@ -245,7 +246,7 @@ pub(super) fn steer(
         }
     }
     shell.flush()?;
-    // Whoever runs the store waits until all has ended that a kill ends.
+    // The process that runs the store waits until everything that a kill ends has ended.
     while is_kill && runner.driver().is_some() && stopping()? > 0 {
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -257,7 +258,7 @@ pub(super) fn steer(
     Ok(Exit::fault_if(!is_wanted))
 }
 
-/// Whether a job is as it was wanted, or will not be.
+/// Whether a job has the wanted status, or will not reach it.
 fn has_come(job: &Job, wanted: Status) -> bool {
     let status = job.status();
     match wanted {
@@ -268,7 +269,7 @@ fn has_come(job: &Job, wanted: Status) -> bool {
     }
 }
 
-/// A coordinator, or the coordinators of a bundle.
+/// Returns a coordinator, or the coordinators of a bundle.
 fn members(reader: &dyn Reader, id: &str) -> miette::Result<Vec<String>> {
     Ok(match Job::read(reader, id)? {
         Job::Coordinator(record) => vec![record.id],
@@ -276,7 +277,7 @@ fn members(reader: &dyn Reader, id: &str) -> miette::Result<Vec<String>> {
     })
 }
 
-/// Takes for ended what ended workflows of a coordinator or a bundle still have to stop.
+/// Treats as ended what ended workflows of a coordinator or a bundle still have to stop.
 fn abandon(reader: &dyn Reader, id: &str, runner: &mut Runner) -> miette::Result<()> {
     for id in members(reader, id)? {
         for action in kept::actions(reader, &id).map_err(store::failure)?.into_values() {
@@ -292,7 +293,7 @@ fn abandon(reader: &dyn Reader, id: &str, runner: &mut Runner) -> miette::Result
     Ok(())
 }
 
-/// Whether there is any of the actions that are named: a command about none would be taken, and nothing would come of it.
+/// Fails if none of the given actions exists: such a command would be accepted without effect.
 fn some_of_them(reader: &dyn Reader, record: &kept::Record, numbers: &str) -> Result<(), Failure> {
     let actions =
         kept::actions(reader, &record.id).map_err(|error| Failure::new(error.to_string()))?;
@@ -300,7 +301,7 @@ fn some_of_them(reader: &dyn Reader, record: &kept::Record, numbers: &str) -> Re
     for part in numbers.split(',').map(str::trim) {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         let (Ok(from), Ok(to)) = (from.trim().parse::<i64>(), to.trim().parse::<i64>()) else {
-            // What is not written as numbers is refused by whoever takes the command, with the code of the server.
+            // A scope that is not a list of numbers is refused by the receiver, with the server's code.
             return Ok(());
         };
         any |= from <= to && actions.range(from..=to).next().is_some();
@@ -317,7 +318,7 @@ fn some_of_them(reader: &dyn Reader, record: &kept::Record, numbers: &str) -> Re
     Err(Failure::new(message).help(known))
 }
 
-/// Shows what another definition of a coordinator would change.
+/// Shows what a new definition of a coordinator would change.
 pub(super) fn difference(
     store: &StoreArguments,
     id: &str,
@@ -340,7 +341,7 @@ pub(super) fn difference(
     shell.out(edit::difference(id, "update", &old, &new))
 }
 
-/// Says whether a coordinator would take another definition.
+/// Reports whether a coordinator would accept a new definition.
 pub(super) fn would_update(
     store: &StoreArguments,
     id: &str,
@@ -367,7 +368,7 @@ pub(super) fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), dri
     }
 }
 
-/// What changes when a command was taken.
+/// Returns a value that changes when a command was processed.
 fn stamp(job: &Job) -> String {
     match job {
         Job::Coordinator(record) => format!("{:?}{}", record.job, record.moments),
@@ -375,7 +376,7 @@ fn stamp(job: &Job) -> String {
     }
 }
 
-/// A moment in words.
+/// Describes an event.
 pub(super) fn words(id: &str, moment: &Moment) -> String {
     let who = moment.action.map(|number| format!("@{number}")).unwrap_or_default();
     match (moment.sla, &moment.status) {
@@ -428,12 +429,12 @@ fn action_object(id: &str, number: i64, kept: &Kept) -> Value {
     object
 }
 
-/// Where an expectation stands, for people.
+/// Describes the status of an SLA.
 pub(super) fn sla_line(sla: &Sla) -> String {
     format!("SLA {}, to end by {}", sla.status.name(), time(sla.expected_end))
 }
 
-/// What is kept of the definition of a coordinator, where that can be read.
+/// Returns the stored definition of a coordinator, if it is readable.
 fn definition_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<Definition>> {
     match kept::definition(reader, id) {
         Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) => Ok(None),
@@ -441,7 +442,7 @@ fn definition_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<Definit
     }
 }
 
-/// A coordinator of a bundle, where it can be read.
+/// Returns a coordinator of a bundle, if it is readable.
 fn member_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<kept::Record>> {
     match kept::record(reader, id) {
         Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) => Ok(None),
@@ -449,7 +450,7 @@ fn member_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<kept::Recor
     }
 }
 
-/// What of a coordinator or a bundle cannot be read.
+/// Returns the unreadable parts of a coordinator or a bundle.
 fn missing(reader: &dyn Reader, job: &Job) -> miette::Result<Vec<String>> {
     let mut missing = match job {
         Job::Coordinator(record) => kept::missing(reader, &record.id),
@@ -530,7 +531,7 @@ pub(super) fn bundle_object(reader: &dyn Reader, record: &bundle::Record) -> mie
     }))
 }
 
-/// The last word: how it ended, and what of its actions.
+/// Reports the outcome: the final status, and the statuses of the actions.
 pub(super) fn conclude(
     reader: &dyn Reader,
     id: &str,
@@ -563,12 +564,12 @@ pub(super) fn conclude(
     })
 }
 
-/// A code in front of a message; the server has none for some.
+/// Prefixes a message with a code; for some errors the server has none.
 fn prefix(code: &str) -> String {
     if code.is_empty() { String::new() } else { format!("{code}: ") }
 }
 
-/// Why a coordinator has failed, where no action tells.
+/// Returns why a coordinator has failed, if no action's error shows it.
 fn fault(reader: &dyn Reader, record: &kept::Record) -> miette::Result<Option<String>> {
     if record.job.status != Status::Failed {
         return Ok(None);
@@ -607,14 +608,14 @@ fn show_json(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Resul
     shell.json(&object)
 }
 
-/// Hides the secrets of a coordinator, or of those of a bundle, in what is printed from now on.
+/// Hides the secrets of a coordinator, or of those of a bundle, in all further output.
 pub(super) fn hide(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Result<()> {
     let masker = masker(reader, job, shell)?;
     shell.hide(masker);
     Ok(())
 }
 
-/// What hides the secrets of a coordinator, or of those of a bundle.
+/// Returns the masker for the secrets of a coordinator, or of those of a bundle.
 pub(super) fn masker(reader: &dyn Reader, job: &Job, shell: &Shell) -> miette::Result<Masker> {
     let (settings, _) = store::settings_of(shell, Path::new("coordinator.xml"))?;
     let ids: Vec<&str> = match job {
@@ -623,7 +624,7 @@ pub(super) fn masker(reader: &dyn Reader, job: &Job, shell: &Shell) -> miette::R
     };
     let mut masker = settings.secrets.masker([]);
     for id in ids {
-        // One that cannot be read is told of where it is shown, and hides nothing.
+        // An unreadable one is reported where it is shown, and contributes no secrets.
         let Ok(definition) = kept::definition(reader, id) else { continue };
         let properties = definition.properties.iter();
         masker.add(properties.map(|(name, value)| (name.as_str(), value.as_str())));
@@ -700,7 +701,7 @@ pub(super) fn show(
     Ok(Exit::Success)
 }
 
-/// Prints what happened to a job.
+/// Prints the log of a job.
 pub(super) fn log(
     reader: &dyn Reader,
     job: &Job,
@@ -714,7 +715,7 @@ pub(super) fn log(
     Ok(Exit::Success)
 }
 
-/// What happened to a job, and whose it is.
+/// Returns the log entries of a job, and its owner.
 pub(super) fn entries<'j>(
     reader: &dyn Reader,
     job: &'j Job,
@@ -742,15 +743,15 @@ pub(super) fn entries<'j>(
     Ok((entries, owner))
 }
 
-/// A coordinator or a bundle, and where it is.
+/// A coordinator or a bundle in a list.
 pub(super) struct Line {
     pub(super) id: String,
     pub(super) status: &'static str,
-    /// The job, to be shown.
+    /// The job.
     pub(super) job: Job,
 }
 
-/// Every coordinator and bundle.
+/// Returns all coordinators and bundles.
 pub(super) fn lines(reader: &dyn Reader) -> miette::Result<Vec<Line>> {
     let mut lines = Vec::new();
     for record in kept::records(reader).map_err(store::failure)? {
@@ -770,7 +771,7 @@ pub(super) fn lines(reader: &dyn Reader) -> miette::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// The object of a job in a list.
+/// Returns the object of a job in a list.
 pub(super) fn listed(reader: &dyn Reader, job: &Job) -> miette::Result<Value> {
     match job {
         Job::Coordinator(record) => coordinator_object(reader, record, false),

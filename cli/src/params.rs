@@ -1,4 +1,4 @@
-//! `ankus params`: the properties that an application reads.
+//! `ankus params`: lists the properties that an application reads.
 
 use super::{Exit, Shell};
 use crate::properties::PropertyArguments;
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
-/// What an application reads, without the values of secrets.
+/// Returns the properties that an application reads, without the values of secrets.
 pub(crate) fn of(application: &Application) -> Vec<Parameter> {
     let loaded = &application.loaded;
     let settings = &loaded.settings.settings;
@@ -81,7 +81,7 @@ pub(crate) fn of(application: &Application) -> Vec<Parameter> {
     list
 }
 
-/// Places of one parameter that are listed.
+/// Maximum number of listed places of one parameter.
 const MOST_READS: usize = 1_000;
 
 fn lines(parameter: &Parameter, source: &Source) -> Vec<u32> {
@@ -132,7 +132,7 @@ fn json(list: &[Parameter], source: &Source) -> String {
     let parameters: Vec<Value> = list
         .iter()
         .map(|each| {
-            // The places of one that is read everywhere would be the whole answer.
+            // A parameter that is read everywhere would otherwise dominate the output.
             let reads: Vec<Value> = each
                 .reads
                 .iter()
@@ -158,7 +158,7 @@ fn json(list: &[Parameter], source: &Source) -> String {
     text::pretty(&value)
 }
 
-/// A file to fill in: what is needed first, the rest as comments.
+/// Returns a file to fill in: required properties first, the others as comments.
 fn properties(list: &[Parameter], path: &str) -> String {
     let mut text = format!("# What {} reads.\n", line(path));
     for each in list.iter().filter(|each| each.is_required) {
@@ -182,7 +182,7 @@ fn properties(list: &[Parameter], path: &str) -> String {
     text
 }
 
-/// A name or a value as Java reads it back.
+/// Escapes a name or a value in the format of Java properties.
 fn escaped(written: &str, is_name: bool) -> String {
     let mut out = String::with_capacity(written.len());
     for (at, letter) in written.char_indices() {
@@ -194,7 +194,7 @@ fn escaped(written: &str, is_name: bool) -> String {
             ' ' if is_name || at == 0 => out.push_str("\\ "),
             '=' | ':' if is_name => out.extend(['\\', letter]),
             '#' | '!' if is_name && at == 0 => out.extend(['\\', letter]),
-            // All of them are of one UTF-16 unit.
+            // Each of these characters is a single UTF-16 unit.
             letter if text::steers(letter) => {
                 out.push_str(&format!("\\u{:04x}", u32::from(letter)))
             }

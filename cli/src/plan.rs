@@ -1,4 +1,4 @@
-//! `ankus plan`: what a compiled plan contains, and whether it is intact.
+//! `ankus plan`: shows the content of a compiled plan, or verifies it.
 
 use super::{Exit, Shell};
 use ankus_lang::plan::{Plan, Work, to_json};
@@ -42,7 +42,7 @@ enum Format {
     Dot,
 }
 
-/// Reads a plan; what is no plan, is damaged or newer is one sentence.
+/// Reads a plan; the inner error is a sentence if it is not a plan, damaged or newer.
 pub(crate) fn read(path: &Path, project: &Project) -> miette::Result<Result<Plan, String>> {
     let bytes = project.named(path, LARGEST)?;
     Ok(Plan::from_bytes(&bytes).map_err(|error| format!("{}: {error}", path.display())))

@@ -1,7 +1,7 @@
-//! Pictures as PNG, for what cannot show SVG.
+//! Converts pictures to PNG, for programs that cannot show SVG.
 //!
-//! In: a picture that our own printer made. Out: the same in dots. Letters are drawn as outlines of a font that is part of the
-//! program, so that no font of the machine is needed and the picture is the same everywhere.
+//! The input is a picture of our own printer. Characters are drawn as outlines of a font that is part of the program,
+//! so that no installed font is needed and the picture is the same everywhere.
 
 use regex::{Captures, Regex};
 use resvg::{tiny_skia, usvg};
@@ -9,21 +9,20 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Arimo, which has the widths that pictures are laid out with. (`cli/fonts/OFL.txt`)
+/// Arimo, whose character widths the layout of pictures assumes. (`cli/fonts/OFL.txt`)
 static REGULAR: &[u8] = include_bytes!("../fonts/Arimo-Latin.ttf");
 static BOLD: &[u8] = include_bytes!("../fonts/Arimo-Latin-Bold.ttf");
 
-/// Dots for a unit of the picture, where there is room for that.
+/// Pixels per unit of the picture, if the size permits.
 const SHARP: f32 = 2.0;
-/// The fewest: below that no letter can be read.
+/// Minimum: below that no character is legible.
 const COARSE: f32 = 0.2;
-/// The most dots of a picture: four bytes of memory each.
+/// Maximum number of pixels in a picture, each of which takes four bytes of memory.
 const MOST_DOTS: f32 = 24e6;
 
-/// Draws a picture.
+/// Renders a picture.
 ///
-/// # Errors
-/// Where it is too large for this form.
+/// # Errors If it is too large for this format.
 pub(crate) fn drawn(svg: &str) -> Result<Vec<u8>, String> {
     let outlined = outlined(svg)?;
     let tree = usvg::Tree::from_str(&outlined, &usvg::Options::default());
@@ -43,7 +42,7 @@ pub(crate) fn drawn(svg: &str) -> Result<Vec<u8>, String> {
     map.encode_png().map_err(|why| why.to_string())
 }
 
-/// The same picture with outlines in the place of texts, in light colors.
+/// Returns the picture with outlines in place of texts, in light colors.
 fn outlined(svg: &str) -> Result<String, String> {
     static TEXT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("<text([^>]*)>([^<]*)</text>").expect("a pattern"));
@@ -57,7 +56,7 @@ fn outlined(svg: &str) -> Result<String, String> {
         let before = &svg[..found.get(0).map_or(0, |all| all.start())];
         outline(&found[1], &found[2], before, [&regular, &bold])
     });
-    // What holds for texts holds for their outlines; what follows is for dark schemes.
+    // The style of texts applies to their outlines; the rest is for dark color schemes.
     let style = |found: &Captures<'_>| {
         let style = found[1].split("@media").next().unwrap_or_default();
         format!("<style>{}</style>", SELECTOR.replace_all(style, "$1.text$2"))
@@ -65,7 +64,7 @@ fn outlined(svg: &str) -> Result<String, String> {
     Ok(STYLE.replace(&svg, style).into_owned())
 }
 
-/// A text as a path.
+/// Converts a text to a path.
 fn outline(attributes: &str, text: &str, before: &str, [regular, bold]: [&Face<'_>; 2]) -> String {
     let attribute = |name: &str| {
         let (_, rest) = attributes.split_once(&format!(" {name}=\""))?;
@@ -74,7 +73,7 @@ fn outline(attributes: &str, text: &str, before: &str, [regular, bold]: [&Face<'
     let number = |name: &str| attribute(name).and_then(|text| text.parse::<f32>().ok());
     let class = attribute("class").unwrap_or_default();
     let has = |wanted: &str| class.split(' ').any(|one| one == wanted);
-    // As the style of pictures has it.
+    // As in the style of pictures.
     let is_mark = before
         .rsplit_once("<g class=")
         .is_some_and(|(_, rest)| rest.starts_with("\"mark\"") && !rest.contains("</g>"));
@@ -117,15 +116,16 @@ fn outline(attributes: &str, text: &str, before: &str, [regular, bold]: [&Face<'
     format!("<path class=\"text {class}\" d=\"{}\"/>", pen.path)
 }
 
-/// What stands for a letter.
+/// The drawing of a character.
 enum Drawn {
     Glyph(GlyphId),
-    /// Its number in Unicode, in two rows within a frame: the font has no outline of it, and an empty frame would say nothing.
+    /// Its Unicode code point, in two rows within a frame: the font has no outline for it, and an empty frame would be
+    /// meaningless.
     Number(String),
 }
 
 impl Drawn {
-    /// How many digits stand in a row.
+    /// Returns the number of digits per row.
     fn columns(&self) -> f32 {
         match self {
             Drawn::Number(digits) if digits.len() > 4 => 3.0,
@@ -134,7 +134,7 @@ impl Drawn {
     }
 }
 
-/// How small the digits of a number are beside letters.
+/// Size of the digits of a code point relative to characters.
 const SMALL: f32 = 0.5;
 
 fn number_of(letter: char) -> String {
@@ -142,7 +142,7 @@ fn number_of(letter: char) -> String {
     if number > 0xffff { format!("{number:06X}") } else { format!("{number:04X}") }
 }
 
-/// Whether a letter is not seen anyway: it joins or orders others.
+/// Whether a character is invisible: it joins or orders others.
 fn is_unseen(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
@@ -151,7 +151,7 @@ fn zero(face: &Face<'_>) -> GlyphId {
     face.glyph_index('0').unwrap_or_default()
 }
 
-/// The letters of a picture that are drawn as their numbers, each once.
+/// Returns the characters of a picture that are drawn as code points, each once.
 pub(crate) fn without_outline(svg: &str) -> Vec<char> {
     let Ok(face) = Face::parse(REGULAR, 0) else { return Vec::new() };
     let texts = svg.split("<text").skip(1).filter_map(|rest| {
@@ -167,13 +167,13 @@ pub(crate) fn without_outline(svg: &str) -> Vec<char> {
     all
 }
 
-/// Writes a number in two rows, with a frame around.
+/// Draws a code point in two rows, with a frame around it.
 fn boxed(number: &str, face: &Face<'_>, size: f32, width: f32, pen: &mut Pen) {
     let (x, y, scale) = (pen.x, pen.y, pen.scale);
     let frame = |path: &mut String, inset: f32, is_inner: bool| {
         let (left, right) = (x + size * 0.05 + inset, x + width - size * 0.05 - inset);
         let (top, bottom) = (y - size * 0.85 + inset, y + size * 0.15 - inset);
-        // Inside, the other way round: that is left open.
+        // The inner outline has the opposite direction, so that its inside is not filled.
         let corners = match is_inner {
             false => [(left, top), (right, top), (right, bottom), (left, bottom)],
             true => [(left, top), (left, bottom), (right, bottom), (right, top)],
@@ -199,13 +199,13 @@ fn boxed(number: &str, face: &Face<'_>, size: f32, width: f32, pen: &mut Pen) {
     (pen.x, pen.y, pen.scale) = (x, y, scale);
 }
 
-/// A text without its escapes.
+/// Resolves the escapes of a text.
 fn plain(text: &str) -> String {
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
     text.replace("&#39;", "'").replace("&apos;", "'").replace("&amp;", "&")
 }
 
-/// Writes outlines into a path.
+/// Writes outlines to a path.
 struct Pen {
     path: String,
     x: f32,
@@ -256,7 +256,7 @@ mod tests {
         )
     }
 
-    /// How many dots are dark.
+    /// Returns the number of dark pixels.
     fn dark(svg: &str) -> usize {
         let bytes = drawn(svg).expect("it is drawn");
         let map = tiny_skia::Pixmap::decode_png(&bytes).expect("a picture");
@@ -274,7 +274,7 @@ mod tests {
         assert!(whole > 2 * escaped, "{escaped} {whole}");
     }
 
-    /// What the font has no letter for is drawn as its number, and not as an empty frame that is the same for all.
+    /// Characters without an outline in the font are drawn as code points, not as identical empty frames.
     #[test]
     fn letters_of_other_scripts_are_drawn_as_their_numbers() {
         let drawn_of = |text: &str| {

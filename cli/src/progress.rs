@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-/// How often the time is drawn anew.
+/// Interval at which times are redrawn.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The color of a status: what went well, what did not, what is under way.
+/// Returns the color of a status: success, failure, or in progress.
 pub(super) fn style(status: &str) -> Style {
     match status {
         "OK" | "SUCCEEDED" => Style::color(Color::Green),
@@ -26,7 +26,7 @@ pub(super) fn style(status: &str) -> Style {
     }
 }
 
-/// Lines of running actions; elsewhere than on a terminal just the lines of what happened.
+/// Lines of running actions on a terminal; elsewhere only lines of events.
 pub(super) struct Progress {
     lines: Option<MultiProgress>,
     running: BTreeMap<String, ProgressBar>,
@@ -34,23 +34,23 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// On the terminal that stderr is, where it is one and `wanted`.
+    /// Creates the display if stderr is a terminal and it is `wanted`.
     pub(super) fn new(wanted: bool) -> Progress {
         let lines = (wanted && std::io::stderr().is_terminal())
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
         Progress { lines, running: BTreeMap::new(), ticked: None }
     }
 
-    /// Says what happened, above the lines of what runs.
+    /// Reports an event, above the lines of running actions.
     pub(super) fn say(&self, text: &str, shell: &mut Shell) {
         self.say_status(text, "", "", shell);
     }
 
-    /// The same with a status in its color.
+    /// Does the same with a colored status.
     pub(super) fn say_status(&self, before: &str, status: &str, behind: &str, shell: &mut Shell) {
         let text = shell.marked(before, status, style(status.trim_end()), behind);
         match &self.lines {
-            // Nobody listening is no reason to stop.
+            // A missing reader is no reason to stop.
             Some(lines) if !self.running.is_empty() => {
                 drop(lines.println(text.to_stream(shell.talk_colors)));
             }
@@ -58,7 +58,7 @@ impl Progress {
         }
     }
 
-    /// Takes away the lines of what runs: this process no longer follows it.
+    /// Removes the lines of running actions: this process no longer follows them.
     pub(super) fn clear(&mut self) {
         for (_, bar) in std::mem::take(&mut self.running) {
             bar.finish_and_clear();
@@ -68,7 +68,7 @@ impl Progress {
         }
     }
 
-    /// Draws the times anew. Called from the loop that follows a job: no line needs a thread of its own.
+    /// Redraws the times. Called from the loop that follows a job: no line needs a thread of its own.
     pub(super) fn tick(&mut self) {
         if self.ticked.is_none_or(|at| at.elapsed() >= TICK) {
             self.ticked = Some(Instant::now());
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// An action runs from now on.
+    /// Adds the line of an action that has started.
     pub(super) fn begin(&mut self, name: &str, kind: &str) {
         let Some(lines) = &self.lines else { return };
         let bar = lines.add(ProgressBar::new_spinner());
@@ -89,7 +89,7 @@ impl Progress {
         self.running.insert(name.to_owned(), bar);
     }
 
-    /// It runs no more.
+    /// Removes the line of an action.
     pub(super) fn end(&mut self, name: &str) {
         if let (Some(lines), Some(bar)) = (&self.lines, self.running.remove(name)) {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `-P`, `-D` and `--no-properties`: what an application is submitted with.
+//! `-P`, `-D` and `--no-properties`: the properties of a submission.
 
 use super::Shell;
 use ankus_project::{Given, name_and_value};
@@ -19,7 +19,7 @@ pub(crate) struct PropertyArguments {
 }
 
 impl PropertyArguments {
-    /// As the disk is asked for them.
+    /// Converts them for the access to the disk.
     pub(crate) fn given(&self) -> Given {
         Given {
             files: self.files.clone(),
@@ -29,7 +29,7 @@ impl PropertyArguments {
     }
 }
 
-/// Says which properties are left out: those without a value, as on a server.
+/// Reports the properties that are ignored: those without a value, as on a server.
 pub(crate) fn say_empty<'p>(
     properties: impl IntoIterator<Item = (&'p str, &'p str)>,
     shell: &mut Shell,

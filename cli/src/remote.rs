@@ -1,4 +1,4 @@
-//! `ankus job … --url URL`: the same commands for a server that speaks Oozie's web services, ours or another.
+//! `ankus job … --url URL`: the same commands for a server with Oozie's web services, ours or another.
 
 use super::job::{Format, JobCommand, counted};
 use super::operate::{Again, Scope};
@@ -13,25 +13,25 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a server may take to answer.
+/// Time-out of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The largest answer that is read.
+/// Maximum size of an answer.
 const LARGEST: u64 = 1 << 30;
-/// The states in which nothing follows by itself.
+/// The final statuses.
 const ENDS: [&str; 5] = ["SUCCEEDED", "KILLED", "FAILED", "DONEWITHERROR", "IGNORED"];
 
-/// A server of web services, and who asks it.
+/// A server of web services, and the user of the requests.
 pub(super) struct Server {
     base: String,
-    /// What a request is authorized by, where something is given.
+    /// The header `Authorization`, if credentials are given.
     authorization: Option<String>,
     agent: ureq::Agent,
 }
 
-/// What a server answered.
+/// The answer of a server.
 struct Reply {
     status: u16,
-    /// Oozie's code and message, where it refuses.
+    /// Oozie's code and message of a refusal.
     refusal: Option<(String, String)>,
     body: Vec<u8>,
 }
@@ -50,7 +50,7 @@ const KINDS: [Kind; 3] = [
     Kind { jobtype: "bundle", list: "bundlejobs", id: "bundleJobId", name: "bundleJobName" },
 ];
 
-/// The server that commands go to: `--url`, or `OOZIE_URL` where no store is named.
+/// Returns the server for commands: `--url`, or `OOZIE_URL` if no store is given.
 pub(super) fn server_of(url: Option<&str>) -> miette::Result<Option<String>> {
     let names_store =
         std::env::args().any(|word| word == "--store" || word.starts_with("--store="));
@@ -65,7 +65,7 @@ pub(super) fn server_of(url: Option<&str>) -> miette::Result<Option<String>> {
     }
 }
 
-/// Carries out a command.
+/// Executes a command.
 pub(super) fn run(url: &str, command: JobCommand, shell: &mut Shell) -> miette::Result<Exit> {
     let server = Server::new(url)?;
     match command {
@@ -126,7 +126,7 @@ pub(super) fn run(url: &str, command: JobCommand, shell: &mut Shell) -> miette::
     }
 }
 
-/// The kind and the text of a scope.
+/// Returns the type and the text of a scope.
 fn pair(scope: &Scope) -> Option<(&'static str, &str)> {
     match (&scope.action, &scope.date) {
         (Some(numbers), _) => Some(("action", numbers)),
@@ -141,7 +141,7 @@ fn read(text: &str) -> miette::Result<Value> {
     })
 }
 
-/// A part of a URL with everything escaped that means something there.
+/// Escapes all characters with a meaning in URLs.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for byte in text.bytes() {
@@ -155,7 +155,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A configuration as servers read it.
+/// Formats a configuration for servers.
 fn xml(properties: &BTreeMap<String, String>) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let property = |(name, value): (&String, &String)| {
@@ -168,7 +168,7 @@ fn xml(properties: &BTreeMap<String, String>) -> String {
     )
 }
 
-/// A moment of the web services in milliseconds since 1970.
+/// Parses a time of the web services to milliseconds since 1970.
 fn moment(value: &Value) -> Option<i64> {
     let text = value.as_str()?.strip_suffix(" GMT")?;
     let parsed = jiff::fmt::strtime::parse("%a, %d %b %Y %H:%M:%S", text).ok()?;
@@ -177,12 +177,12 @@ fn moment(value: &Value) -> Option<i64> {
 }
 
 impl Reply {
-    /// The body as a text, or why the server refused.
+    /// Returns the body as text, or the refusal.
     fn done(self) -> miette::Result<String> {
         self.bytes().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The same as it was sent.
+    /// Returns the body as bytes, or the refusal.
     fn bytes(self) -> miette::Result<Vec<u8>> {
         match (self.refusal, self.status) {
             (Some((_, message)), _) => {
@@ -208,7 +208,7 @@ impl Server {
             let failure = Failure::new("the URL of a server begins with http:// or https://");
             return Err(failure.help("http://localhost:11000/oozie").into());
         };
-        // User and password go where requests have them, and nowhere else.
+        // User and password are sent in the header only.
         let authority = rest.split('/').next().unwrap_or_default();
         let (user, host) = match authority.rsplit_once('@') {
             Some((user, _)) => (Some(user), &rest[user.len() + 1..]),
@@ -226,7 +226,7 @@ impl Server {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
-            // Whoever is asked is asked by name.
+            // Redirects are not followed: only the given host is contacted.
             .max_redirects(0)
             .build();
         let base = format!("{scheme}://{}", host.trim_end_matches('/'));
@@ -289,7 +289,7 @@ impl Server {
         self.ask("PUT", &format!("v2/job/{}", escaped(id)), query, configuration)?.done()
     }
 
-    /// The id that somebody means: `latest` is the job on top that was submitted last.
+    /// Resolves an id: `latest` is the job without a parent that was submitted last.
     fn resolve(&self, text: &str) -> miette::Result<String> {
         let (job, action) = match text.split_once('@') {
             Some((job, action)) => (job, format!("@{action}")),
@@ -309,7 +309,7 @@ impl Server {
         }
     }
 
-    /// The newest jobs of all kinds, and how many there are.
+    /// Returns the newest jobs of all kinds, and their total number.
     fn rows(&self, filter: &str, len: usize) -> miette::Result<(Vec<Row>, u64)> {
         let (mut rows, mut total, mut refusals) = (Vec::new(), 0, Vec::new());
         for kind in &KINDS {
@@ -319,7 +319,7 @@ impl Server {
                 query.push(("filter", filter));
             }
             let reply = self.ask("GET", "v2/jobs", &query, None)?;
-            // What one kind of jobs does not have, others may.
+            // A filter that one kind of jobs does not support may be valid for others.
             if reply.refusal.as_ref().is_some_and(|(code, _)| code == "E0420") {
                 refusals.push(reply);
                 continue;
@@ -460,7 +460,7 @@ impl Server {
             _ => "log",
         };
         let mut query = vec![("show", show)];
-        // Of an action of a coordinator: `ID@3`.
+        // An action of a coordinator: `ID@3`.
         let (job, number) = id.split_once('@').map_or((id.as_str(), None), |(a, b)| (a, Some(b)));
         if let Some(number) = number {
             query.extend([("type", "action"), ("scope", number)]);
@@ -488,7 +488,7 @@ impl Server {
         graph::may_print(format, output)?;
         let query = [("show", "graph"), ("format", form), ("show-kill", "true")];
         let picture = self.ask_job(&self.resolve(id)?, &query)?.bytes()?;
-        // As servers do that cannot draw a form.
+        // Servers that do not support a format send another.
         let begins = |start: &[u8]| picture.trim_ascii_start().starts_with(start);
         if form == "png" && !begins(b"\x89PNG") {
             return Err(Failure::new("the answer of the server is not a PNG").into());
@@ -512,7 +512,7 @@ impl Server {
         Ok(text(&read(&self.get_job(id, &[("show", "status")])?)?["status"]))
     }
 
-    /// Gives a command and waits until it shows.
+    /// Sends a command and waits until it takes effect.
     fn steer(
         &self,
         id: &str,
@@ -526,7 +526,7 @@ impl Server {
         let mut pause = Duration::from_millis(50);
         let status = loop {
             let status = self.status(&id)?;
-            // A coordinator with faults of actions says so in its state.
+            // A coordinator with failed actions has a status with `WITHERROR`.
             let is_there = status.trim_end_matches("WITHERROR").ends_with(wanted);
             let is_over = ENDS.contains(&status.as_str());
             if is_there || is_over || since.elapsed() > store::PATIENCE {
@@ -539,7 +539,7 @@ impl Server {
         Ok(Exit::fault_if(!status.trim_end_matches("WITHERROR").ends_with(wanted)))
     }
 
-    /// Gives a command that is done when it is answered.
+    /// Sends a command that is complete with its answer.
     fn commanded(
         &self,
         id: &str,
@@ -552,7 +552,7 @@ impl Server {
         Ok(Exit::Success)
     }
 
-    /// Gives a command for actions of a coordinator, and lists them.
+    /// Sends a command for actions of a coordinator, and lists them.
     fn actions(&self, id: &str, query: &[(&str, &str)], shell: &mut Shell) -> miette::Result<Exit> {
         let id = self.resolve(id)?;
         let answer = self.put_job(&id, query, None)?;
@@ -623,7 +623,7 @@ impl Server {
         match skip {
             Some(nodes) => put("skip.nodes", nodes),
             None if failed => put("failnodes", "true".to_owned()),
-            // All of it runs again.
+            // All nodes run again.
             None => put("skip.nodes", String::new()),
         }
         let user = ankus_project::user();
@@ -649,7 +649,7 @@ impl Server {
         }
         let mut configuration: BTreeMap<String, String> =
             properties.define.iter().cloned().collect();
-        // Where the server finds it.
+        // The path by which the server finds it.
         configuration.insert("oozie.coord.application.path".to_owned(), path.to_owned());
         let user = ankus_project::user().to_owned();
         configuration.entry("user.name".to_owned()).or_insert(user);
@@ -679,7 +679,7 @@ impl Server {
     }
 }
 
-/// A job of a list.
+/// A job in a list.
 struct Row {
     kind: &'static Kind,
     object: Value,
@@ -691,7 +691,7 @@ impl Row {
     }
 }
 
-/// A field for people.
+/// Formats a field.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),

@@ -1,4 +1,4 @@
-//! `ankus rules`: every rule, or every error code of Oozie.
+//! `ankus rules`: lists all rules, or all error codes of Oozie.
 
 use super::{Exit, Shell};
 use ankus::check;
@@ -68,7 +68,7 @@ fn list_codes(format: Format, shell: &mut Shell) -> miette::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// An entry of the error codes as JSON, with the rules that find what it reports.
+/// Returns an error code as JSON, with the rules that find its causes.
 pub(super) fn code_value(entry: &Entry) -> Value {
     let rules = check::kinds();
     let rules =
@@ -81,7 +81,7 @@ pub(super) fn code_value(entry: &Entry) -> Value {
     })
 }
 
-/// One rule as JSON.
+/// Returns a rule as JSON.
 pub(super) fn value(kind: &Kind) -> Value {
     let fix = kind.fix.map(|safety| if safety == Safety::Safe { "safe" } else { "unsafe" });
     json!({

@@ -1,4 +1,4 @@
-//! `ankus run`: a workflow runs here, durably.
+//! `ankus run`: runs a workflow here, durably.
 
 use super::runner::Runner;
 use super::store::{self, Following, RunFormat, StoreArguments};
@@ -86,7 +86,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Whether nothing is to be written or reached.
+    /// Whether nothing may be written or contacted.
     pub(super) fn is_look(&self) -> bool {
         self.dry_run || self.simulate
     }
@@ -103,12 +103,12 @@ fn job_id(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What is to be run.
+/// A prepared submission.
 struct Prepared {
     submit: Submit,
     settings: Arc<Settings>,
     settings_file: Option<PathBuf>,
-    /// What lies in the application, where there is one.
+    /// The files of the application, if there is one.
     files: Files,
 }
 
@@ -171,7 +171,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.hide(store::masker(&settings, &submit.properties, Some(&plan)));
     if arguments.dry_run {
         store::say_idle(&settings, shell);
-        // Nothing is started, but what a run would do without depends on where its programs would run.
+        // Nothing is started, but what has no effect depends on where programs would run.
         let working = shell.working_project().and_then(|project| project.settings(path));
         let working = working.map_or_else(|_| settings.clone(), |loaded| loaded.settings);
         for note in unheeded(&plan, &submit, &files, &working) {
@@ -179,7 +179,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         if !is_plan(path) {
             let whole = Whole::read(&shell.working_project()?, path, &arguments.properties, shell)?;
-            // The first is the workflow itself, of which a part may be asked for.
+            // The first is the workflow itself, of which only a part may have been requested.
             for note in whole.workflows.iter().skip(1).flat_map(Examined::notes) {
                 shell.say(note.text);
             }
@@ -189,7 +189,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         return Ok(Exit::Success);
     }
-    // It may never get there, so that it is not held up.
+    // The run may never reach the action, so that it is not refused.
     for note in
         unheeded(&plan, &submit, &files, &settings).into_iter().filter(|note| note.is_refused)
     {
@@ -221,7 +221,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     store::follow(runner, &id, &following, shell)
 }
 
-/// What the workflow says and a run here does without.
+/// Returns what has no effect in a run of the workflow here.
 fn unheeded(
     plan: &Plan,
     submit: &Submit,
@@ -232,7 +232,7 @@ fn unheeded(
     unheeded::notes(plan, files, settings, given)
 }
 
-/// The part of a plan that is asked for.
+/// Returns the requested part of a plan.
 fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
     let Some(name) = arguments.begin.as_ref().or(arguments.only.as_ref()) else { return Ok(bytes) };
     let plan = Plan::from_bytes(&bytes).map_err(|error| Failure::new(error.to_string()))?;
@@ -271,7 +271,7 @@ fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
     Err(failure.into())
 }
 
-/// A coordinator or a bundle in simulated time.
+/// Simulates a coordinator or a bundle.
 fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let cache = shell.project()?;
     let found = timeline::find(&cache, path)?;
@@ -364,7 +364,7 @@ fn of_application(
         return Ok(None);
     }
     let properties = application.properties();
-    // Of a part of it, the rest is not evaluated either.
+    // If only a part is requested, the rest is not evaluated either.
     let is_whole = arguments.begin.is_none() && arguments.only.is_none();
     if arguments.dry_run
         && is_whole
@@ -381,7 +381,7 @@ fn of_application(
     Ok(Some(Prepared { submit, settings, settings_file, files }))
 }
 
-/// Goes on with a job: wakes what sleeps, and resumes what is suspended.
+/// Resumes a job, whether it was interrupted or suspended.
 fn resume(id: &str, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     if coordinator::is_one(id, &arguments.store)? {
         return coordinator::resume(id, arguments, shell);
@@ -396,7 +396,7 @@ fn resume(id: &str, arguments: &Arguments, shell: &mut Shell) -> miette::Result<
     )
 }
 
-/// The same for `ankus job resume`.
+/// Does the same for `ankus job resume`.
 pub(super) fn take_up(
     id: &str,
     store: &StoreArguments,
@@ -433,7 +433,7 @@ pub(super) fn take_up(
     store::follow(runner, id, &following, shell)
 }
 
-/// Failures that a dry run tells of at once.
+/// Maximum number of failures that a dry run reports at once.
 const MOST_UNEVALUABLE: usize = 1_000;
 const GIVE: &str = "\n  help: give them with -D NAME=VALUE, or in a file with -P";
 
@@ -442,7 +442,8 @@ fn named(names: &[&str]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What a dry run on a server fails for: every name that nothing sets, or else the first expression that cannot be evaluated.
+/// Returns why a dry run on a server fails: all names that nothing sets, or else the first expression that cannot be
+/// evaluated.
 fn unevaluable(application: &Application) -> Option<String> {
     let failures = evaluated::failures(application, MOST_UNEVALUABLE);
     let other = failures.iter().find(|failure| failure.reason != Reason::UnknownVariable);
@@ -460,7 +461,7 @@ fn unevaluable(application: &Application) -> Option<String> {
     }
 }
 
-/// What a refusal is about, and what to do.
+/// Returns the subject of a refusal, and advice.
 fn refusal(code: &str, subject: &[&str], properties: &BTreeMap<String, String>) -> String {
     match (code, subject) {
         ("E0738", names) if !names.is_empty() => {
@@ -468,7 +469,7 @@ fn refusal(code: &str, subject: &[&str], properties: &BTreeMap<String, String>) 
             format!(", no value for {parameters} {}{GIVE}", named(names))
         }
         ("E0803", ["EL_ERROR", names @ ..]) if !names.is_empty() => {
-            // A function is nothing that a property could give.
+            // A function cannot be provided by a property.
             let is_absent = |name: &&str| !name.contains(':') && !properties.contains_key(*name);
             let absent = names.iter().all(is_absent);
             let help = if absent { GIVE } else { "" };

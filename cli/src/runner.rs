@@ -1,4 +1,4 @@
-//! The process that runs the jobs of a store: this one, or another that is reached over its socket.
+//! Access to the process that runs the jobs of a store: this one, or another that is reached over its socket.
 //!
 //! A process that runs a store may end at any time. Unanswered requests are sent again to the next one, which may be
 //! this process. Each request has an id, so that it is carried out once.
@@ -17,26 +17,26 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// So long it is tried to find somebody who answers, while those who run the store come and go.
+/// Maximum time to find a process that answers, while the processes that run the store change.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whoever runs the jobs of a store.
+/// The process that runs the jobs of a store.
 pub(crate) struct Runner {
     link: Link,
     store: StoreArguments,
     needs: Needs,
     limits: Limits,
-    /// Whether a request had to be made again, because nobody answered it.
+    /// Whether a request had to be repeated because it was not answered.
     pub(crate) has_asked_again: bool,
-    /// As whom commands are asked for.
+    /// The user of commands.
     asks: String,
 }
 
-/// How it is reached.
+/// The connection to the process.
 pub(crate) enum Link {
-    /// It is us.
+    /// This process runs the store.
     Mine(Box<Driver>),
-    /// It is another process.
+    /// Another process runs the store.
     Theirs(Box<Client>),
 }
 
@@ -60,7 +60,8 @@ fn link(store: &StoreArguments, needs: &Needs, limits: &Limits) -> Result<Link, 
 }
 
 impl Runner {
-    /// Opens a store to run its jobs, or reaches whoever does. Jobs that are submitted here run with these needs.
+    /// Opens a store to run its jobs, or connects to the process that does. Jobs that are submitted here get these
+    /// needs.
     pub(crate) fn open(
         store: &StoreArguments,
         needs: Needs,
@@ -69,7 +70,7 @@ impl Runner {
         let began = Instant::now();
         let link = loop {
             match link(store, &needs, &limits) {
-                // It ended while we came to it.
+                // The other process ended in the meantime.
                 Err(driver::Error::Control(ControlError::Gone(_)))
                     if began.elapsed() < PATIENCE => {}
                 other => break other.map_err(store::failure)?,
@@ -79,13 +80,13 @@ impl Runner {
         Ok(Runner { link, store: store.clone(), needs, limits, has_asked_again: false, asks })
     }
 
-    /// What jobs run with that are submitted here.
+    /// Returns the environment of jobs that are submitted here.
     #[cfg(feature = "serve")]
     pub(crate) fn needs(&self) -> &Needs {
         &self.needs
     }
 
-    /// The driver, if it is ours.
+    /// Returns the driver, if this process runs the store.
     pub(crate) fn driver(&self) -> Option<&Driver> {
         match &self.link {
             Link::Mine(driver) => Some(driver),
@@ -93,7 +94,7 @@ impl Runner {
         }
     }
 
-    /// Asks whoever runs the store, and asks again while those who do come and go.
+    /// Sends a request to the process that runs the store, and repeats it while these processes change.
     fn ask<T>(
         &mut self,
         mut ask: impl FnMut(&mut Link) -> Result<T, driver::Error>,
@@ -113,11 +114,11 @@ impl Runner {
         }
     }
 
-    /// Whoever runs the store now.
+    /// Connects to the process that runs the store now.
     fn next(&self) -> Result<Link, driver::Error> {
         let began = Instant::now();
         loop {
-            // Whoever opens a store makes one where there is none; but this is about jobs of one that was there.
+            // Opening a store would create a missing one, but this request is about jobs of an existing one.
             if !self.store.store.join(driver::STORE).exists() {
                 return Err(ankus_procedure::store::Error::Gone.into());
             }
@@ -129,8 +130,8 @@ impl Runner {
         }
     }
 
-    /// Looks whether another process still runs the store, and comes to whoever does now if not. Says whether it has changed
-    /// hands.
+    /// Checks whether another process still runs the store, and if not, connects to the current one. Returns whether
+    /// the process has changed.
     pub(crate) fn is_handed_over(&mut self) -> Result<bool, driver::Error> {
         let is_there = match &mut self.link {
             Link::Mine(_) => true,
@@ -142,13 +143,13 @@ impl Runner {
         Ok(!is_there)
     }
 
-    /// Sees to it that somebody runs a job: whoever took a command may end before the job has taken it.
+    /// Ensures that a process runs a job: the one that accepted a command may end before the job has processed it.
     pub(crate) fn keep_going(&mut self, id: &str) -> Result<(), driver::Error> {
         if !self.is_handed_over()? {
             return Ok(());
         }
         match self.activate(id) {
-            // It may have ended, or be purged, meanwhile.
+            // The job may have ended, or been purged, meanwhile.
             Err(driver::Error::State(_) | driver::Error::Unknown(_)) => Ok(()),
             done => done,
         }
@@ -184,14 +185,14 @@ impl Runner {
         })
     }
 
-    /// The same, asked by this user from now on; nobody in particular where it is empty.
+    /// Sets the user of further requests; empty for none.
     #[cfg(feature = "serve")]
     pub(crate) fn on_behalf(&mut self, by: &str) -> &mut Runner {
         by.clone_into(&mut self.asks);
         self
     }
 
-    /// Has a job take a command.
+    /// Sends a command to a job.
     pub(crate) fn command(&mut self, id: &str, command: Command) -> Result<(), driver::Error> {
         let by = self.asks.clone();
         self.ask(|link| match link {
@@ -200,7 +201,7 @@ impl Runner {
         })
     }
 
-    /// Runs an ended job again.
+    /// Reruns an ended job.
     pub(crate) fn rerun(
         &mut self,
         id: &str,
@@ -213,7 +214,7 @@ impl Runner {
         })
     }
 
-    /// Has a coordinator take what a client wants.
+    /// Sends a message to a coordinator.
     pub(crate) fn coordinator(
         &mut self,
         id: &str,
@@ -226,7 +227,7 @@ impl Runner {
         })
     }
 
-    /// Has a bundle take what a client commands.
+    /// Sends a command to a bundle.
     pub(crate) fn bundle(&mut self, id: &str, event: &BundleEvent) -> Result<(), driver::Error> {
         let by = self.asks.clone();
         self.ask(|link| match link {
@@ -235,7 +236,7 @@ impl Runner {
         })
     }
 
-    /// Waits no more for programs of an ended job.
+    /// Stops waiting for programs of an ended job.
     pub(crate) fn abandon(&mut self, id: &str) -> Result<(), driver::Error> {
         let by = self.needs.user.clone();
         self.ask(|link| match link {
@@ -244,7 +245,7 @@ impl Runner {
         })
     }
 
-    /// The actions of a job that are ready to start and may not yet.
+    /// Returns the actions of a job that are ready to start, but have to wait.
     pub(crate) fn waiting(&mut self, id: &str) -> Result<Vec<Waiting>, driver::Error> {
         self.ask(|link| match link {
             Link::Mine(driver) => Ok(driver.waiting(id)),
@@ -252,7 +253,7 @@ impl Runner {
         })
     }
 
-    /// Lets a job do what it has to do.
+    /// Lets a job perform its pending work.
     pub(crate) fn activate(&mut self, id: &str) -> Result<(), driver::Error> {
         self.ask(|link| match link {
             Link::Mine(driver) => driver.activate(id),
@@ -260,7 +261,7 @@ impl Runner {
         })
     }
 
-    /// Lets every job do what it has to do, and resumes what is suspended, if that is wished.
+    /// Lets every job perform its pending work, and optionally resumes suspended jobs.
     pub(crate) fn activate_all(&mut self, resumes: bool) -> Result<(), driver::Error> {
         let by = self.needs.user.clone();
         self.ask(|link| match link {
@@ -270,7 +271,7 @@ impl Runner {
     }
 }
 
-/// Names a request.
+/// Returns a random id for a request.
 fn number() -> u64 {
     // The standard library seeds it from the system's randomness.
     RandomState::new().hash_one((std::process::id(), Instant::now()))

@@ -1,9 +1,9 @@
-//! `ankus schema`: JSON Schemas of what is read and written.
+//! `ankus schema`: JSON Schemas of input and output formats.
 //!
-//! Those of outputs are drawn up in `schema/outputs.json`, in the shape of the outputs themselves: an array has the shape of its
-//! items, `*` stands for any key, a key that ends in `?` may be absent, and an object that has the key `?` may be null. A word
-//! is `text`, `number` (not negative), `integer`, `flag` or `any`, with a `?` if it may be null; `a|b` is one of these texts, and
-//! `@name` the shape of that name.
+//! Outputs are described in `schema/outputs.json`, in the shape of the outputs themselves: an array has the shape of
+//! its items, `*` stands for any key, a key that ends in `?` may be absent, and an object with the key `?` may be null.
+//! A word is `text`, `number` (not negative), `integer`, `flag` or `any`, with a `?` if it may be null; `a|b` is one of
+//! these texts, and `@name` refers to the shape of that name.
 
 use super::{Exit, Shell};
 use ankus::check;
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
-/// The schema of an output.
+/// Returns the schema of an output.
 fn output(name: &str, title: &str) -> Value {
     let shapes: Map<String, Value> =
         serde_json::from_str(include_str!("schema/outputs.json")).expect("it is one object");
@@ -76,7 +76,7 @@ fn output(name: &str, title: &str) -> Value {
     schema
 }
 
-/// The schema of a shape; those that it names are added.
+/// Returns the schema of a shape, and adds those that it refers to.
 fn schema_of(shape: &Value, shapes: &Map<String, Value>, named: &mut Map<String, Value>) -> Value {
     match shape {
         Value::String(word) => schema_of_word(word, shapes, named),

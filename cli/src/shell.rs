@@ -1,4 +1,4 @@
-//! The terminal a command talks to: results on stdout, messages on stderr, colors decided for each.
+//! The terminal of a command: results on stdout, messages on stderr, colors decided for each.
 
 use super::Shared;
 use ankus::settings::secrets::{Masker, Secrets};
@@ -10,14 +10,14 @@ use miette::Report;
 use std::borrow::Cow;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write};
 
-/// How a command ended; failures of the tool itself are errors and become 2.
+/// The exit status of a command; failures of the tool itself are errors and become 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// No errors; the job succeeded.
     Success,
     /// The input has errors, or the job was killed or failed.
     Fault,
-    /// The job is suspended, or goes on without us.
+    /// The job is suspended, or continues without this process.
     Unfinished,
 }
 
@@ -30,7 +30,7 @@ impl Exit {
         }
     }
 
-    /// `Fault` when `bad`.
+    /// Returns `Fault` if `bad`.
     pub(crate) fn fault_if(bad: bool) -> Exit {
         if bad { Exit::Fault } else { Exit::Success }
     }
@@ -61,7 +61,7 @@ impl Color {
     }
 }
 
-/// Where a command writes, and what the shared arguments say.
+/// The output of a command, and the values of the shared arguments.
 pub(crate) struct Shell {
     out: BufWriter<Stdout>,
     is_terminal: bool,
@@ -70,15 +70,15 @@ pub(crate) struct Shell {
     /// Whether stderr takes colors.
     pub(crate) talk_colors: bool,
     invocation: Invocation,
-    /// What hides the secrets of the job at hand.
+    /// Masks the secrets of the current job.
     masker: Option<Masker>,
 }
 
-/// What a command prints.
+/// Output of a command.
 pub(crate) enum Words {
-    /// Text of anybody.
+    /// Untrusted text.
     Plain(String),
-    /// Text with styles, which is clean.
+    /// Styled text, which is sanitized.
     Drawn(Text),
 }
 
@@ -125,38 +125,38 @@ impl Shell {
         Shell { out, is_terminal, colors, talk_colors, invocation, masker: None }
     }
 
-    /// How wide the terminal is that the results go to.
+    /// Returns the width of the terminal on stdout.
     pub(crate) fn width(&self) -> Option<usize> {
         width(std::io::stdout())
     }
 
-    /// How wide the terminal is that talk goes to.
+    /// Returns the width of the terminal on stderr.
     pub(crate) fn talk_width(&self) -> Option<usize> {
         width(std::io::stderr())
     }
 
-    /// The disk, for a command that looks at what others wrote.
+    /// Opens the project, for a command that only reads files of others.
     pub(crate) fn project(&self) -> miette::Result<Project> {
         Project::open(self.invocation.clone())
     }
 
-    /// How this command was called, as far as the disk is concerned.
+    /// Returns the options that concern the disk.
     #[cfg(any(feature = "lsp", feature = "serve"))]
     pub(crate) fn invocation(&self) -> Invocation {
         self.invocation.clone()
     }
 
-    /// The disk, for a command that does what its user could do.
+    /// Opens the project, for a command that acts with the user's rights.
     pub(crate) fn working_project(&self) -> miette::Result<Project> {
         Project::open(Invocation { does: true, ..self.invocation.clone() })
     }
 
-    /// Hides the secrets of a job in everything that is printed from now on.
+    /// Masks the secrets of a job in all further output.
     pub(crate) fn hide(&mut self, masker: Masker) {
         self.masker = Some(masker);
     }
 
-    /// A text without the secrets of the job at hand.
+    /// Returns a text with the secrets of the current job masked.
     pub(crate) fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.masker {
             Some(masker) => masker.text(text).into(),
@@ -164,12 +164,12 @@ impl Shell {
         }
     }
 
-    /// Words as they may be printed: first without the secrets, then without what steers.
+    /// Prepares output: masks secrets first, then removes control characters.
     fn text(&self, words: Words) -> Text {
         match (words, &self.masker) {
             (Words::Plain(words), _) => Text::from(self.shown(&words)),
             (Words::Drawn(text), None) => text,
-            // What has no secrets keeps its colors.
+            // Text without secrets keeps its colors.
             (Words::Drawn(text), Some(masker)) => match masker.text(text.plain()) {
                 masked if masked == text.plain() => text,
                 masked => Text::from(masked),
@@ -177,13 +177,13 @@ impl Shell {
         }
     }
 
-    /// Writes a piece of the result, with its lines and in its colors.
+    /// Writes a part of the result, with its line breaks and colors.
     pub(crate) fn out(&mut self, words: impl Into<Words>) -> miette::Result<()> {
         let text = self.text(words.into());
         unwritten(self.out.write_all(text.to_stream(self.colors).as_bytes()))
     }
 
-    /// Writes one line of the result, whatever the words hold.
+    /// Writes one line of the result, whatever the text contains.
     pub(crate) fn line(&mut self, words: impl AsRef<str>) -> miette::Result<()> {
         let words = text::line(&self.shown(words.as_ref())).into_owned();
         unwritten(writeln!(self.out, "{words}"))
@@ -202,7 +202,7 @@ impl Shell {
         unwritten(writeln!(self.out, "{text}"))
     }
 
-    /// Writes a result part by part, in a format that escapes what is in its fields.
+    /// Writes a result in parts, in a format that escapes its fields.
     pub(crate) fn out_with(
         &mut self,
         notation: Notation,
@@ -211,7 +211,7 @@ impl Shell {
         unwritten(write(&mut Sink::new(&mut self.out, notation)))
     }
 
-    /// Writes a file: the result is its text, byte for byte. Only a terminal gets it cleaned.
+    /// Writes a file whose text is the result, byte for byte. It is sanitized only on a terminal.
     pub(crate) fn document(&mut self, text: &str) -> miette::Result<()> {
         if self.is_terminal {
             return self.out(text);
@@ -219,7 +219,7 @@ impl Shell {
         unwritten(self.out.write_all(text.as_bytes()))
     }
 
-    /// Empties the screen of a terminal.
+    /// Clears the screen of a terminal.
     pub(crate) fn clear_screen(&mut self) -> miette::Result<()> {
         match self.is_terminal {
             true => unwritten(self.out.write_all(b"\x1b[2J\x1b[H")),
@@ -227,18 +227,18 @@ impl Shell {
         }
     }
 
-    /// Writes what is buffered; call it before a wait.
+    /// Flushes the output; called before waits.
     pub(crate) fn flush(&mut self) -> miette::Result<()> {
         unwritten(self.out.flush())
     }
 
-    /// Says something to the person at the terminal; a line on stderr.
+    /// Writes a message as one line to stderr.
     pub(crate) fn say(&mut self, words: impl AsRef<str>) {
-        // Nobody listening is no reason to stop.
+        // A missing reader is no reason to stop.
         let _ = writeln!(std::io::stderr(), "{}", text::line(&self.shown(words.as_ref())));
     }
 
-    /// A line of talk in which one word has a color.
+    /// Returns a message in which one word is colored.
     pub(crate) fn marked(&self, before: &str, word: &str, style: Style, behind: &str) -> Text {
         let mut text = Text::new();
         text.push(&text::line(&self.shown(before)));
@@ -247,17 +247,17 @@ impl Shell {
         text
     }
 
-    /// Says such a line.
+    /// Writes such a message.
     pub(crate) fn say_marked(&mut self, text: Text) {
         tell(text, self.talk_colors);
     }
 
-    /// Says something that has lines and colors.
+    /// Writes a message with line breaks and colors.
     pub(crate) fn tell(&mut self, words: impl Into<Words>) {
         tell(self.text(words.into()), self.talk_colors);
     }
 
-    /// Prints a failure of the tool itself: what, why, and what to do.
+    /// Prints a failure of the tool itself: the message, the cause, and advice.
     pub(super) fn print_failure(&mut self, report: &Report) {
         let _ = self.out.flush();
         let mut text = report.to_string();
@@ -272,13 +272,13 @@ impl Shell {
         if let Some(help) = report.help() {
             text.push_str(&format!("\n  help: {help}"));
         }
-        // What failed may hold a URL, before anybody knew whose secrets these are.
+        // The failure may contain a URL with secrets that no job has registered.
         let text = Secrets::default().text(&text);
         tell(failure(&self.shown(&text)), self.talk_colors);
     }
 }
 
-/// What went wrong, in words.
+/// Formats a failure.
 fn failure(words: &str) -> Text {
     let mut text = Text::new();
     text.styled(Style::bold(text::Color::Red), "error");
@@ -300,7 +300,7 @@ fn unwritten(written: std::io::Result<()>) -> miette::Result<()> {
     written.map_err(|error| Failure::new("cannot write the result").because(error).into())
 }
 
-/// Prints what is wrong with the arguments, which are quoted in it.
+/// Prints a usage error, which quotes the arguments.
 pub(super) fn print_usage_error(mut error: clap::Error) {
     let given: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
     for (kind, value) in given {
@@ -321,7 +321,7 @@ pub(super) fn print_usage_error(mut error: clap::Error) {
     }
 }
 
-/// Whether the reader of our output went away.
+/// Whether the failure is that the reader of the output has closed the pipe.
 pub(super) fn is_closed_pipe(report: &Report) -> bool {
     report.chain().any(|cause| {
         cause

@@ -1,4 +1,4 @@
-//! `ankus run COORDINATOR|BUNDLE --simulate`: what a coordinator would do, in simulated time.
+//! `ankus run COORDINATOR|BUNDLE --simulate`: runs a coordinator in simulated time.
 
 use super::store::RunFormat;
 use super::timeline::{OnDisk, Tracks};
@@ -15,24 +15,24 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How long a workflow takes, in seconds, where nobody says otherwise.
+/// Default duration of a workflow, in seconds.
 const SECONDS: i64 = 60;
 
-/// What is asked.
+/// The parameters of a simulation.
 pub(super) struct Asked<'a> {
     /// The coordinators.
     pub(super) tracks: &'a Tracks,
-    /// When it begins; the start of the first coordinator if nobody says.
+    /// The start time; by default the start of the first coordinator.
     pub(super) at: Option<Instant>,
-    /// When it is broken off.
+    /// The end time.
     pub(super) until: Option<Instant>,
-    /// The data there are; without, all data are there.
+    /// The data that exists; by default all data.
     pub(super) data: Option<&'a OnDisk>,
-    /// How it is told.
+    /// The output format.
     pub(super) format: RunFormat,
 }
 
-/// All data are there, whatever they are.
+/// All data exists.
 struct Everything;
 
 impl Existing for Everything {
@@ -53,7 +53,7 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
         return Err(Failure::new("there is nothing to simulate").into());
     };
     let from = asked.at.unwrap_or(start);
-    // What waits at the end has another two months to time out.
+    // Waiting actions have another two months to time out after the end.
     let until = asked.until.unwrap_or(end.max(from).plus_minutes(86_400));
     let everything = Everything;
     let data = Remembered::new(asked.data.map_or(&everything as &dyn Existing, |data| data));
@@ -106,7 +106,7 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
     conclude(asked, from, &end, shell)
 }
 
-/// How everything stands at the end.
+/// Reports the final state.
 fn conclude(
     asked: &Asked<'_>,
     from: Instant,
@@ -175,7 +175,7 @@ fn conclude(
     })
 }
 
-/// One event as one object.
+/// Formats one event as a JSON object.
 fn line(at: Instant, told: &Told, tracks: &Tracks) -> Option<Value> {
     let at = ProcessingZone::UTC.format(at);
     let member = |index: usize| tracks.tracks[index].name.as_str();
@@ -202,7 +202,7 @@ fn line(at: Instant, told: &Told, tracks: &Tracks) -> Option<Value> {
     Some(object)
 }
 
-/// What people want to know of it: states of jobs, and actions that did not just run.
+/// Describes the events of interest to users: statuses of jobs, and actions that did not simply run.
 fn words(at: Instant, told: &Told, tracks: &Tracks) -> Option<String> {
     let mut text = ProcessingZone::UTC.format(at);
     let _ = match told {

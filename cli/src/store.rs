@@ -1,4 +1,4 @@
-//! The store of a run: where it is, which process runs it, and how its jobs are shown.
+//! The store of a run: its location, the process that runs it, and the display of its jobs.
 
 use super::needs;
 use super::progress::{Progress, style};
@@ -23,22 +23,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How often a job is looked at while it runs.
+/// Polling interval while a job runs.
 const LOOK: Duration = Duration::from_millis(20);
-/// The same once nothing was heard of it for a while: whoever follows a job for hours should not notice that in a processor's load.
+/// Polling interval after a period without events, to reduce the load of following a job for hours.
 const LONG_LOOK: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(2);
-/// How often its record is read again meanwhile: with a thousand actions that takes some milliseconds.
+/// Interval at which its record is read again meanwhile: with a thousand actions that takes some milliseconds.
 const SELDOM: Duration = Duration::from_secs(2);
-/// How long a command may take to show, on a machine that is busy with other things.
+/// Maximum time until a command takes effect, on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// How long we stay for notifications that were not yet tried when a job has ended.
+/// Maximum time to wait, after a job has ended, for notifications that were not yet attempted.
 pub(super) const SETTLE: Duration = Duration::from_secs(20);
 
-/// How often it is looked what keeps programs from being started.
+/// Interval at which to check what keeps programs from starting.
 const WANTS: Duration = Duration::from_secs(1);
 
-/// What takes no longer is not worth a word.
+/// Waits below this duration are not reported.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
 
 /// Where jobs are kept.
@@ -63,7 +63,7 @@ pub(crate) enum RunFormat {
     Jsonl,
 }
 
-/// A failure of a driver as a failure of ours.
+/// Converts a failure of a driver.
 pub(crate) fn failure(error: driver::Error) -> miette::Report {
     let help = match &error {
         driver::Error::Unknown(_) => Some("`ankus job list` shows the jobs there are"),
@@ -94,7 +94,7 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
     }
 }
 
-/// Reads a store whoever runs it.
+/// Opens a store for reading, whichever process runs it.
 pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> {
     match driver::reading(&store.store).map_err(failure)? {
         Some(reader) => Ok(reader),
@@ -106,8 +106,8 @@ pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> 
     }
 }
 
-/// The id that somebody means: a whole one, the beginning of one that no other has, or `latest`, the job on top that was
-/// submitted last. The number of an action may follow, as in `latest@3`. One that is not known comes back as it is.
+/// Resolves an id: a full one, a unique prefix, or `latest`, the job without a parent that was submitted last. The
+/// number of an action may follow, as in `latest@3`. An unknown id is returned unchanged.
 pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String> {
     let (job, action) = match text.split_once('@') {
         Some((job, action)) => (job, format!("@{action}")),
@@ -118,7 +118,7 @@ pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String>
             || driver::coordinator::record(reader, job)?.is_some()
             || driver::bundle::record(reader, job)?.is_some())
     };
-    // What is known and cannot be read is told of by whoever reads it.
+    // An existing but unreadable job is reported by the code that reads it.
     if is_there().unwrap_or(true) {
         return Ok(text.to_owned());
     }
@@ -145,7 +145,7 @@ pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String>
     Err(Failure::new(message).help(format!("give more characters of it: {shown}")).into())
 }
 
-/// Says of a dry run how much of the site's configuration a run does not go by.
+/// Reports in a dry run how much of the site's configuration has no effect.
 pub(crate) fn say_idle(settings: &Settings, shell: &mut Shell) {
     let site = &settings.server.site;
     match site.idle() {
@@ -161,10 +161,10 @@ pub(crate) fn say_idle(settings: &Settings, shell: &mut Shell) {
     }
 }
 
-/// How often jobs are purged that have been kept for long enough.
+/// Interval between purges of old jobs.
 pub(crate) const PURGE: Duration = Duration::from_secs(3_600);
 
-/// Takes out of the store what has ended and was kept for long enough, where settings say how long that is.
+/// Purges ended jobs whose retention period has passed, if the settings define one.
 pub(crate) fn forget_old(driver: &driver::Driver, keep: &Keep) -> miette::Result<()> {
     if *keep == Keep::default() {
         return Ok(());
@@ -197,18 +197,18 @@ pub(crate) fn forget_old(driver: &driver::Driver, keep: &Keep) -> miette::Result
         return Ok(());
     }
     match driver.purge(&old) {
-        // Somebody runs one of them again at this moment; it is looked again later.
+        // One of them is being rerun at this moment; it is purged later.
         Ok(_) | Err(driver::Error::State(_)) => Ok(()),
         Err(error) => Err(failure(error)),
     }
 }
 
-/// What may be said for the job that was submitted last.
+/// The word that stands for the job that was submitted last.
 pub(crate) const LATEST: &str = "latest";
-/// So many ids are shown of those that may be meant.
+/// Maximum number of ids in a message about an ambiguous one.
 const CANDIDATES: usize = 8;
 
-/// The settings that a job was submitted with; of one that an older version submitted, those of its definition.
+/// Returns the settings with which a job was submitted; for a job from an older version, those of its definition.
 pub(crate) fn settings_of_job(
     reader: &dyn Reader,
     id: &str,
@@ -220,13 +220,13 @@ pub(crate) fn settings_of_job(
             let settings = needs::settings_of(&needs).map_err(Failure::new)?;
             Ok((Arc::new(settings), needs.settings_file))
         }
-        // The settings that hold here still tell what is a secret.
+        // The current settings still define which values are secret.
         Ok(None) | Err(driver::Error::Store(Damaged(_))) => settings_of(shell, definition),
         Err(error) => Err(failure(error)),
     }
 }
 
-/// The settings that hold for a job: those of its definition, as far as that is still there.
+/// Returns the settings that apply to the definition of a job, if that still exists.
 pub(crate) fn settings_of(
     shell: &Shell,
     definition: &Path,
@@ -235,18 +235,18 @@ pub(crate) fn settings_of(
     Ok((loaded.settings, loaded.file))
 }
 
-/// A job as it is kept, its plan included.
+/// A stored job, including its plan.
 pub(crate) struct Shown {
     pub(crate) record: JobRecord,
     pub(crate) run: Run,
     pub(crate) plan: Plan,
-    /// Code and message of what broke the job itself.
+    /// Code and message of an error of the job itself.
     pub(crate) fault: Option<(String, String)>,
-    /// What of it cannot be read any more.
+    /// Its unreadable parts.
     pub(crate) missing: Vec<String>,
 }
 
-/// Says what cannot be shown.
+/// Reports what cannot be shown.
 pub(crate) fn say_missing(missing: &[String], shell: &mut Shell) {
     if !missing.is_empty() {
         let missing = missing.join(", ");
@@ -280,7 +280,7 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
     Ok(Shown { record, run, plan, fault, missing })
 }
 
-/// Hides the secrets of a job in what is shown of it.
+/// Masks the secrets of a job in its display.
 #[derive(Clone)]
 pub(crate) struct Masked(pub(crate) Masker);
 
@@ -289,7 +289,7 @@ impl Masked {
         Masked::of(settings, &shown.run.conf, Some(&shown.plan))
     }
 
-    /// The same for these properties, and the workflow that has them.
+    /// Creates a mask for these properties, and the workflow that has them.
     pub(crate) fn of(
         settings: &Settings,
         properties: &BTreeMap<String, String>,
@@ -309,7 +309,7 @@ impl Mask for Masked {
     }
 }
 
-/// What hides the secrets of these properties, and of the workflow that has them.
+/// Returns the masker for the secrets of these properties, and of the workflow that has them.
 pub(crate) fn masker(
     settings: &Settings,
     properties: &BTreeMap<String, String>,
@@ -323,36 +323,36 @@ pub(crate) fn masker(
     masker
 }
 
-/// Signals that came: those that a person types, and those of whoever ends processes.
+/// Received signals: those typed by a user, and those that end the process.
 pub(crate) struct Signals {
     typed: Arc<AtomicUsize>,
     ending: Arc<AtomicUsize>,
 }
 
 impl Signals {
-    /// How often somebody typed Ctrl-C.
+    /// Returns how often Ctrl-C was typed.
     pub(crate) fn typed(&self) -> usize {
         self.typed.load(Ordering::SeqCst)
     }
 
-    /// Whether this process is to end; what it runs is taken up by whoever comes next.
+    /// Whether this process has to end; another one will take up its jobs.
     pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::SeqCst) > 0
     }
 
-    /// The same as a question that others may ask: whether somebody wants us to stop.
+    /// Returns a function that reports whether any signal was received.
     pub(crate) fn asked(&self) -> Box<dyn Fn() -> bool + Send> {
         let (typed, ending) = (self.typed.clone(), self.ending.clone());
         Box::new(move || typed.load(Ordering::SeqCst) > 0 || ending.load(Ordering::SeqCst) > 0)
     }
 }
 
-/// Counts the signals that ask us to stop.
+/// Starts to count the signals that ask the process to stop.
 pub(crate) fn signals() -> Signals {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let (typed, ending) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counted = (typed.clone(), ending.clone());
-    // Without it a signal simply ends us, which loses nothing.
+    // Without a handler, a signal simply ends the process, which loses nothing.
     if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
         let handle = signals.handle();
         let counting = std::thread::Builder::new().spawn(move || {
@@ -368,18 +368,18 @@ pub(crate) fn signals() -> Signals {
     Signals { typed, ending }
 }
 
-/// What following a job needs to know.
+/// The parameters of following a job.
 pub(crate) struct Following<'a> {
     pub(crate) store: &'a StoreArguments,
     pub(crate) settings: &'a Arc<Settings>,
     pub(crate) format: RunFormat,
-    /// At the first signal, leave and let what runs go on.
+    /// Whether to exit at the first signal and let running programs continue.
     pub(crate) detach: bool,
-    /// Moments before this one are not told.
+    /// Earlier events are not reported.
     pub(crate) from: u64,
 }
 
-/// Tells what happens to a job until it has ended, sleeps, or we are asked to stop.
+/// Reports the events of a job until it has ended or sleeps, or the process is asked to stop.
 pub(crate) fn follow(
     mut runner: Runner,
     id: &str,
@@ -466,12 +466,12 @@ pub(crate) fn follow(
                 "stopping once the running actions have ended; press Ctrl-C again to exit at once and leave programs running",
                 shell,
             );
-            // One that has just ended needs no stopping.
+            // A job that has just ended need not be suspended.
             let _ = runner.command(id, ankus_lang::machine::Command::Suspend);
         }
         if runner.is_handed_over().map_err(failure)? && !status.is_end() {
             match runner.activate(id) {
-                // It may have ended, or be purged, meanwhile.
+                // It may have ended, or been purged, meanwhile.
                 Ok(()) | Err(driver::Error::State(_) | driver::Error::Unknown(_)) => {}
                 Err(error) => return Err(failure(error)),
             }
@@ -487,14 +487,14 @@ pub(crate) fn follow(
     conclude(&*reader, id, took, following, shell)
 }
 
-/// What keeps programs from being started, if it is not other programs: somebody may have to do something about it.
+/// Reports what keeps programs from starting, except other programs, since it may require an action of the user.
 struct Wants {
     looked: Instant,
     told: BTreeMap<NodeIndex, String>,
 }
 
 impl Wants {
-    /// Says it once.
+    /// Reports it once.
     fn tell(
         &mut self,
         runner: &Runner,
@@ -522,7 +522,7 @@ impl Wants {
     }
 }
 
-/// Programs that a job has ended and that have not.
+/// Describes the programs that a job has stopped and that have not ended yet.
 pub(crate) fn still_stopping(programs: usize) -> String {
     match programs {
         1 => "1 program still stopping".to_owned(),
@@ -530,7 +530,7 @@ pub(crate) fn still_stopping(programs: usize) -> String {
     }
 }
 
-/// Whether something of a job is under way that a suspension does not stop: not what only waits for a place.
+/// Whether a job has work in progress that a suspension does not stop; actions that only wait for a slot do not count.
 pub(super) fn is_busy(run: &Run, waiting: &[Waiting]) -> bool {
     let waits = |node| waiting.iter().any(|waiting| waiting.node == node);
     let is_under_way = |(node, row): (_, &Row)| {
@@ -539,8 +539,8 @@ pub(super) fn is_busy(run: &Run, waiting: &[Waiting]) -> bool {
     run.rows.iter().any(is_under_way)
 }
 
-/// What whoever runs a store answers to somebody who only looks: nothing where nobody runs it. One who does not answer soon is told of, and
-/// then nothing is known.
+/// Sends a query to the process that runs a store; the default value if there is none. A process that does not answer
+/// soon is reported, and the result is unknown.
 pub(crate) fn glance<T: Default>(
     store: &StoreArguments,
     shell: &mut Shell,
@@ -559,18 +559,19 @@ pub(crate) fn glance<T: Default>(
     }
 }
 
-/// Why something cannot be done that only whoever runs a store may do.
+/// Returns the failure of an operation that only the process that runs a store may perform.
 pub(crate) fn is_held(store: &StoreArguments) -> Failure {
     let holder = Holder::of(&store.store.join(driver::STORE)).ok().flatten().unwrap_or_default();
     Failure::new(format!("{holder} runs the jobs of this store"))
 }
 
-/// The actions of a job that are ready to start and may not yet, as whoever runs the store tells. Without anybody nothing waits.
+/// Returns the actions of a job that are ready to start, but have to wait, according to the process that runs the
+/// store; none without such a process.
 pub(crate) fn waiting(store: &StoreArguments, id: &str, shell: &mut Shell) -> Vec<Waiting> {
     glance(store, shell, |client| driver::waiting_there(client, id)).unwrap_or_default()
 }
 
-/// What an action waits for, in words.
+/// Describes what an action is waiting for.
 pub(crate) fn waits_for(what: &What) -> String {
     match what {
         What::Place { limit, .. } if limit.is_empty() => "WAITING for a place".to_owned(),
@@ -589,7 +590,7 @@ pub(crate) fn waits_for(what: &What) -> String {
     }
 }
 
-/// The same for programs.
+/// Returns the same as a JSON object.
 pub(crate) fn waiting_object(waiting: &Waiting) -> Value {
     let since = object::instant(waiting.since);
     match &waiting.what {
@@ -604,7 +605,7 @@ pub(crate) fn waiting_object(waiting: &Waiting) -> Value {
     }
 }
 
-/// Waits until the coordinator of a workflow has heard of its end, which it does at once, if at all.
+/// Waits until the coordinator of a workflow has processed its end, which happens at once, if at all.
 fn wait_for_coordinator(reader: &dyn Reader, record: &JobRecord) -> miette::Result<()> {
     let above = record.job.parent_id.as_deref().and_then(|parent| parent.rsplit_once('@'));
     let Some((id, number)) = above.filter(|_| record.job.status.is_end()) else { return Ok(()) };
@@ -675,7 +676,7 @@ fn tell(
         }
         (RunFormat::Human, Change::Row { node, status, pending }) => {
             let work = &plan.node(*node).work;
-            // What control nodes go through is no news; where they lead is.
+            // Statuses of control nodes are not reported; the nodes that follow are.
             let quiet = matches!(status, Status::Prep | Status::Done)
                 || (*pending && matches!(status, Status::Ok | Status::Error | Status::Killed));
             if quiet {
@@ -707,7 +708,7 @@ fn tell(
     }
 }
 
-/// A job for programs, with what broke it.
+/// Returns a job as a JSON object, with its own error.
 pub(crate) fn full(
     run: &Run,
     plan: &Plan,
@@ -722,13 +723,13 @@ pub(crate) fn full(
     object
 }
 
-/// A message without its code, with which messages of the server often begin.
+/// Removes the code with which messages of the server often begin.
 pub(crate) fn without_code<'m>(code: &str, message: &'m str) -> &'m str {
     let rest = message.strip_prefix(code).and_then(|rest| rest.strip_prefix(": "));
     rest.unwrap_or(message)
 }
 
-/// Why a job ended as it did: the errors of its actions, and of jobs below them.
+/// Reports why a job ended as it did: the errors of its actions, and of jobs below them.
 fn say_faults(
     reader: &dyn Reader,
     shown: &Shown,
@@ -761,7 +762,8 @@ fn say_faults(
     Ok(())
 }
 
-/// Waits so long until something shows in the store: what looks earlier finds the job as it was before.
+/// Waits until a condition on the store holds, up to a limit: an earlier reader would see the previous state of the
+/// job.
 pub(crate) fn until(
     at_most: Duration,
     mut shows: impl FnMut() -> miette::Result<bool>,
@@ -773,7 +775,7 @@ pub(crate) fn until(
     Ok(())
 }
 
-/// How long something took, or takes by now.
+/// Describes the duration from start to end, or until now.
 pub(crate) fn took(started: Option<i64>, ended: Option<i64>) -> Option<String> {
     let now = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -783,7 +785,7 @@ pub(crate) fn took(started: Option<i64>, ended: Option<i64>) -> Option<String> {
     Some(spent(Duration::from_millis(u64::try_from(took).unwrap_or(0))))
 }
 
-/// A time as people say it.
+/// Formats a duration.
 pub(crate) fn spent(took: Duration) -> String {
     match took.as_secs() {
         0 => format!("{} ms", took.as_millis()),
@@ -793,7 +795,7 @@ pub(crate) fn spent(took: Duration) -> String {
     }
 }
 
-/// The last word: how it ended, why, where its output is, and what to type next.
+/// Reports the outcome: the final status, the reasons, the location of the output, and the next command to type.
 fn conclude(
     reader: &dyn Reader,
     id: &str,

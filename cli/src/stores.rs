@@ -1,4 +1,4 @@
-//! `ankus store`: checking, copying, compacting and exporting a store.
+//! `ankus store`: checks, copies, compacts and exports a store.
 
 use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};
@@ -60,7 +60,7 @@ enum Format {
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let folder = arguments.store.store.as_path();
-    // Says what is wrong with the folder, or that there is none.
+    // Reports what is wrong with the folder, or that it does not exist.
     if !matches!(arguments.command, Command::Check { .. }) {
         store::reader(&arguments.store)?;
     }
@@ -92,7 +92,7 @@ fn check(
 ) -> miette::Result<Exit> {
     let path = arguments.store.join(driver::STORE);
     if !path.exists() {
-        // The same words as everywhere.
+        // Reports the same error as all other commands.
         store::reader(arguments)?;
     }
     let looked = |path: &Path| {
@@ -130,7 +130,7 @@ fn check(
     Ok(Exit::fault_if(!left.is_sound()))
 }
 
-/// The store for whoever looks after it, while nobody runs its jobs.
+/// Opens the store for maintenance, while no process runs its jobs.
 fn tend(
     arguments: &StoreArguments,
     forget_damaged: bool,
@@ -169,7 +169,7 @@ fn tell(found: &Soundness, shell: &mut Shell) -> miette::Result<()> {
     })
 }
 
-/// The name of a row as people read it: the id of its job, and a number of a node or a moment.
+/// Formats the key of a row: the id of its job, and the number of a node or an event.
 fn shown(key: &Key) -> String {
     let mut parts = key.key.splitn(2, |byte| *byte == 0);
     let id = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
@@ -216,7 +216,7 @@ fn export(arguments: &StoreArguments, to: &Path, shell: &mut Shell) -> miette::R
     }
     let write = |name: String, text: String| -> miette::Result<()> {
         let path = to.join(name);
-        // Names and messages are of anybody, and people look at files in terminals.
+        // Names and messages are untrusted, and the file may be viewed in a terminal.
         let text = ankus::text::json(&text);
         Ok(std::fs::write(&path, text.as_bytes()).map_err(|error| unwritable(&path, error))?)
     };

@@ -1,4 +1,4 @@
-//! `ankus test`: scenarios of applications, played in simulated time.
+//! `ankus test`: runs scenarios of applications in simulated time.
 
 mod first;
 mod real;
@@ -25,9 +25,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How scenarios end.
+/// The file name suffix of scenarios.
 const ENDING: &str = ".scenario.toml";
-/// Of an application so many files, each at most so large, are in a simulated file root.
+/// Maximum number and size of an application's files in a simulated file root.
 const MOST_FILES: usize = 5_000;
 const LARGEST_FILE: u64 = 4 << 20;
 
@@ -78,7 +78,7 @@ enum Format {
     Tap,
 }
 
-/// A scenario that was played, or could not be.
+/// A scenario with its result, or why it could not be run.
 struct Scored {
     shown: String,
     title: String,
@@ -101,7 +101,7 @@ impl Scored {
         }
     }
 
-    /// What is wrong, a line each.
+    /// Returns the failures, one per line.
     fn faults(&self) -> Vec<String> {
         match &self.outcome {
             Err(why) => vec![why.clone()],
@@ -180,7 +180,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::fault_if(failed > 0))
 }
 
-/// A scenario as it is written, if it can be read.
+/// A parsed scenario.
 struct Written {
     shown: String,
     title: String,
@@ -199,7 +199,7 @@ fn open(path: &Path, project: &Project) -> Written {
 }
 
 impl Written {
-    /// Plays it; with signals that stop it, what has no stub runs for real.
+    /// Runs it; if signals are given, actions without a stub run for real until a signal.
     fn played(self, project: &Project, real: Option<&Signals>) -> Scored {
         let Written { shown, title, path, scenario } = self;
         let outcome = scenario.and_then(|scenario| score(&path, scenario, project, real));
@@ -215,7 +215,7 @@ fn score(
 ) -> Result<Scores, String> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let application = load(&folder.join(&scenario.app), folder, &scenario, project)?;
-    // What a scenario says of the server comes before the site's configuration.
+    // The scenario's server properties take precedence over the site's configuration.
     let site = &application.settings().server.site;
     for (name, value) in site.kept().properties {
         if !site.overridden.contains(&name) {
@@ -242,8 +242,8 @@ fn score(
     Ok(Scores { plans: played.plans.clone(), played, differences })
 }
 
-/// Refuses a stub or an expectation of an action that there is not. Which actions sub-workflows have shows when they run: while
-/// there are some that did not, nobody knows.
+/// Refuses a stub or an expectation for an unknown action. The actions of sub-workflows are known only after these have
+/// run; if some have not, nothing is refused.
 fn known(scenario: &Scenario, plan: &Plan, played: &Played) -> Result<(), String> {
     let is_open = plan.nodes.iter().any(|node| {
         let is_sub =
@@ -276,7 +276,7 @@ fn load(
     scenario: &Scenario,
     project: &Project,
 ) -> Result<Application, String> {
-    // Who wrote the scenario is not who started the command.
+    // The author of the scenario is not the user of the command.
     let tree = project.tree(folder).map_err(|error| error.to_string())?;
     let named = scenario.property_files.iter().map(|file| folder.join(file));
     if let Some(outside) = named.chain([path.to_owned()]).find(|file| !tree.holds(file)) {
@@ -291,7 +291,7 @@ fn load(
     project.application(path, &given).map_err(|report| sentence(&report))
 }
 
-/// What went wrong, and what to do, in one line.
+/// Formats a failure and its advice as one line.
 fn sentence(report: &miette::Report) -> String {
     match report.help() {
         Some(help) => format!("{report} ({help})"),
@@ -322,7 +322,7 @@ fn play_one(
     play(scenario, plan, properties, &files, &mut compile, real)
 }
 
-/// The files of a folder, where they stand in a simulated file root.
+/// Returns the files of a folder, with their paths in a simulated file root.
 fn play_files(project: &Project, folder: &Path, uri: &FileUri, files: &mut Vec<(String, Vec<u8>)>) {
     let found =
         project.tree(folder).and_then(|tree| Ok((tree, project.files(folder, true, MOST_FILES)?)));
@@ -335,7 +335,7 @@ fn play_files(project: &Project, folder: &Path, uri: &FileUri, files: &mut Vec<(
     }
 }
 
-/// The text of a scenario.
+/// Returns the text of a scenario.
 fn read(path: &Path, project: &Project) -> miette::Result<String> {
     let tree = project.tree(path)?;
     let bytes = tree.read(path, LARGEST_FILE).map_err(|error| unreadable(path, error))?;
@@ -458,10 +458,10 @@ fn tap(results: &[Scored]) -> String {
     text
 }
 
-/// A way out of a node: from which, to which.
+/// A transition: source and target.
 type Way = (String, String);
 
-/// Which ways of the applications no scenario takes.
+/// Lists the transitions of the applications that no scenario takes.
 fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
     let mut applications: BTreeMap<String, (Arc<Plan>, BTreeSet<Way>)> = BTreeMap::new();
     let mut outcomes: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
@@ -523,7 +523,7 @@ fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
     Ok(())
 }
 
-/// Every way between nodes that can be reached.
+/// Returns all transitions between reachable nodes.
 fn ways(plan: &Plan) -> BTreeSet<(String, String)> {
     let mut open = vec![plan.start];
     let mut seen = BTreeSet::from([plan.start]);
@@ -542,7 +542,7 @@ fn ways(plan: &Plan) -> BTreeSet<(String, String)> {
     ways
 }
 
-/// Writes what was seen in the place of what was expected.
+/// Replaces the expectations of scenarios by the observed results.
 fn update(results: &[Scored], project: &Project, shell: &mut Shell) -> miette::Result<Exit> {
     let mut failed = false;
     for result in results {
@@ -564,7 +564,7 @@ fn update(results: &[Scored], project: &Project, shell: &mut Shell) -> miette::R
     Ok(Exit::fault_if(failed))
 }
 
-/// What a scenario that must come out like this one expects.
+/// Returns the expectations that this run would meet.
 fn expectation(played: &Played) -> Expect {
     let seen = &played.seen;
     if let Some(seen) = &seen.timed {
@@ -598,7 +598,7 @@ fn expectation(played: &Played) -> Expect {
     }
 }
 
-/// The text of a scenario with another expectation; the rest stays as it is.
+/// Replaces the expectations in the text of a scenario; the rest is kept.
 fn with_expectation(text: &str, expect: &Expect) -> miette::Result<String> {
     #[derive(serde::Serialize)]
     struct Only<'a> {

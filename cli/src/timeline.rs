@@ -1,4 +1,4 @@
-//! `ankus timeline`: when a coordinator or the coordinators of a bundle run, and on which data.
+//! `ankus timeline`: shows when a coordinator or the coordinators of a bundle run, and on which data.
 
 use super::fetched::{self, Fetched};
 use super::{Exit, Failure, Shell};
@@ -63,7 +63,7 @@ enum Format {
     Ics,
 }
 
-/// How many actions people are shown unasked.
+/// Default number of actions in readable output.
 const SHOWN: u64 = 20;
 
 pub(super) fn instant(text: &str) -> Result<Instant, String> {
@@ -72,22 +72,22 @@ pub(super) fn instant(text: &str) -> Result<Instant, String> {
     parsed.map_err(|_| "write it as 2026-01-31T00:00Z or 2026-01-31".to_owned())
 }
 
-/// Coordinators on an axis, and the bundle they are in.
+/// Coordinators on a timeline, and their bundle.
 #[derive(Default)]
 pub(super) struct Tracks {
     /// The coordinators.
     pub(super) tracks: Vec<Track>,
-    /// The bundle, with those members only that are there and enabled.
+    /// The bundle, restricted to the members that were found and are enabled.
     pub(super) bundle: Option<Bundle>,
-    /// Coordinators of the bundle that are enabled and not there.
+    /// Enabled coordinators of the bundle that were not found.
     pub(super) absent: Vec<String>,
-    /// Those, and those that are not enabled.
+    /// Those, and the disabled ones.
     pub(super) left_out: Vec<String>,
-    /// Properties that the bundle itself needs and nobody gives.
+    /// Properties that the bundle itself needs and that are not given.
     pub(super) assumed: Vec<String>,
 }
 
-/// The coordinator of an application, or those of a bundle; those that are left out are told.
+/// Returns the coordinator of an application, or those of a bundle; reports those that are left out.
 pub(super) fn tracks(
     loaded: &Loaded,
     project: &Project,
@@ -110,10 +110,11 @@ pub(super) fn tracks(
     Ok(tracks)
 }
 
-/// Brings the coordinator of a bundle that does not lie near it, by its path. What only reads files near a definition has none.
+/// Fetches a coordinator of a bundle by its path if it is not found around it. Commands that only read local files have
+/// none.
 pub(super) type Far<'f> = Option<&'f dyn Fn(&FileUri) -> miette::Result<Option<Fetched>>>;
 
-/// The same, and nothing is told.
+/// Does the same without reports.
 pub(super) fn tracks_with(
     loaded: &Loaded,
     cache: &Project,
@@ -128,10 +129,10 @@ pub(super) fn tracks_with(
     Ok(Tracks { tracks: vec![track], ..Tracks::default() })
 }
 
-/// An action of a run has at most so many instances of a dataset; a server would hold them all as well.
+/// Maximum number of instances of a dataset in an action; a server would hold them all in memory as well.
 const MOST_INSTANCES: usize = 100_000;
 
-/// Refuses to run what would need more memory than a run may have.
+/// Refuses to run coordinators that would need more memory than permitted.
 pub(super) fn admit(tracks: &[Track]) -> miette::Result<()> {
     for track in tracks {
         let definition = &track.definition;
@@ -160,7 +161,7 @@ pub(super) fn admit(tracks: &[Track]) -> miette::Result<()> {
     Ok(())
 }
 
-/// The file systems below a folder.
+/// Returns the file systems below a folder.
 pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Option<OnDisk>> {
     let Some(root) = root else { return Ok(None) };
     if Tree::below(root).is_err() {
@@ -227,7 +228,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
 }
 
-/// Text for the shell; the core knows no other failure than that of a writer.
+/// Adapts the shell as a writer; the core knows no other failure than that of a writer.
 struct Out<'s> {
     shell: &'s mut Shell,
     notation: Notation,
@@ -245,7 +246,7 @@ impl fmt::Write for Out<'_> {
     }
 }
 
-/// What exists under the file root; a partition of a table is a folder there.
+/// The data below the file root; a partition of a table is a folder there.
 pub(super) struct OnDisk {
     files: FileSystems,
     /// The schemes that jobs may use.
@@ -275,7 +276,7 @@ impl Existing for OnDisk {
     }
 
     fn admit(&self, uri: &str) -> Result<(), ankus_lang::coordinator::Failure> {
-        // As in a run: whoever has partitions at all has a handler for them.
+        // As in a run, where jobs with partitions always have a handler for them.
         match uri.trim_start().starts_with("hcat:") {
             true => Ok(()),
             false => reference::admitted(&self.schemes, uri),
@@ -283,7 +284,7 @@ impl Existing for OnDisk {
     }
 }
 
-/// The definition that a path names.
+/// Returns the definition at a path.
 pub(super) fn find(project: &Project, path: &Path) -> miette::Result<Found> {
     let tree = project.tree(path)?;
     let top = project.top(path)?;
@@ -310,7 +311,7 @@ pub(super) fn find(project: &Project, path: &Path) -> miette::Result<Found> {
     Ok(found.filter(timed).ok_or_else(|| wrong("is neither a coordinator nor a bundle"))?)
 }
 
-/// The definition with what stands as it is written, or what is needed to say more.
+/// Returns the definition with the names of its unknown properties, or fails with what is needed to evaluate it.
 fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Vec<String>)> {
     let shown = &loaded.found.shown;
     let Submitted { outcome, unknown } = submitted;
@@ -362,7 +363,7 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
     }
 }
 
-/// The coordinators of a bundle that can be found around it.
+/// Returns the coordinators of a bundle that are found around it.
 fn members(
     cache: &Project,
     loaded: &Loaded,

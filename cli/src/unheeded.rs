@@ -1,4 +1,4 @@
-//! What an application says and a run here does without: for `ankus doctor APP` and `ankus run --dry-run`.
+//! Lists what has no effect in a run of an application here: for `ankus doctor APP` and `ankus run --dry-run`.
 
 use ankus::files::{Files, Presence, folder_of, join};
 use ankus::settings::Settings;
@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that has no effect, or for which an action is refused.
 pub(crate) struct Note {
-    /// Where it stands, what it is, and why.
+    /// Its location, what it is, and the reason.
     pub(crate) text: String,
     /// Whether the action is refused.
     pub(crate) is_refused: bool,
 }
 
-/// All of a workflow, in the order of its actions. `files` has what its actions name.
+/// Returns all notes on a workflow, in the order of its actions. `files` contains the files that its actions refer to.
 pub(crate) fn notes<'a>(
     plan: &Plan,
     files: &Files,
@@ -82,7 +82,7 @@ pub(crate) fn notes<'a>(
     notes
 }
 
-/// What becomes of the credentials of an action, in the words of its log; or why it is refused.
+/// Returns the effect of an action's credentials, in the words of its log; or why it is refused.
 fn of_credentials(
     action: &Action,
     plan: &Plan,
@@ -103,7 +103,7 @@ fn of_credentials(
     let own = action.configuration.iter().flatten();
     let own = own.map(|(name, value)| (name.clone(), value.source().to_owned())).collect();
     let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    // What an expression becomes a run will know.
+    // The value of an expression is known only at run time.
     let unevaluated = |text: &str| Ok(text.to_owned());
     let site = &settings.server.site.properties;
     credentials::find(asked, &[&own, &given.collect(), site], &unevaluated)
@@ -144,7 +144,7 @@ fn of_action(
     carried::unheeded_of(element, at, own.chain(defaults).chain(named.iter().map(String::as_str)))
 }
 
-/// What is known of a job before it runs.
+/// The data of a job that is known before it runs.
 pub(crate) struct Known<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) files: &'a Files,
@@ -152,7 +152,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// A text with the properties in it that are given, up to the first expression that only a run can evaluate.
+    /// Replaces the given properties in a text, up to the first expression that only a run can evaluate.
     pub(crate) fn resolved(&self, text: &str) -> String {
         let lookup = |name: &str| {
             let name = if name == "wf:appPath()" { APPLICATION_PATH } else { name };
@@ -163,8 +163,8 @@ impl Known<'_> {
         configuration::substitute(text, lookup).map_or_else(|_| text.to_owned(), Into::into)
     }
 
-    /// The names of the properties in the job-xml files of an action, where they lie in the application; and which of those
-    /// files cannot be read. What only a run can find is listed in the log of the action.
+    /// Returns the names of the properties in the job-xml files of an action, if these are in the application; and
+    /// which of them cannot be read. Files that only a run can find are listed in the log of the action.
     fn job_xml(&self, element: &str) -> (Vec<String>, Vec<String>) {
         let (mut names, mut broken) = (Vec::new(), Vec::new());
         for written in carried::texts(element, "job-xml") {
@@ -189,7 +189,7 @@ impl Known<'_> {
         (names, broken)
     }
 
-    /// The paths of the sub-workflows, but for those that a run alone can know.
+    /// Returns the paths of the sub-workflows, except those that only a run can determine.
     pub(crate) fn sub_workflows(&self) -> BTreeSet<String> {
         let actions = self.plan.nodes.iter().filter_map(|node| match &node.work {
             Work::Action(action) if action.kind == "sub-workflow" => Some(action),
@@ -201,7 +201,8 @@ impl Known<'_> {
         paths.map(|path| self.resolved(&path)).filter(|path| !path.contains("${")).collect()
     }
 
-    /// The clusters of the paths on which an action works, but for that of the application, that nothing stands for.
+    /// Returns the clusters of the paths on which an action works, except that of the application, for which no place
+    /// is configured.
     fn clusters(&self, element: &str, settings: &Settings) -> BTreeSet<String> {
         let application = self.given.get(APPLICATION_PATH).copied().unwrap_or_default();
         let own = FileUri::parse(&self.resolved(application)).origin();
@@ -215,7 +216,7 @@ impl Known<'_> {
     }
 }
 
-/// The types of the actions of a workflow.
+/// Returns the types of the actions of a workflow.
 pub(crate) fn kinds(plan: &Plan) -> BTreeSet<&str> {
     let kinds = plan.nodes.iter().filter_map(|node| match &node.work {
         Work::Action(action) => Some(action.kind.as_str()),

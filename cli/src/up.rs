@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often it is looked what has happened.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Run every job of a store: resume interrupted jobs, follow coordinators and bundles, and carry out what other processes
@@ -39,9 +39,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     serve(&arguments.store, false, arguments.until_idle, shell)
 }
 
-/// Goes on with every job until each has ended or is suspended again.
+/// Resumes every job until each has ended or is suspended again.
 pub(super) fn resume_all(store: &StoreArguments, shell: &mut Shell) -> miette::Result<Exit> {
-    // Without a store there is nothing to go on with.
+    // A missing store is an error and must not be created.
     store::reader(store)?;
     serve(store, true, true, shell)
 }
@@ -102,11 +102,11 @@ fn serve(
                 return Err(store::failure(error.into()));
             }
         }
-        // Stores with many jobs are looked through less often.
+        // Stores with many jobs are polled less often.
         if looked.elapsed() < LOOK * (1 + seen.len() as u32 / 1_000) {
             continue;
         }
-        // Asked first, so that what has ended by then is seen to have ended.
+        // Checked before reading the statuses, so that jobs that have ended by then are reported as ended.
         let is_over = until_idle && is_idle(&*reader, &mut runner)?;
         let now = statuses(&*reader)?;
         for (id, (status, _)) in &now {
@@ -136,7 +136,7 @@ fn serve(
     })
 }
 
-/// The statuses of jobs on top, and whether they have ended.
+/// Returns the statuses of jobs without a parent, and whether they have ended.
 fn statuses(reader: &dyn Reader) -> miette::Result<BTreeMap<String, (&'static str, bool)>> {
     let mut statuses = BTreeMap::new();
     for record in view::records(reader).map_err(store::failure)? {
@@ -158,7 +158,7 @@ fn is_idle(reader: &dyn Reader, runner: &mut Runner) -> miette::Result<bool> {
         .into_iter()
         .map(|record| (record.job.id.clone(), record))
         .collect();
-    // Jobs that have ended and stopped all they began need no look.
+    // Jobs that have ended and stopped everything need no further check.
     for record in records.values() {
         let is_through = record.job.status.is_end() && record.open.is_empty();
         if !is_through && !rests(reader, &records, record, 0, runner)? {
@@ -176,7 +176,7 @@ fn is_idle(reader: &dyn Reader, runner: &mut Runner) -> miette::Result<bool> {
                     if !record.job.is_done {
                         return Ok(false);
                     }
-                    // What is to start, or waits for data or a time, starts by itself.
+                    // Actions that are ready, or wait for data or a time, start by themselves.
                     let actions = kept::actions(reader, &record.id).map_err(store::failure)?;
                     Ok(actions.values().filter(|kept| kept.run.status.is_active()).all(|kept| {
                         let workflow = kept.beside.workflow.as_ref();
@@ -207,7 +207,7 @@ fn has_active(reader: &dyn Reader, record: &kept::Record) -> miette::Result<bool
     Ok(actions.values().any(|kept| kept.run.status.is_active()))
 }
 
-/// Whether a bundle only waits for its coordinators, which are looked at themselves.
+/// Whether a bundle only waits for its coordinators, which are checked themselves.
 fn has_members(record: &driver::bundle::Record) -> bool {
     record.job.status != Timed::Prep
         && !record.job.status.is_end()
@@ -215,7 +215,7 @@ fn has_members(record: &driver::bundle::Record) -> bool {
         && record.coordinators.iter().all(Option::is_some)
 }
 
-/// Whether a job goes on only when somebody commands it.
+/// Whether a job needs a command to continue.
 fn rests(
     reader: &dyn Reader,
     records: &BTreeMap<String, JobRecord>,
@@ -265,7 +265,8 @@ fn rests(
     Ok(status == JobStatus::Suspended || any_child)
 }
 
-/// The jobs on top that whoever runs the store lets do something; none where nobody runs it, and nothing where that is not known.
+/// Returns the jobs without a parent that perform work in the process that runs the store; empty without such a
+/// process, none if unknown.
 pub(super) fn active(store: &StoreArguments, shell: &mut Shell) -> Option<BTreeSet<String>> {
     store::glance(store, shell, driver::active_there)
 }
