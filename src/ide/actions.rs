@@ -1,6 +1,6 @@
-//! What can be done to a text at a place: fixes of findings, and larger changes that an author asks for.
+//! Code actions for a text range: fixes of findings, and refactorings requested by the author.
 //!
-//! A change of a definition is offered only where the server answers the same afterwards, or takes what it refused.
+//! A change of a definition is offered only if the server's answer stays the same, or if it accepts what it refused.
 
 use super::document::{Document, Kind};
 use super::extract::extract;
@@ -20,35 +20,35 @@ use ankus_lang::action_types::is_cluster;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What sort of change it is.
+/// The type of a code action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionKind {
-    /// It mends a finding.
+    /// Fixes a finding.
     Fix,
-    /// It silences a finding.
+    /// Suppresses a finding.
     Allow,
-    /// It changes how something is written, and not what it does.
+    /// Changes the notation, not the behavior.
     Rewrite,
-    /// It changes what runs.
+    /// Changes the structure of the workflow.
     Refactor,
-    /// It moves a part into a file of its own.
+    /// Moves a part into a file of its own.
     Extract,
 }
 
-/// A change that is offered.
+/// An offered change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// What it does, as an imperative sentence without a full stop.
+    /// Its description: an imperative sentence without a full stop.
     pub title: String,
-    /// What sort it is.
+    /// Its type.
     pub kind: ActionKind,
-    /// The place among the findings that were given of the one it is about.
+    /// The index of the finding it relates to, among the given ones.
     pub finding: Option<usize>,
-    /// Whether nothing can mean something else afterwards.
+    /// Whether the meaning certainly stays the same.
     pub is_safe: bool,
-    /// The edits by path, each list in the order of its text.
+    /// Edits by path, each list in source order.
     pub edits: BTreeMap<String, Vec<Edit>>,
-    /// The files that it writes anew, by path.
+    /// New files by path.
     pub created: BTreeMap<String, String>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn put(span: Span, text: impl Into<String>) -> Edit {
     Edit { file: None, span, text: text.into() }
 }
 
-/// What is offered at a place, with the findings there.
+/// The code actions for a range, given the findings there.
 pub(super) fn actions(
     snapshot: &Snapshot,
     document: &Document,
@@ -104,7 +104,7 @@ pub(super) fn actions(
     actions
 }
 
-/// The fix of a finding, which may be of other files.
+/// The action for a fix, which may change other files.
 fn of_fix(document: &Document, finding: &Diagnostic, fix: &Fix) -> Action {
     let mut edits: BTreeMap<String, Vec<Edit>> = BTreeMap::new();
     for edit in &fix.edits {
@@ -117,7 +117,7 @@ fn of_fix(document: &Document, finding: &Diagnostic, fix: &Fix) -> Action {
     Action { title, kind: ActionKind::Fix, finding: None, is_safe, edits, created }
 }
 
-/// A comment that silences a finding, before its element or its line.
+/// The action that suppresses a finding by a comment before its element or line.
 fn allow(document: &Document, finding: &Diagnostic) -> Option<Action> {
     if finding.file.as_deref().is_some_and(|file| file != document.path()) {
         return None;
@@ -140,7 +140,7 @@ fn allow(document: &Document, finding: &Diagnostic) -> Option<Action> {
     };
     let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
     let indent = &text[line..at];
-    // In the middle of a line the comment stays there.
+    // In the middle of a line, the comment stays in the line.
     let between = match indent.trim().is_empty() {
         true => format!("{line_end}{indent}"),
         false => String::new(),
@@ -153,7 +153,7 @@ fn allow(document: &Document, finding: &Diagnostic) -> Option<Action> {
     Some(Action::here(document, title, ActionKind::Allow, vec![put(Span::at(at), comment)]))
 }
 
-/// The node that is asked for at an offset and that nobody has written yet.
+/// Creates the undefined node that the transition at an offset names.
 fn missing(document: &Document, offset: u32) -> Vec<Action> {
     let workflow = document.analysis().workflow();
     let (names, _) = document.analysis().names();
@@ -187,7 +187,7 @@ fn missing(document: &Document, offset: u32) -> Vec<Action> {
         offered.push(("action", element));
     }
     let from = workflow.node(transition.from);
-    // The end of a workflow is the last node there is.
+    // The end is the last node of a workflow.
     let (at, behind) = match end {
         Some(end) => (end.span.start as usize, true),
         None => (from.span.end as usize, false),
@@ -207,12 +207,12 @@ fn missing(document: &Document, offset: u32) -> Vec<Action> {
     actions
 }
 
-/// The prefix that the elements of a document have, with its colon.
+/// The namespace prefix of a document's elements, with its colon.
 pub(super) fn prefix(root: Element<'_>) -> String {
     root.prefix().map(|prefix| format!("{prefix}:")).unwrap_or_default()
 }
 
-/// The end of a line and the blanks before what stands at an offset, if it begins its line.
+/// The line end and indentation before an offset, if it is the beginning of a line's content.
 pub(super) fn layout_before(text: &str, at: usize) -> &str {
     let before = text[..at].trim_end_matches([' ', '\t']);
     let before = before.strip_suffix('\n').unwrap_or(before);
@@ -220,7 +220,7 @@ pub(super) fn layout_before(text: &str, at: usize) -> &str {
     &text[before.len()..at]
 }
 
-/// Two actions of which the second follows the first: a fork that runs both.
+/// Turns two consecutive actions into a fork that runs both in parallel.
 fn side_by_side(document: &Document, within: Span) -> Option<Action> {
     let flow = document.analysis().flow();
     let workflow = flow.workflow;
@@ -236,7 +236,7 @@ fn side_by_side(document: &Document, within: Span) -> Option<Action> {
     behind.filter(|id| *id != first)?;
     let (a, b) = (workflow.node(first), workflow.node(second));
     let names = [&a.name, &b.name, &on.target, &ok.target];
-    // Whoever reads what the first leaves behind has to wait for it.
+    // An action that uses results of the first one has to wait for it.
     let asks = document.names().iter().any(|name| {
         name.in_expression
             && name.symbol == Symbol::Node
@@ -277,7 +277,7 @@ fn side_by_side(document: &Document, within: Span) -> Option<Action> {
     Some(Action::here(document, title, ActionKind::Refactor, edits))
 }
 
-/// What an action has in the end: its properties by name, its name node, its resource manager, its files of properties.
+/// The effective settings of an action: properties, name node, resource manager, `job-xml` files.
 type Effective = (BTreeMap<String, String>, Option<String>, Option<String>, Vec<String>);
 
 fn effective(workflow: &Workflow) -> Vec<Option<Effective>> {
@@ -303,7 +303,7 @@ fn effective(workflow: &Workflow) -> Vec<Option<Effective>> {
     workflow.actions().map(|(_, _, action)| action.body.as_ref().and_then(of)).collect()
 }
 
-/// What all actions of the cluster say, said once in `<global>`.
+/// Moves settings that all actions on the cluster share to `<global>`.
 fn shared(document: &Document) -> Option<Action> {
     let workflow = document.analysis().workflow();
     let bodies: Vec<&Body> = workflow
@@ -356,7 +356,7 @@ fn shared(document: &Document) -> Option<Action> {
     let global = format!("<{prefix}global>{inner}{layout}</{prefix}global>{layout}");
     edits.push(put(Span::at(start.span().start as usize), global));
     edits.sort_by_key(|edit| edit.span);
-    // Every action has to be left with what it has.
+    // The effective settings of every action must stay the same.
     let after = edit::apply(text, &edits).ok()?;
     let after = Analysis::new(Arc::new(Source::new(document.path(), after)));
     if effective(workflow) != effective(after.workflow()) {
@@ -366,7 +366,7 @@ fn shared(document: &Document) -> Option<Action> {
     Some(Action::here(document, title, ActionKind::Rewrite, edits))
 }
 
-/// The definition in the newest versions that the server has.
+/// Upgrades the definition to the newest schemas that the server supports.
 fn raised(snapshot: &Snapshot, document: &Document) -> Option<Action> {
     let target = snapshot.settings.target.name();
     let family = schema::family("workflow")?;
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
     use crate::check::{FileKind, Input, check};
 
-    /// The titles that are offered at the cursor, and the text that the one with these words makes.
+    /// The titles offered at the cursor, and the text after applying the one that contains these words.
     #[track_caller]
     fn check_action(nodes: &str, words: &str) -> String {
         let (snapshot, path, offset) = testing::workflow(nodes);

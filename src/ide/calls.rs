@@ -1,4 +1,4 @@
-//! Who starts whom, what can be done with a definition, and how its text and its picture belong together.
+//! Calls between definitions, commands for a definition, and the mapping between text and picture.
 
 use super::definition::{Place, start_of};
 use super::document::{Document, Kind};
@@ -11,27 +11,27 @@ use crate::syntax::format::{layout, same_reading};
 use crate::syntax::xml::Tree;
 use std::collections::BTreeMap;
 
-/// A definition, or a file of properties, that starts or is started.
+/// A definition or properties file at one end of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Its name: that of the application, or the path.
     pub name: String,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
-    /// Where it begins.
+    /// Its location.
     pub place: Place,
-    /// The places of the paths by which it is started, in the text that starts.
+    /// The spans of the paths that start it, in the text of the caller.
     pub from: Vec<Span>,
 }
 
-/// What may be done with a definition, offered above it.
+/// A command offered above a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lens {
-    /// Where it is shown.
+    /// The line at which it is shown.
     pub span: Span,
-    /// What it says.
+    /// Its title.
     pub title: &'static str,
-    /// What the client does; the server starts nothing.
+    /// The client's command; the language server starts nothing itself.
     pub command: &'static str,
 }
 
@@ -43,14 +43,14 @@ pub(super) fn item(snapshot: &Snapshot, path: &str) -> Option<Call> {
     Some(Call { name, kind: document.kind(), place: start_of(document), from: Vec::new() })
 }
 
-/// What starts a definition.
+/// The callers of a definition.
 pub(super) fn incoming(snapshot: &Snapshot, path: &str) -> Vec<Call> {
     let callers =
         snapshot.callers.of(path).iter().map(|caller| (caller.path.as_str(), caller.span));
     gathered(snapshot, callers)
 }
 
-/// What a definition starts.
+/// The definitions that a definition starts.
 pub(super) fn outgoing(snapshot: &Snapshot, path: &str) -> Vec<Call> {
     let started = snapshot.callers.started_by(path).map(|(path, caller)| (path, caller.span));
     gathered(snapshot, started)
@@ -68,7 +68,7 @@ fn gathered<'p>(snapshot: &Snapshot, calls: impl Iterator<Item = (&'p str, Span)
     by_path.filter_map(|(path, from)| Some(Call { from, ..item(snapshot, path)? })).collect()
 }
 
-/// What is offered above a document.
+/// The commands offered above a document.
 pub(super) fn lenses(document: &Document) -> Vec<Lens> {
     let Some(root) = document.analysis().tree().root() else { return Vec::new() };
     let lens = |title, command| Lens { span: root.name_span(), title, command };
@@ -85,7 +85,7 @@ pub(super) fn lenses(document: &Document) -> Vec<Lens> {
     }
 }
 
-/// The name of the node whose element holds an offset, as a picture has it.
+/// The name, in the picture, of the node whose element contains an offset.
 pub(super) fn node_at(document: &Document, offset: u32) -> Option<String> {
     if document.kind() != Kind::Workflow {
         let known = document.name_at(offset)?;
@@ -97,7 +97,7 @@ pub(super) fn node_at(document: &Document, offset: u32) -> Option<String> {
     Some(node.name.text.to_string())
 }
 
-/// Where the node of a picture is written.
+/// The span of a node of the picture in the text.
 pub(super) fn place_of(document: &Document, node: &str) -> Option<Span> {
     if document.kind() == Kind::Workflow {
         let workflow = document.analysis().workflow();
@@ -111,7 +111,7 @@ pub(super) fn place_of(document: &Document, node: &str) -> Option<Span> {
     names.find(|name| name.name == node && name.role == Role::Definition).map(|name| name.span)
 }
 
-/// The edits that lay out the lines that a range touches; none for a text that is not well-formed.
+/// The edits that format the lines of a range; none for a text that is not well-formed.
 pub(super) fn format(snapshot: &Snapshot, document: &Document, within: Option<Span>) -> Vec<Edit> {
     if !document.kind().is_xml() {
         return Vec::new();
@@ -128,7 +128,7 @@ pub(super) fn format(snapshot: &Snapshot, document: &Document, within: Option<Sp
         let within = within.unwrap_or(whole);
         edit.span.start <= within.end && within.start <= edit.span.end
     });
-    // A part of the changes may be no layout of what is there; then none is made.
+    // Part of the changes may not be mere formatting; then none is made.
     let after = crate::edit::apply(text, &edits).map(|text| Tree::parse_tolerantly(&text).0);
     if !after.is_ok_and(|after| same_reading(tree, &after).is_ok()) {
         edits.clear();

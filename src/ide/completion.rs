@@ -1,7 +1,7 @@
-//! What may be written at a cursor, however much of the text is there.
+//! Completes the text at a cursor, however incomplete the text is.
 //!
-//! Names of elements, attributes and values come from the schema of the version at hand, functions from their one table,
-//! names of nodes and properties from the texts; what is legal elsewhere only is not offered.
+//! Names of elements, attributes and values come from the schema of the version in use, functions from the function
+//! table, names of nodes and properties from the texts; what is not valid here is not offered.
 
 mod scenario;
 
@@ -24,61 +24,61 @@ use ankus_lang::el::functions::{self, Asks};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// What is offered.
+/// The type of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompletionKind {
     /// An element.
     Element,
     /// An attribute.
     Attribute,
-    /// One of the values that are allowed.
+    /// One of the allowed values.
     Value,
-    /// A name of the user's.
+    /// A name defined by the user.
     Name(Symbol),
-    /// A function of expressions.
+    /// An EL function.
     Function,
-    /// A constant of expressions.
+    /// An EL constant.
     Constant,
     /// A file or folder.
     File,
-    /// A key of a file of settings or properties.
+    /// A key in a settings or properties file.
     Key,
-    /// A larger piece, to be filled in.
+    /// A larger snippet with placeholders.
     Snippet,
 }
 
-/// Something that may be written.
+/// An offered completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// What is shown, and compared with what was typed.
+    /// The label, which is also compared with the typed text.
     pub label: String,
-    /// What it is.
+    /// Its type.
     pub kind: CompletionKind,
-    /// A few words beside it: a signature, a type.
+    /// A short detail: a signature, a type.
     pub detail: String,
-    /// What it means.
+    /// Its documentation.
     pub about: String,
-    /// What is replaced.
+    /// The span to replace.
     pub span: Span,
-    /// What comes in its place.
+    /// The replacement.
     pub insert: String,
-    /// Whether that has places to fill in: `$1`, and `$0` at last.
+    /// Whether the replacement has placeholders: `$1`, and `$0` for the final cursor.
     pub is_snippet: bool,
 }
 
-/// How many are offered at once; more than that nobody reads. Where there are so many, the next letter may bring others.
+/// Maximum number of completions offered at once. If there are this many, typing another letter may bring others.
 pub const MOST_OFFERED: usize = 100;
 
 struct Offers<'s> {
     snapshot: &'s Snapshot,
     document: &'s Document,
-    /// The cursor.
+    /// Offset of the cursor.
     at: usize,
     span: Span,
     out: Vec<Completion>,
 }
 
-/// What may be written at an offset.
+/// The completions at an offset.
 pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) -> Vec<Completion> {
     let text = document.text();
     let at = text.floor_char_boundary((offset as usize).min(text.len()));
@@ -91,7 +91,7 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
         Kind::Other => {}
         _ => offers.markup(at),
     }
-    // What has none of the letters that are typed is in the way.
+    // Completions without the typed letters are left out.
     let typed = offers.typed();
     let mut out = offers.out;
     out.retain(|offer| has_letters(&offer.label, &typed));
@@ -101,7 +101,8 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
     out
 }
 
-/// As many names as are offered at once, those that fit best first. What is near is meant more often than what comes first.
+/// Selects the best matches, at most as many as are offered at once. Near names are meant more often than those that
+/// come first.
 fn nearest_first<'n>(
     all: Vec<(Span, &'n Occurrence)>,
     here: u32,
@@ -111,13 +112,13 @@ fn nearest_first<'n>(
         (rank(&name.name, typed), place.start.abs_diff(here), at)
     };
     let mut keys: Vec<_> = all.iter().enumerate().map(key).collect();
-    // There are more than that.
+    // There are more than that many.
     let (best, ..) = keys.select_nth_unstable(MOST_OFFERED);
     best.sort_unstable();
     best.iter().map(|(_, _, at)| all[*at]).collect()
 }
 
-/// What begins with what is typed comes first, then what has it in one piece.
+/// Sort key: names that begin with the typed text come first, then those that contain it.
 fn rank(name: &str, typed: &str) -> (bool, bool) {
     if typed.is_empty() {
         return (false, false);
@@ -126,14 +127,14 @@ fn rank(name: &str, typed: &str) -> (bool, bool) {
     (!name.starts_with(typed), !name.contains(typed))
 }
 
-/// Whether a name has the letters that are typed, in their order.
+/// Whether a name contains the typed letters in order.
 fn has_letters(name: &str, typed: &str) -> bool {
     let mut letters = name.chars().flat_map(char::to_lowercase);
     typed.chars().filter(|c| c.is_alphanumeric()).all(|c| letters.any(|letter| letter == c))
 }
 
 impl Offers<'_> {
-    /// What is typed of a name so far, in small letters.
+    /// The part of a name typed so far, in lower case.
     fn typed(&self) -> String {
         let start = self.span.start as usize;
         self.document.text()[start..self.at.max(start)].to_lowercase()
@@ -157,7 +158,7 @@ impl Offers<'_> {
         self.out.push(Completion { label, kind, detail, about, span, insert, is_snippet });
     }
 
-    /// The end of a line in this text.
+    /// The line end used in this text.
     fn line_end(&self) -> &'static str {
         if self.document.text().contains("\r\n") { "\r\n" } else { "\n" }
     }
@@ -190,7 +191,7 @@ impl Offers<'_> {
             }
             Typing::Tag => {
                 self.span = word(text, at, &[':', '.']);
-                // With its `<`, so that a snippet is whole.
+                // The replaced span includes the `<`, so that a snippet is complete.
                 self.span.start = cursor.start.saturating_sub(1) as u32;
                 self.elements(&language, &cursor, typed.last().copied().flatten());
             }
@@ -205,7 +206,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Elements that may come here, with what has to be in them.
+    /// Offers the elements allowed here, with their required content.
     fn elements(&mut self, language: &Language, cursor: &Cursor<'_>, parent: Option<Typed<'_>>) {
         let Some(open) = cursor.open.last() else {
             self.roots();
@@ -221,7 +222,7 @@ impl Offers<'_> {
             let namespace = if language.schema(namespace).is_some() { namespace } else { own };
             state = state.and_then(|state| model.step(state, own, namespace, name)).map(|(_, s)| s);
         }
-        // Where what is there is out of order, anything may have been meant.
+        // If the existing children are out of order, any of them may be meant.
         let expected: Vec<Step> = match state {
             Some(state) => model.expected(state).collect(),
             None => {
@@ -256,7 +257,7 @@ impl Offers<'_> {
                         let mut known = known.filter(|schema| schema.known_to(target, document));
                         known.find(|schema| wildcard.accept(own, &schema.namespace))
                     });
-                    // The languages of whole documents have elements that stand in those alone.
+                    // The root elements of document languages occur only in those documents.
                     let is_of_documents = |schema: &&Schema| {
                         schema
                             .roots
@@ -281,7 +282,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The outermost elements of the languages.
+    /// Offers the root elements of the languages.
     fn roots(&mut self) {
         let target = self.snapshot.settings.target.name();
         let line_end = self.line_end();
@@ -355,7 +356,7 @@ impl Offers<'_> {
         let Some(attribute) = known else { return };
         match (attribute.text.meaning, name) {
             (_, "cred") => {
-                // Several, separated by commas.
+                // Several values, separated by commas.
                 let typed = &text[cursor.start..at];
                 let from = typed.rfind(',').map_or(0, |comma| comma + 1);
                 self.span = Span::new(cursor.start + from, at);
@@ -372,7 +373,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Names of nodes that transitions ask for and no node has.
+    /// Offers the names of undefined nodes that transitions name.
     fn asked_for(&mut self) {
         let names = || self.document.names_at_once().map(|(_, name)| name);
         let nodes = || names().filter(|name| name.symbol == Symbol::Node);
@@ -389,12 +390,12 @@ impl Offers<'_> {
         }
     }
 
-    /// The names that are defined, but for what stands at the cursor.
+    /// Offers the defined names of a type, except the one at the cursor.
     fn names(&mut self, symbol: Symbol) {
         self.names_that(symbol, None);
     }
 
-    /// The names of the things of which something is so, if they are nodes.
+    /// Offers the defined names of a type; for nodes, only those that satisfy `is_so`.
     fn names_that(&mut self, symbol: Symbol, is_so: Option<fn(&Node) -> bool>) {
         let snapshot = self.snapshot;
         for document in scope(snapshot, self.document, symbol) {
@@ -436,7 +437,7 @@ impl Offers<'_> {
         }
     }
 
-    /// What a text of a meaning may be.
+    /// Offers the values of a text with a known meaning.
     fn text(&mut self, typed: Typed<'_>, text: Text) {
         if let Check::Simple(at) = text.check {
             for value in &typed.schema.simples[usize::from(at)].values {
@@ -457,7 +458,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Files of the application, as seen from its folder.
+    /// Offers files of the application, relative to its folder.
     fn files(&mut self) {
         let folder = folder_of(self.document.path());
         let files = self.snapshot.files.clone();
@@ -469,7 +470,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The content of an element: a text of its meaning, or elements.
+    /// Offers the content of an element: values of a text, or elements.
     fn content(
         &mut self,
         language: &Language,
@@ -514,7 +515,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Names for the property at the cursor: of what is started here, or of Hadoop.
+    /// Offers names for the property at the cursor: those of the started definition, or of Hadoop.
     fn property_names(&mut self, cursor: &Cursor<'_>) {
         let above: Vec<&str> = cursor.open.iter().rev().map(|open| open.local()).collect();
         let holder = above.get(3).copied().unwrap_or_default();
@@ -547,7 +548,7 @@ impl Offers<'_> {
         asked
     }
 
-    /// Paths of the workflows below this one.
+    /// Offers the paths of the workflows below this one.
     fn applications(&mut self) {
         let folder = folder_of(self.document.path());
         let own = self.document.path().to_owned();
@@ -573,7 +574,7 @@ impl Offers<'_> {
             }
             let Some((name, 0)) = begun.call() else { return };
             match functions::named(name).find_map(functions::Function::asks) {
-                // Of the other nodes a run only knows that it came by.
+                // For the other nodes, a run only records that it passed them.
                 Some(Asks::Node) => self.names_that(
                     Symbol::Node,
                     Some(|node| matches!(node.shape, Shape::Action | Shape::Decision)),
@@ -602,7 +603,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Properties that are given or read somewhere near; as variables, only those that can be one.
+    /// Offers the properties that are set or read nearby; as variables, only those with a valid name.
     fn variables(&mut self, as_variables: bool) {
         let mut names: BTreeSet<(String, String)> = BTreeSet::new();
         for path in family(self.snapshot, self.document.path()) {
@@ -626,7 +627,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Keys that an action prints, as far as its script shows them, and those that others ask it for.
+    /// Offers the keys that the script of an action evidently prints, and those that expressions use.
     fn keys(&mut self, action: &str) {
         let node = self.document.node_at_once(action);
         let body = node.and_then(|node| node.action.as_ref()?.body.as_ref());
@@ -655,7 +656,8 @@ impl Offers<'_> {
         }
     }
 
-    /// A line of a file of properties: what the application reads and nothing gives, then what the server reads.
+    /// Completes a line of a properties file: properties that the application reads and nothing sets, then those that
+    /// the server reads.
     fn properties(&mut self, at: usize) {
         let text = self.document.text();
         let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
@@ -689,7 +691,7 @@ impl Offers<'_> {
         }
     }
 
-    /// A key of `ankus.toml`, by the schema of the settings.
+    /// Completes a key of `ankus.toml`, using the schema of the settings.
     fn settings(&mut self, at: usize) {
         let text = self.document.text();
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -742,7 +744,7 @@ impl Offers<'_> {
     }
 }
 
-/// Common schedules, with what they mean.
+/// Common cron expressions, with their meanings.
 const CRON: [(&str, &str); 4] = [
     ("0 * * * *", "Every hour, on the hour."),
     ("30 2 * * *", "Every day at 02:30."),
@@ -750,13 +752,13 @@ const CRON: [(&str, &str); 4] = [
     ("0 0 1 * *", "On the first of every month at midnight."),
 ];
 
-/// The names that a text defines, with their places.
+/// The names that a text defines, with their spans.
 fn defined(document: &Document, symbol: Symbol) -> impl Iterator<Item = (Span, &Occurrence)> {
     let names = document.names_at_once();
     names.filter(move |(_, name)| name.symbol == symbol && name.role == Role::Definition)
 }
 
-/// The node that a name is defined for.
+/// The node that a name defines.
 fn node<'d>(document: &'d Document, name: &Occurrence) -> Option<&'d Node> {
     (name.symbol == Symbol::Node).then(|| document.node_at_once(&name.name))?
 }

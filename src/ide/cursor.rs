@@ -1,7 +1,8 @@
-//! Where a cursor stands in half-typed XML, found out of what is before it alone.
+//! Determines the context of a cursor in incomplete XML, only from the text before it.
 //!
-//! The tree of a text that is being typed may have moved what stands around the cursor; what is before the cursor is what
-//! its author has in mind. In: a text and an offset. Out: the open elements and the part of the last one that is typed.
+//! The tree of a text that is being typed may have moved the elements around the cursor; the text before the cursor
+//! shows what its author means. Takes a text and an offset, and returns the open elements and the part of the last one
+//! that is being typed.
 
 use crate::source::Span;
 use memchr::{memchr, memchr2, memmem};
@@ -11,18 +12,18 @@ use memchr::{memchr, memchr2, memmem};
 pub(super) struct Open<'t> {
     /// Its name, as written.
     pub(super) name: &'t str,
-    /// Its namespace; empty where none is declared.
+    /// Its namespace; empty if none is declared.
     pub(super) namespace: &'t str,
     /// Its attributes: names and values, as written.
     pub(super) attributes: Vec<(&'t str, &'t str)>,
-    /// The names of the elements in it, with their namespaces.
+    /// The names of its child elements so far, with their namespaces.
     pub(super) children: Vec<(&'t str, &'t str)>,
-    /// Where its content begins.
+    /// Start offset of its content.
     content: usize,
 }
 
 impl Open<'_> {
-    /// Its name without a prefix.
+    /// Its local name.
     pub(super) fn local(&self) -> &str {
         local(self.name)
     }
@@ -33,41 +34,41 @@ pub(super) fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-/// What is being typed.
+/// The syntactic context of the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typing<'t> {
-    /// The name of an element, behind `<`.
+    /// The name of an element, after `<`.
     Tag,
-    /// The name in an end tag, behind `</`.
+    /// The name in an end tag, after `</`.
     EndTag,
-    /// Between the attributes of the last open element, or the name of one.
+    /// Between the attributes of the last open element, or in the name of one.
     Attribute,
-    /// The value of an attribute, from its opening quote on.
+    /// The value of an attribute, from after its opening quote.
     Value(&'t str),
-    /// Content of the last open element, from its start tag or the last child on.
+    /// Content of the last open element, after its start tag or its last child.
     Content,
     /// A comment, an instruction, a declaration: nothing is offered there.
     Nothing,
 }
 
-/// Where the cursor stands.
+/// The context of the cursor.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'t> {
-    /// The open elements, the root first; the last is the one whose tag is being typed, where one is.
+    /// The open elements, the root first; the last one may be the element whose tag is being typed.
     pub(super) open: Vec<Open<'t>>,
-    /// What is being typed.
+    /// The syntactic context.
     pub(super) typing: Typing<'t>,
-    /// Where that begins: behind `<`, behind the quote, where the content begins.
+    /// Its start offset: after `<`, after the quote, or at the start of the content.
     pub(super) start: usize,
 }
 
-/// Looks at what is before `offset`. `over` are children of the root that are known to be whole before it, from the first
-/// on: what is in them is not looked at.
+/// Scans the text before `offset`. `over` contains the first children of the root that are known to be complete before
+/// it: their content is skipped.
 pub(super) fn cursor<'t>(text: &'t str, offset: usize, over: &[Span]) -> Cursor<'t> {
     let offset = text.floor_char_boundary(offset.min(text.len()));
     let mut reader = Reader { text: &text[..offset], open: Vec::new(), at: 0 };
     let (typing, start) = reader.run(over);
-    // What the root has in it counts where more may come.
+    // The children of the root matter where further ones can follow.
     if let [root] = reader.open.as_mut_slice() {
         let behind = std::mem::take(&mut root.children);
         over.iter().for_each(|child| reader.child(*child));
@@ -76,7 +77,7 @@ pub(super) fn cursor<'t>(text: &'t str, offset: usize, over: &[Span]) -> Cursor<
     Cursor { open: reader.open, typing, start }
 }
 
-/// The word around an offset: letters of names, and what else `also` allows.
+/// The word around an offset: letters of names, and the characters in `also`.
 pub(super) fn word(text: &str, offset: usize, also: &[char]) -> Span {
     let offset = text.floor_char_boundary(offset.min(text.len()));
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-') || also.contains(&c);
@@ -86,7 +87,7 @@ pub(super) fn word(text: &str, offset: usize, also: &[char]) -> Span {
     Span::new(before, offset + behind)
 }
 
-/// What separates the words of a tag.
+/// Whether a byte separates the parts of a tag.
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
@@ -110,7 +111,7 @@ impl<'t> Reader<'t> {
             if let Some((begin, end)) = skipped.find(|(begin, _)| rest.starts_with(begin)) {
                 let from = begin.len().min(rest.len());
                 let Some(length) = memmem::find(&rest.as_bytes()[from..], end.as_bytes()) else {
-                    // Expressions stand in CDATA as well.
+                    // Expressions can be in CDATA as well.
                     let typing = match *begin {
                         "<![CDATA[" => Typing::Content,
                         _ => Typing::Nothing,
@@ -141,14 +142,14 @@ impl<'t> Reader<'t> {
         (Typing::Content, content.max(begin))
     }
 
-    /// An end tag closes the last element of its name; without one it closes nothing.
+    /// An end tag closes the last open element with its name, if there is one.
     fn close(&mut self, name: &str) {
         if let Some(at) = self.open.iter().rposition(|open| open.local() == name) {
             self.open.truncate(at);
         }
     }
 
-    /// Reads a start tag; what is typed, where the text ends in it.
+    /// Scans a start tag; returns the context if the text ends in it.
     fn tag(&mut self, start: usize) -> Option<(Typing<'t>, usize)> {
         let text = self.text;
         let rest = &text[start + 1..];
@@ -223,7 +224,7 @@ impl<'t> Reader<'t> {
                     element.attributes.push((name, &inner[..end]));
                     at = from + end + 1;
                 }
-                // A quote that was only opened, before a tag that follows.
+                // The quote was not closed before the next tag.
                 Some(end) => at = from + end,
                 None => {
                     self.push(element, from);
@@ -233,7 +234,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Notes a child of the root, and nothing of what is in it.
+    /// Records a child of the root without its content.
     fn child(&mut self, place: Span) {
         self.tag(place.start as usize);
         self.open.truncate(1);
@@ -301,7 +302,7 @@ mod tests {
         let (tree, findings) = crate::syntax::xml::Tree::parse(text);
         assert!(findings.is_empty());
         let children: Vec<Span> = tree.root().unwrap().elements().map(|e| e.span()).collect();
-        // What only those have in them that more cannot be written into is not asked for.
+        // The children of elements that cannot be continued are not compared.
         let shown = |mut cursor: Cursor<'_>| {
             let last = cursor.open.len().saturating_sub(1);
             cursor.open[..last].iter_mut().for_each(|open| open.children.clear());

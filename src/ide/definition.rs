@@ -1,4 +1,4 @@
-//! Where a name is defined, and where it is used: in its own text, and in those that share its scope.
+//! Finds the definition and the uses of a name: in its own text, and in those that share its scope.
 
 use super::Snapshot;
 use super::document::{Document, Kind};
@@ -9,27 +9,27 @@ use crate::source::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A place in a text.
+/// A location in a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The text.
+    /// The path of the text.
     pub path: String,
-    /// Where the name stands.
+    /// The span of the name.
     pub span: Span,
-    /// All of what has the name: the element, the line.
+    /// The span of the whole named item: the element, the line.
     pub whole: Span,
 }
 
-/// A place that leads to another text.
+/// A link to another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
-    /// The path of the other text or file.
+    /// The path of the other file.
     pub path: String,
 }
 
-/// Where what is named at an offset is defined. A path of an application leads to its definition.
+/// The definitions of the name at an offset. The path of an application leads to its definition.
 pub(super) fn definition(snapshot: &Snapshot, document: &Document, offset: u32) -> Vec<Place> {
     if let Some(found) = document.name_at(offset)
         && found.symbol != Symbol::Function
@@ -40,7 +40,7 @@ pub(super) fn definition(snapshot: &Snapshot, document: &Document, offset: u32) 
             let names = names.filter(|name| name.role != Role::Use);
             places.extend(names.map(|name| (name.role, place(&other, name))));
         }
-        // The node that is defined first is the one that counts; a declared parameter says more than a value.
+        // The first of several nodes applies; a declared parameter is more informative than a value.
         places.sort_by_key(|(role, _)| *role);
         if !places.is_empty() {
             return places.into_iter().map(|(_, place)| place).collect();
@@ -53,7 +53,7 @@ pub(super) fn definition(snapshot: &Snapshot, document: &Document, offset: u32) 
     paths.into_iter().filter_map(|path| Some(start_of(snapshot.document(path)?))).collect()
 }
 
-/// The place of a definition as a whole: the name of its root.
+/// The location of a definition as a whole: the name of its root element.
 pub(super) fn start_of(document: &Document) -> Place {
     let root = document.analysis().tree().root().filter(|_| document.kind().is_xml());
     let span = root.map(|root| root.name_span()).unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) fn start_of(document: &Document) -> Place {
     Place { path: document.path().to_owned(), span, whole }
 }
 
-/// Everywhere that what is named at an offset is named, in the order of paths and texts.
+/// All occurrences of the name at an offset, in the order of paths and offsets.
 pub(super) fn references(
     snapshot: &Snapshot,
     document: &Document,
@@ -78,7 +78,7 @@ pub(super) fn references(
     places
 }
 
-/// The places of the name at an offset in its own text.
+/// All occurrences of the name at an offset in its own text.
 pub(super) fn highlights(document: &Document, offset: u32) -> Vec<(Span, Role)> {
     let Some(found) = document.name_at(offset) else { return Vec::new() };
     let names = document.names().iter().filter(|name| name.is_same(found));
@@ -104,7 +104,7 @@ pub(super) fn place(document: &Document, name: &Occurrence) -> Place {
     Place { path, span: name.span, whole: whole.unwrap_or(name.span) }
 }
 
-/// The texts in which a name of this sort means the same as in `document`, that one first.
+/// The texts in which a name of this type means the same as in `document`, which comes first.
 pub(super) fn scope(
     snapshot: &Snapshot,
     document: &Document,
@@ -123,7 +123,7 @@ pub(super) fn scope(
     own.into_iter().chain(others).collect()
 }
 
-/// The workflow, the files of properties that start it, which may name nodes that a rerun leaves out, and its scenarios.
+/// The workflow, the properties files that start it, which may name nodes to skip in a rerun, and its scenarios.
 fn reruns(snapshot: &Snapshot, document: &Document) -> BTreeSet<String> {
     let is = |path: &&str, kind| snapshot.document(path).is_some_and(|known| known.kind() == kind);
     let (callers, path) = (&snapshot.callers, document.path());
@@ -143,7 +143,7 @@ fn reruns(snapshot: &Snapshot, document: &Document) -> BTreeSet<String> {
     properties.chain(scenarios.map(|scenario| scenario.path().to_owned())).collect()
 }
 
-/// Definitions that start one another, the files that give them properties, and the defaults beside them.
+/// Definitions that start one another, the files that set their properties, and the `config-default.xml` beside them.
 pub(super) fn family(snapshot: &Snapshot, path: &str) -> BTreeSet<String> {
     let mut family = BTreeSet::from([path.to_owned()]);
     let mut todo = vec![path.to_owned()];
@@ -165,8 +165,8 @@ pub(super) fn family(snapshot: &Snapshot, path: &str) -> BTreeSet<String> {
     family
 }
 
-/// The definitions of a folder with what gives them properties. Files of properties that start something elsewhere
-/// belong to that.
+/// The definitions in a folder with the files that set their properties. Properties files that start a definition
+/// elsewhere belong to that one.
 fn beside<'s>(snapshot: &'s Snapshot, folder: &'s str) -> impl Iterator<Item = &'s str> {
     let start = match folder {
         "" => String::new(),
@@ -187,7 +187,7 @@ fn beside<'s>(snapshot: &'s Snapshot, folder: &'s str) -> impl Iterator<Item = &
     })
 }
 
-/// The coordinators and files of datasets that are tied by `include`.
+/// The coordinators and files of datasets connected by `include`.
 fn includes(snapshot: &Snapshot, document: &Document) -> BTreeSet<String> {
     let mut tied = BTreeSet::from([document.path().to_owned()]);
     let mut todo = vec![document.path().to_owned()];
@@ -224,7 +224,7 @@ mod tests {
       <decision name='which'><switch><case to='load'>${wf:actionData('load')['n'] gt 1}</case><default to='end'/></switch></decision>
       <kill name='failed'><message>${wf:errorMessage('load')} ${wf:lastErrorNode() eq 'load'}</message></kill><end name='end'/>";
 
-    /// Where the text of each place stands, as line and text of the line.
+    /// Compares the locations, as line number and text of the line.
     #[track_caller]
     fn check(nodes: &str, marked: &str, definition: &str, references: usize) {
         let at = nodes.find(marked.split('|').next().unwrap()).expect("the marked text");

@@ -1,4 +1,4 @@
-//! One text with what is found out of it alone, each part when first asked for.
+//! One text with the facts derived from it alone, each computed on first use.
 
 use super::edited::Edited;
 use super::names::{self, Occurrence};
@@ -10,7 +10,7 @@ use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Properties};
 use std::sync::{Arc, OnceLock};
 
-/// What a text is.
+/// The type of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `workflow-app`.
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a text is, by its root element or by its name.
+    /// The type of a text, by its root element or by its name.
     pub fn of(path: &str, text: &str) -> Kind {
         let name = name_of(path);
         match recognize(text) {
@@ -50,7 +50,7 @@ impl Kind {
             None if name.ends_with(".properties") => Kind::Properties,
             None if name == "ankus.toml" => Kind::Settings,
             None if name.ends_with(".scenario.toml") => Kind::Scenario,
-            // The root of a definition is still to be typed.
+            // The root of a definition is not typed yet.
             None => match name {
                 "workflow.xml" => Kind::Workflow,
                 "coordinator.xml" => Kind::Coordinator,
@@ -61,12 +61,12 @@ impl Kind {
         }
     }
 
-    /// Whether it is a language of XML that is known here.
+    /// Whether it is an XML language that is known here.
     pub fn is_xml(self) -> bool {
         self.file_kind().is_some_and(|kind| kind != FileKind::Properties)
     }
 
-    /// What a check calls it.
+    /// The type of file in a check.
     pub fn file_kind(self) -> Option<FileKind> {
         Some(match self {
             Kind::Workflow => FileKind::Workflow,
@@ -80,10 +80,10 @@ impl Kind {
     }
 }
 
-/// A shorter text is read by whoever asks about it: that takes no time.
+/// Length from which on a text is analyzed in a thread of its own, in bytes; shorter ones take no time.
 pub(super) const LONG: usize = 32 << 10;
 
-/// What is found out of a text by reading all of it.
+/// The facts derived from a complete text.
 #[derive(Debug)]
 pub(super) struct Read {
     kind: Kind,
@@ -98,7 +98,7 @@ impl Read {
         &self.analysis.source().text
     }
 
-    /// Whether all of it was read for its names, and is well-formed XML.
+    /// Whether its names were collected, and it is well-formed XML.
     fn is_done(&self) -> bool {
         self.names.get().is_some() && self.is_well_formed()
     }
@@ -111,7 +111,7 @@ impl Read {
         self.names.get_or_init(|| names::of(self))
     }
 
-    /// The places of the root's children.
+    /// The spans of the root's children.
     pub(super) fn children(&self) -> &[Span] {
         self.children.get_or_init(|| {
             let root = self.analysis.tree().root();
@@ -125,7 +125,7 @@ impl Read {
         &children[..children.partition_point(|child| child.end <= offset)]
     }
 
-    /// The node of a name.
+    /// The node with a name.
     pub(super) fn node(&self, name: &str) -> Option<&Node> {
         let id = self.analysis.names().0.node(name)?;
         Some(self.analysis.workflow().node(id))
@@ -140,21 +140,21 @@ impl Read {
     }
 }
 
-/// A text of one version. What is asked twice is found out once, so it is built once a version and shared.
+/// One version of a text. Facts are computed once, so it is created once per version and shared.
 #[derive(Debug)]
 pub struct Document {
     read: Arc<Read>,
-    /// What is known of it before all of it is read.
+    /// What is known before the complete text is analyzed.
     pub(super) edited: Option<Edited>,
 }
 
 impl Document {
-    /// Of a text; nothing is done yet. A text that was never saved has any name that tells it from others.
+    /// Creates a document. Nothing is computed yet. A text that was never saved may have any unique name.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Document {
         Document::of(Arc::new(Source::new(path, text)))
     }
 
-    /// The same of a text that others hold as well.
+    /// Like [`Document::new`], for a shared text.
     pub fn of(source: Arc<Source>) -> Document {
         let read = Read {
             kind: Kind::of(&source.path, &source.text),
@@ -166,7 +166,7 @@ impl Document {
         Document { read: Arc::new(read), edited: None }
     }
 
-    /// The text after an edit of this one: what was found out of it answers what cannot wait.
+    /// The document after an edit of this one: its facts answer queries that cannot wait.
     pub fn edited(&self, source: Arc<Source>) -> Document {
         let known = match self.read.is_done() {
             true => Edited::none(Arc::clone(&self.read)),
@@ -176,7 +176,8 @@ impl Document {
         Document { edited, ..Document::of(source) }
     }
 
-    /// Has a large text read by a thread of its own, so that nobody waits for it who asks about this text or an edit of it.
+    /// Starts the analysis of a large text in a thread of its own, so that no query about this text or an edit of it
+    /// has to wait.
     pub fn read_ahead(&self) {
         if self.text().len() >= LONG && self.read.names.get().is_none() {
             let read = Arc::clone(&self.read);
@@ -192,17 +193,17 @@ impl Document {
         &self.read
     }
 
-    /// What it is.
+    /// Its type.
     pub fn kind(&self) -> Kind {
         self.read.kind
     }
 
-    /// Its text with its path.
+    /// Its text and path.
     pub fn source(&self) -> &Arc<Source> {
         self.read.analysis.source()
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &str {
         &self.source().path
     }
@@ -217,30 +218,30 @@ impl Document {
         &self.read.analysis
     }
 
-    /// As Java's properties.
+    /// The text parsed as Java properties.
     pub fn properties(&self) -> &Properties {
         self.read.properties()
     }
 
-    /// Every name in it that means something, in the order of the text.
+    /// Every significant name in it, in source order.
     pub fn names(&self) -> &[Occurrence] {
         self.read.names()
     }
 
-    /// What is known of it out of the text before, unless it was read and is well-formed.
+    /// What is known from the previous version, unless this one was analyzed and is well-formed.
     fn guessed(&self) -> Option<&Edited> {
         self.edited.as_ref().filter(|_| !self.read.is_done())
     }
 
-    /// The same names, with their places, for a question that cannot wait: where the text was just edited, those of all
-    /// that was not are as they were.
+    /// The names with their spans, for a query that cannot wait: for a text that was just edited, those of the
+    /// unchanged parts come from the previous version.
     pub(super) fn names_at_once(&self) -> impl Iterator<Item = (Span, &Occurrence)> {
         let guessed = self.guessed();
         let read = guessed.is_none().then(|| self.names().iter().map(|name| (name.span, name)));
         read.into_iter().flatten().chain(guessed.into_iter().flat_map(Edited::names))
     }
 
-    /// The node of a name, for a question that cannot wait.
+    /// The node with a name, for a query that cannot wait.
     pub(super) fn node_at_once(&self, name: &str) -> Option<&Node> {
         match self.guessed() {
             Some(edited) => edited.node(name),
@@ -248,7 +249,7 @@ impl Document {
         }
     }
 
-    /// The children of the root that are known to be over before an offset, from the first on.
+    /// The first children of the root that are known to end before an offset.
     pub(super) fn children_before(&self, offset: u32) -> &[Span] {
         match self.guessed() {
             Some(edited) => edited.children_before(offset),
@@ -257,7 +258,7 @@ impl Document {
         }
     }
 
-    /// The name at an offset, a cursor behind its last character included.
+    /// The name at an offset, including a cursor directly after its last character.
     pub fn name_at(&self, offset: u32) -> Option<&Occurrence> {
         let names = self.names();
         let behind = names.partition_point(|name| name.span.start <= offset);
@@ -265,7 +266,7 @@ impl Document {
         near.filter(|name| name.span.touches(offset)).max_by_key(|name| name.span.end > offset)
     }
 
-    /// The text at a place.
+    /// The text of a span.
     pub fn slice(&self, span: Span) -> &str {
         self.text().get(span.range()).unwrap_or_default()
     }

@@ -1,9 +1,9 @@
-//! What is known of a text that was just edited, for questions that come with every key and cannot wait until all of a
-//! large text is read again.
+//! Facts about a text that was just edited, for queries that come with every keystroke and cannot wait until a large
+//! text is analyzed again.
 //!
-//! In: a well-formed text of which everything is known, and edits that are each inside one child of its root. Out: the
-//! names of the new text with what they stand for, and where its first children end. A child that was edited is read by
-//! itself; the others are taken to be as they were, however much the edit breaks behind it.
+//! Takes a well-formed text that is completely analyzed, and edits that are each inside one child of its root. Returns
+//! the names of the new text with their meanings, and the ends of its first children. An edited child is analyzed
+//! separately; the others are assumed to be unchanged, however much the edit breaks after it.
 
 use super::document::{Document, LONG, Read};
 use super::names::Occurrence;
@@ -11,41 +11,41 @@ use crate::ir::workflow::Node;
 use crate::source::{Moved, Source, Span};
 use std::sync::Arc;
 
-/// The largest child that is read by itself, and the longest head of a text.
+/// Maximum size of a child that is analyzed separately, and of the text before the first child, in bytes.
 const MOST_OF_A_CHILD: usize = 64 << 10;
-/// How many children are read by themselves before all of the text is.
+/// Maximum number of children analyzed separately before the whole text is.
 const MOST_EDITED: usize = 20;
 
-/// A text that comes of one that was read by edits of some children.
+/// A text derived from an analyzed one by edits of some children.
 #[derive(Clone, Debug)]
 pub(super) struct Edited {
-    /// The text that was read.
+    /// The analyzed text.
     base: Arc<Read>,
-    /// Where its children are in the new text.
+    /// The spans of its children in the new text.
     children: Vec<Span>,
-    /// Those that were edited, in order.
+    /// The edited children, in order.
     own: Vec<Own>,
 }
 
-/// A child that was edited.
+/// An edited child.
 #[derive(Clone, Debug)]
 struct Own {
-    /// Which it is.
+    /// Its index.
     at: usize,
-    /// The root with this child alone, as it is now.
+    /// A document with the root and only this child, in its current form.
     small: Arc<Document>,
-    /// Where it is in that.
+    /// The span of the child in that document.
     place: Span,
 }
 
 impl Edited {
-    /// A text that was read, before any edit; `None` where all of it is read as quickly or has to be.
+    /// The analyzed text before any edit; `None` if analyzing all of it is as fast, or necessary.
     pub(super) fn none(base: Arc<Read>) -> Option<Edited> {
         let is_long = base.text().len() >= LONG;
         is_long.then(|| Edited { children: base.children().to_vec(), own: Vec::new(), base })
     }
 
-    /// The same after one more edit; `None` where all of the text has to be read.
+    /// The text after one more edit; `None` if all of it must be analyzed.
     pub(super) fn after(mut self, old: &str, new: &Source) -> Option<Edited> {
         let moved = Moved::between(old, &new.text);
         let at = self.children.partition_point(|child| child.start < moved.from).checked_sub(1)?;
@@ -65,7 +65,7 @@ impl Edited {
         (self.own.len() <= MOST_EDITED).then_some(self)
     }
 
-    /// Reads a child by itself.
+    /// Analyzes a child separately.
     fn own(&self, at: usize, new: &Source) -> Option<Own> {
         let root = self.base.analysis.tree().root()?;
         let (head, tail) = (root.start_tag().end as usize, root.end_tag().range());
@@ -82,7 +82,7 @@ impl Edited {
         Some(Own { at, small, place })
     }
 
-    /// Every name of the new text with its place there; those of the children that were edited come last.
+    /// Every name of the new text with its span there; those of the edited children come last.
     pub(super) fn names(&self) -> impl Iterator<Item = (Span, &Occurrence)> {
         let was = self.base.children();
         let mut at = 0;
@@ -103,13 +103,13 @@ impl Edited {
         }))
     }
 
-    /// The node of a name.
+    /// The node with a name.
     pub(super) fn node(&self, name: &str) -> Option<&Node> {
         let own = self.own.iter().find_map(|own| own.small.read().node(name));
         own.or_else(|| self.base.node(name))
     }
 
-    /// The children that are certainly over before an offset, from the first on.
+    /// The first children that certainly end before an offset.
     pub(super) fn children_before(&self, offset: u32) -> &[Span] {
         let known = self.own.first().map_or(self.children.len(), |own| own.at);
         let over = self.children.partition_point(|child| child.end <= offset);
@@ -117,7 +117,7 @@ impl Edited {
     }
 }
 
-/// A place, where the child that it is in is elsewhere.
+/// Shifts a span whose child has moved.
 fn moved(place: Span, from: u32, to: u32) -> Span {
     Span { start: place.start - from + to, end: place.end - from + to }
 }
@@ -129,7 +129,7 @@ mod tests {
     use std::fmt::Write as _;
     use std::sync::Arc;
 
-    /// A workflow of so many actions, each of which reads two properties and asks for the one before.
+    /// A workflow with `nodes` actions, each of which reads two properties and refers to the previous action.
     fn long(nodes: usize) -> String {
         let mut text =
             "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>\n<start to='n0'/>\n".to_owned();
@@ -159,7 +159,7 @@ mod tests {
         before.edited(Arc::new(source))
     }
 
-    /// The names of a text, in order, as they are guessed and as they are read.
+    /// The names of a text, in order, as estimated and as analyzed.
     fn both(document: &Document) -> [Vec<(Span, Occurrence)>; 2] {
         let placed = |(place, name): (Span, &Occurrence)| {
             (place, Occurrence { span: place, ..name.clone() })
@@ -189,17 +189,17 @@ mod tests {
             assert_eq!(guessed, names, "{old}");
             assert_ne!(before.names(), after.names(), "{old}");
         }
-        // One edit after the other, none of which was read.
+        // One edit after the other, none of which was analyzed.
         let once = edited(&before, text.replacen("'n7'", "'seven'", 1));
         let twice = edited(&once, text.replacen("name='n7'><", "name='se", 1));
         assert!(twice.edited.is_some());
-        // And elsewhere.
+        // An edit elsewhere.
         let elsewhere = edited(&once, once.text().replacen("name='n9'", "name='nine'", 1));
         let twice =
             edited(&elsewhere, elsewhere.text().replacen("<ok to='n8'/>", "<ok to='x'/>", 1));
         let [guessed, names] = both(&twice);
         assert_eq!(guessed, names);
-        // In two children at once, between children, and in a short text.
+        // An edit in two children at once, between children, and in a short text.
         let far = text.replacen("'n9'", "'nine'", 3);
         assert!(edited(&before, far).edited.is_none());
         assert!(edited(&before, text.replacen("</action>\n", "</action>\n\n", 1)).edited.is_none());

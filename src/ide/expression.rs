@@ -1,4 +1,5 @@
-//! A cursor in an expression: where the expression stands, what is being typed in it, and the call it is in.
+//! The context of a cursor in an expression: the start of the expression, what is being typed in it, and the
+//! surrounding call.
 
 use super::cursor::{Cursor, Open, Typing, cursor};
 use super::document::Document;
@@ -9,31 +10,31 @@ use crate::syntax::xml::Tree;
 use ankus_lang::el::Phase;
 use ankus_lang::el::functions::{self, Function};
 
-/// The parameters of a function, for whoever writes its arguments.
+/// The signature of the function whose arguments are being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// As it is written: `concat(first, second)`.
+    /// Its notation: `concat(first, second)`.
     pub label: String,
-    /// The parameters in it, as ranges of bytes.
+    /// Byte ranges of the parameters in the label.
     pub parameters: Vec<std::ops::Range<usize>>,
-    /// Which of them is being written, from 0.
+    /// The index of the current parameter.
     pub active: usize,
-    /// What it does.
+    /// Description of the function.
     pub about: String,
 }
 
 /// An expression up to a cursor.
 #[derive(Clone, Debug)]
 pub(super) struct Begun<'t> {
-    /// What is written of it, behind `${`.
+    /// The text so far, after `${`.
     pub(super) text: &'t str,
-    /// The quote that is open, with the offset behind it in `text`.
+    /// The open quote, if any, with the offset after it in `text`.
     pub(super) quote: Option<usize>,
-    /// The calls that are open: where the name ends in `text`, and how many arguments are complete.
+    /// The open calls: the end of the name in `text`, and the number of complete arguments.
     pub(super) calls: Vec<(usize, usize)>,
 }
 
-/// The expression that is open at the end of `before`.
+/// The open expression at the end of `before`.
 pub(super) fn begun(before: &str) -> Option<Begun<'_>> {
     let open = before.rfind("${").max(before.rfind("#{"))?;
     let text = &before[open + 2..];
@@ -72,7 +73,7 @@ pub(super) fn begun(before: &str) -> Option<Begun<'_>> {
 }
 
 impl Begun<'_> {
-    /// The name of the innermost open call, and how many of its arguments are complete.
+    /// The name of the innermost open call, and the number of its complete arguments.
     pub(super) fn call(&self) -> Option<(&str, usize)> {
         let (end, count) = *self.calls.last()?;
         let before = self.text[..end].trim_end();
@@ -81,7 +82,7 @@ impl Begun<'_> {
         (start < before.len()).then(|| (&before[start..], count))
     }
 
-    /// The action whose data is asked for a key at the end: `wf:actionData('a')['`.
+    /// The action whose data is accessed by a key at the end: `wf:actionData('a')['`.
     pub(super) fn data_of(&self) -> Option<&str> {
         let before = self.text[..self.quote?.checked_sub(1)?].trim_end();
         let before = before.strip_suffix('[')?.trim_end().strip_suffix(')')?.trim_end();
@@ -94,8 +95,8 @@ impl Begun<'_> {
     }
 }
 
-/// The group of functions in which the text at a cursor is evaluated. The open elements are closed and an expression is put
-/// where the cursor is, so that whoever knows the places of expressions decides.
+/// The group in which the text at a cursor is evaluated. The open elements are closed and an expression is inserted at
+/// the cursor, so that the code that collects the places of expressions decides.
 pub(super) fn phase(cursor: &Cursor<'_>) -> Option<Phase> {
     const MOST_OPEN: usize = 40;
     if cursor.open.len() > MOST_OPEN {
@@ -129,7 +130,7 @@ pub(super) fn phase(cursor: &Cursor<'_>) -> Option<Phase> {
     place::collect(&tree).first().map(|place| place.phase)
 }
 
-/// What a property of a file may be read in: values of properties are texts with variables alone.
+/// The functions that are available in a group, each with its signature.
 pub(super) fn functions_of(
     snapshot: &Snapshot,
     phase: Phase,
@@ -151,12 +152,12 @@ pub(super) fn functions_of(
     own.chain(site)
 }
 
-/// The name of an element's open parent, for what depends on it.
+/// The open parent element.
 pub(super) fn parent<'c, 't>(cursor: &'c Cursor<'t>) -> Option<&'c Open<'t>> {
     cursor.open.len().checked_sub(2).map(|at| &cursor.open[at])
 }
 
-/// The function whose arguments are being written.
+/// The signature of the function whose arguments are being typed.
 pub(super) fn signature(
     snapshot: &Snapshot,
     document: &Document,

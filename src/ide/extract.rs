@@ -1,8 +1,8 @@
 //! Moves selected nodes of a workflow into a sub-workflow.
 //!
-//! In: a workflow and a selection. Out: a change that writes the new definition beside the workflow and calls it in the
-//! place of the nodes, where that runs the same. The new file shares the folder, and with it `lib/` and every relative
-//! path.
+//! Takes a workflow and a selection, and returns a change that writes the new definition beside the workflow and
+//! replaces the nodes with a call of it, provided that the result runs the same. The new file is in the same folder,
+//! so it shares `lib/` and all relative paths.
 
 use super::actions::{Action, ActionKind, layout_before, prefix, put};
 use super::document::Document;
@@ -15,7 +15,7 @@ use crate::source::{Source, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Functions that answer the same in a sub-workflow that takes over the configuration of its parent.
+/// Functions with the same result in a sub-workflow that inherits the configuration of its parent.
 const SAME_BELOW: [&str; 7] = [
     "wf:conf",
     "wf:user",
@@ -26,20 +26,20 @@ const SAME_BELOW: [&str; 7] = [
     "wf:actionTrackerUri",
 ];
 
-/// What was selected, with its one way in and its one way out.
+/// The selected nodes, with their only entry and their only exit.
 struct Region {
     nodes: BTreeSet<NodeId>,
-    /// All of it in the text.
+    /// The span of the whole selection.
     span: Span,
     entry: NodeId,
     exit: NodeId,
-    /// Where its errors go, if they leave it.
+    /// The target of its error transitions, if that is outside.
     error: Option<NodeId>,
 }
 
-/// The change, where the selection is a part of the workflow that can stand alone.
+/// Creates the change, if the selection can become a sub-workflow.
 pub(super) fn extract(snapshot: &Snapshot, document: &Document, within: Span) -> Option<Action> {
-    // A job that is submitted by the path of its file has no folder in `wf:appPath()`.
+    // If a job is submitted by the path of the file, `wf:appPath()` is not a folder.
     let is_folder = document.path().rsplit('/').next() == Some("workflow.xml");
     if within.start == within.end || !is_folder || is_started_by_file(snapshot, document) {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn extract(snapshot: &Snapshot, document: &Document, within: Span) ->
     if is_taken || !is_plain || name.starts_with('.') {
         return None;
     }
-    // An error that leaves it kills the sub-workflow; without a kill node the whole job would go on with it.
+    // An error that leaves the selection must kill the sub-workflow; without a kill node the whole job would continue.
     let kill = region.error.filter(|error| *error != region.exit);
     let of_all = workflow.nodes().find(|(_, node)| node.shape == Shape::Kill).map(|(id, _)| id);
     let on_error = region.error.or(of_all)?;
@@ -89,7 +89,7 @@ pub(super) fn extract(snapshot: &Snapshot, document: &Document, within: Span) ->
     })
 }
 
-/// Whether a file of properties names the file of the workflow instead of its folder.
+/// Whether a properties file names the file of the workflow instead of its folder.
 fn is_started_by_file(snapshot: &Snapshot, document: &Document) -> bool {
     let family = definition::family(snapshot, document.path());
     let mut starters = family.iter().filter_map(|path| snapshot.document(path));
@@ -101,7 +101,7 @@ fn is_started_by_file(snapshot: &Snapshot, document: &Document) -> bool {
     })
 }
 
-/// The nodes that are wholly selected, if they have one way in and one way out.
+/// The completely selected nodes, if they have one entry and one exit.
 fn region(analysis: &Analysis, within: Span) -> Option<Region> {
     let flow = analysis.flow();
     let workflow = flow.workflow;
@@ -135,11 +135,11 @@ fn region(analysis: &Analysis, within: Span) -> Option<Region> {
         return None;
     }
     let region = Region { entry: only(&entries)?, exit: only(&exits)?, nodes, span, error };
-    // A way out through a kill node would end the sub-workflow as a success.
+    // An exit to a kill node would end the sub-workflow successfully.
     (workflow.node(region.exit).shape != Shape::Kill).then_some(region)
 }
 
-/// Whether nothing inside asks for what is outside, nor anything outside for what is inside.
+/// Whether the selected nodes and the others do not refer to each other.
 fn stands_alone(snapshot: &Snapshot, document: &Document, region: &Region) -> bool {
     let workflow = document.analysis().workflow();
     let names: BTreeSet<&str> =
@@ -254,10 +254,10 @@ mod tests {
 
     #[test]
     fn what_cannot_stand_alone_stays() {
-        // Half of a fork, a node that is cut in two, the start.
+        // Half of a fork, a node that is only partly selected, and the start.
         assert_eq!(of(NODES, "<fork", "<ok to='meet'/>"), None);
         assert_eq!(of(NODES, "<start", "to='publish'/>"), None);
-        // What is asked for across the border, and what a sub-workflow answers otherwise.
+        // References into or out of the selection, and functions whose result differs in a sub-workflow.
         let asks = |path: &str| NODES.replace("path='/p'", path);
         assert_eq!(
             of(&asks("path='${wf:actionData(\"left\")[\"x\"]}'"), "<fork", "to='publish'/>"),

@@ -1,19 +1,20 @@
-//! Ranges of a text: what folds, what a selection grows to, and the two names of an element that change together.
+//! Ranges of a text: foldable regions, ranges for expanding a selection, and the two names of an element that are
+//! edited together.
 
 use super::document::{Document, Kind};
 use crate::source::Span;
 use crate::syntax::xml::NodeKind;
 
-/// What folds.
+/// A foldable region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// From the end of the line that stays to the end of the last line.
+    /// From the end of the line that stays visible to the end of the last line.
     pub span: Span,
     /// Whether it is a comment.
     pub is_comment: bool,
 }
 
-/// Every element, comment and table of more than one line, in the order of the text.
+/// All elements, comments and tables of more than one line, in source order.
 pub(super) fn folding(document: &Document) -> Vec<Fold> {
     let text = document.text();
     let mut folds = Vec::new();
@@ -58,7 +59,7 @@ pub(super) fn folding(document: &Document) -> Vec<Fold> {
     folds
 }
 
-/// The ranges around an offset, the narrowest first: a word, a value, an attribute, a tag, elements up to the root.
+/// The ranges around an offset, the innermost first: a word, a value, an attribute, a tag, elements up to the root.
 pub(super) fn selection(document: &Document, offset: u32) -> Vec<Span> {
     let whole = Span::new(0, document.text().len());
     let mut spans = vec![super::cursor::word(document.text(), offset as usize, &[])];
@@ -82,7 +83,7 @@ pub(super) fn selection(document: &Document, offset: u32) -> Vec<Span> {
     spans.push(whole);
     spans.retain(|span| span.touches(offset) && span.start < span.end);
     spans.sort_by_key(|span| (span.end - span.start, span.start));
-    // Each holds the one before it.
+    // Each range contains the previous one.
     let mut nested: Vec<Span> = Vec::new();
     for span in spans {
         let fits = nested
@@ -95,14 +96,14 @@ pub(super) fn selection(document: &Document, offset: u32) -> Vec<Span> {
     nested
 }
 
-/// The names in the start tag and the end tag of the element whose name stands at an offset.
+/// The names in the start tag and the end tag of the element whose name is at an offset.
 pub(super) fn linked(document: &Document, offset: u32) -> Option<[Span; 2]> {
     if !document.kind().is_xml() {
         return None;
     }
     let tree = document.analysis().tree();
     let mut at = tree.element_at(offset);
-    // A cursor right before or behind a tag stands beside the element.
+    // A cursor directly before or after a tag is outside the element.
     while let Some(element) = at {
         let (start, end) = (element.name_span(), element.end_tag());
         let name = element.qualified_name();

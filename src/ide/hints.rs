@@ -1,25 +1,25 @@
-//! What an editor shows between the letters of a text: values of properties, the next time a coordinator acts.
+//! Inlay hints: values of properties, the next time a coordinator acts.
 
 use super::document::{Document, Kind};
 use super::names::{Role, Symbol};
 use super::{Snapshot, times, values};
 use crate::source::Span;
 
-/// A few words at a place.
+/// An inlay hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Where they are put.
+    /// The offset at which it is shown.
     pub offset: u32,
-    /// The words.
+    /// Its text.
     pub text: String,
-    /// More of them, for who asks.
+    /// Its tooltip.
     pub about: String,
 }
 
-/// Characters of a value that are shown.
+/// Maximum length of a shown value, in characters.
 const LONGEST: usize = 40;
 
-/// The hints of a part of a document.
+/// The hints in a range of a document.
 pub(super) fn hints(snapshot: &Snapshot, document: &Document, within: Span) -> Vec<Hint> {
     let mut hints = Vec::new();
     let inside = |offset: u32| within.start <= offset && offset <= within.end;
@@ -29,7 +29,7 @@ pub(super) fn hints(snapshot: &Snapshot, document: &Document, within: Span) -> V
         }
         let given = values::given(snapshot, document, &name.name);
         let Some(first) = given.first() else { continue };
-        // Where several start it with values of their own, none of them is the value.
+        // If several callers start it with different values, none of them is shown as the value.
         let from: Vec<&str> = given.iter().map(|given| given.from.as_str()).collect();
         let differs = given.iter().any(|other| other.resolved != first.resolved);
         let text = match differs {

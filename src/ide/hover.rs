@@ -1,4 +1,4 @@
-//! What stands at an offset, in words.
+//! Describes what is at an offset.
 
 use super::document::{Document, Kind};
 use super::names::Symbol;
@@ -10,23 +10,23 @@ use crate::schema;
 use crate::source::Span;
 use ankus_lang::el::functions;
 
-/// Words about a place.
+/// A description of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
-    /// What they are about.
+    /// The span that it describes.
     pub span: Span,
-    /// The words, in Markdown.
+    /// The description, in Markdown.
     pub markdown: String,
 }
 
-/// Words about what stands at an offset.
+/// Describes what is at an offset.
 pub(super) fn hover(snapshot: &Snapshot, document: &Document, offset: u32) -> Option<Hover> {
     name(snapshot, document, offset)
         .or_else(|| frequency(snapshot, document, offset))
         .or_else(|| markup(snapshot, document, offset))
 }
 
-/// A name of the user's, or of a function.
+/// Describes a name defined by the user, or a function.
 fn name(snapshot: &Snapshot, document: &Document, offset: u32) -> Option<Hover> {
     let found = document.name_at(offset)?;
     let markdown = match found.symbol {
@@ -43,7 +43,7 @@ fn name(snapshot: &Snapshot, document: &Document, offset: u32) -> Option<Hover> 
     Some(Hover { span: found.span, markdown })
 }
 
-/// A function: how it is called, what it gives, where it may stand.
+/// Describes a function: its signature, its result, where it is available.
 fn function(snapshot: &Snapshot, name: &str) -> Option<String> {
     let Some(known) = functions::named(name).next() else {
         let mut site = snapshot.settings.functions.iter();
@@ -67,7 +67,7 @@ fn function(snapshot: &Snapshot, name: &str) -> Option<String> {
     ))
 }
 
-/// A property: its values with what gives them, and how many texts read it.
+/// Describes a property: its values with their sources, and the number of texts that read it.
 fn property(snapshot: &Snapshot, document: &Document, name: &str) -> String {
     let given = values::given(snapshot, document, name);
     let mut words = format!("**property** `{name}`");
@@ -89,7 +89,7 @@ fn property(snapshot: &Snapshot, document: &Document, name: &str) -> String {
     words
 }
 
-/// A dataset: where its instances lie, and how far they are apart.
+/// Describes a dataset: the location of its instances, and the interval between them.
 fn dataset(snapshot: &Snapshot, document: &Document, name: &str) -> Option<String> {
     let texts = definition::scope(snapshot, document, Symbol::Dataset);
     let known = texts.iter().find_map(|text| {
@@ -113,7 +113,7 @@ fn dataset(snapshot: &Snapshot, document: &Document, name: &str) -> Option<Strin
     Some(words)
 }
 
-/// A data-in or data-out: the instances of the next action.
+/// Describes a data-in or data-out event: the instances of the next action.
 fn event(snapshot: &Snapshot, document: &Document, name: &str) -> Option<String> {
     let coordinator = document.analysis().coordinator();
     let events = coordinator.inputs.iter().chain(&coordinator.outputs);
@@ -141,7 +141,7 @@ fn event(snapshot: &Snapshot, document: &Document, name: &str) -> Option<String>
     Some(words)
 }
 
-/// The frequency of a coordinator in words, with its next nominal times.
+/// Describes the frequency of a coordinator, with its next nominal times.
 fn frequency(snapshot: &Snapshot, document: &Document, offset: u32) -> Option<Hover> {
     if document.kind() != Kind::Coordinator {
         return None;
@@ -157,7 +157,7 @@ fn frequency(snapshot: &Snapshot, document: &Document, offset: u32) -> Option<Ho
     Some(Hover { span, markdown })
 }
 
-/// The name of an element or an attribute, by the schema.
+/// Describes an element or an attribute, using the schema.
 fn markup(snapshot: &Snapshot, document: &Document, offset: u32) -> Option<Hover> {
     if !document.kind().is_xml() {
         return None;
@@ -188,7 +188,7 @@ fn titled(name: &str, about: &str) -> String {
     }
 }
 
-/// The versions of a schema that have something, where not all have it.
+/// The versions of a schema that have something, unless all have it.
 fn versions(family: &str, since: &str, until: Option<&str>) -> String {
     let oldest = schema::family(family).and_then(|family| family.versions().next());
     match (until, oldest == Some(since)) {
@@ -198,7 +198,7 @@ fn versions(family: &str, since: &str, until: Option<&str>) -> String {
     }
 }
 
-/// A node with the ways that lead to it and from it.
+/// Describes a node with its incoming and outgoing transitions.
 fn node(document: &Document, id: NodeId) -> String {
     let flow = document.analysis().flow();
     let node = flow.workflow.node(id);
@@ -235,7 +235,7 @@ fn node(document: &Document, id: NodeId) -> String {
     words
 }
 
-/// How many nodes are named that lead to one.
+/// Maximum number of predecessors listed.
 const MOST_NAMED: usize = 12;
 
 #[cfg(test)]

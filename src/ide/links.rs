@@ -1,4 +1,4 @@
-//! Places that lead to other files: applications that are started, scripts, jars, files of properties, included datasets.
+//! Links to other files: started applications, scripts, jars, properties files, included datasets.
 
 use super::definition::Link;
 use super::document::{Document, Kind};
@@ -7,7 +7,7 @@ use crate::files::{Entry, folder_of, join, name_of};
 use crate::ir::Scalar;
 use crate::schema::Meaning;
 
-/// Every place that leads to a file that is known.
+/// All links to known files.
 pub(super) fn links(snapshot: &Snapshot, document: &Document) -> Vec<Link> {
     let started = snapshot.callers.started_by(document.path());
     let mut links: Vec<Link> =
@@ -30,14 +30,14 @@ pub(super) fn links(snapshot: &Snapshot, document: &Document) -> Vec<Link> {
     links
 }
 
-/// Texts that are paths, by the schema, where something lies there: beside the definition, or in its `lib`.
+/// Adds texts that are paths according to the schema, if the file exists: beside the definition, or in its `lib`.
 fn paths(snapshot: &Snapshot, document: &Document, links: &mut Vec<Link>) {
     let language = snapshot.language();
     let folder = folder_of(document.path());
     let Some(root) = document.analysis().tree().root() else { return };
     let leaves = root.descendants().filter(|element| element.elements().next().is_none());
     for element in leaves {
-        // Scripts that are shipped are named by what they are run as.
+        // Shipped scripts are named by the command that runs them.
         let is_program = element.name() == "exec";
         let text = Scalar::of_element(element);
         let written = text.as_str().split('#').next().unwrap_or_default();

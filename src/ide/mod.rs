@@ -1,8 +1,8 @@
-//! What an editor asks about a text, answered in plain data: byte offsets in, byte offsets and strings out.
+//! Answers an editor's queries about a text with plain data: byte offsets in, byte offsets and strings out.
 //!
-//! In: [`Document`]s, each a text of one version, and what lies around them, as a [`Snapshot`]. Out: symbols, places,
-//! edits. It knows no protocol, no disk and no clock; `ankus lsp` turns its answers into messages. Every question has an
-//! answer for every text, however much of it is typed, and every offset. Each ability is a file of its own.
+//! Takes [`Document`]s, each one version of a text, and their surroundings, as a [`Snapshot`]; returns symbols,
+//! locations, edits. It uses no protocol, no disk and no clock; `ankus lsp` turns its answers into messages. Every
+//! query has an answer for every text, however incomplete, and every offset. Each feature is a file of its own.
 
 mod actions;
 mod calls;
@@ -53,23 +53,23 @@ pub use names::{Occurrence, Role, Symbol};
 pub use outline::{Entry, EntryKind, Found};
 pub use tokens::{Token, TokenKind};
 
-/// The texts that are known at one moment. A clone is cheap; what is answered never changes it.
+/// The known texts at one moment. A clone is cheap; queries never change it.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// By path.
+    /// Documents by path.
     pub documents: Arc<BTreeMap<String, Arc<Document>>>,
-    /// What holds for them.
+    /// The settings that apply to them.
     pub settings: Arc<Settings>,
-    /// The files that a check sees.
+    /// The files that a check may read.
     pub files: Arc<Files>,
-    /// Who starts whom.
+    /// The calls between definitions.
     pub callers: Arc<Index>,
-    /// What counts as now; without it nothing is said that another day could change.
+    /// The current time; without it, nothing that depends on the date is shown.
     pub now: Option<Instant>,
 }
 
 impl Snapshot {
-    /// Of documents alone: what they start and what lies around them is found out of their texts.
+    /// Creates a snapshot of documents alone: their callers and surroundings are determined from their texts.
     ///
     /// ```
     /// use ankus::ide::{Document, Snapshot};
@@ -103,7 +103,7 @@ impl Snapshot {
         }
     }
 
-    /// The same with another version of a document; who starts whom stays as it was.
+    /// The snapshot with another version of a document; the calls between definitions stay the same.
     pub fn with(mut self, document: Arc<Document>) -> Snapshot {
         let source = document.source().clone();
         Arc::make_mut(&mut self.files)
@@ -112,7 +112,7 @@ impl Snapshot {
         self
     }
 
-    /// The language with what the site adds to it.
+    /// The language with the additions of the site.
     pub(crate) fn language(&self) -> Language {
         schema::site::language(&self.settings.actions).0
     }
@@ -122,43 +122,43 @@ impl Snapshot {
         self.documents.get(path)
     }
 
-    /// What stands at an offset, in words.
+    /// Describes what is at an offset.
     pub fn hover(&self, path: &str, offset: u32) -> Option<Hover> {
         hover::hover(self, self.document(path)?, offset)
     }
 
-    /// Where what is named at an offset is defined.
+    /// The definitions of the name at an offset.
     pub fn definition(&self, path: &str, offset: u32) -> Vec<Place> {
         let document = self.document(path);
         document.map(|document| definition::definition(self, document, offset)).unwrap_or_default()
     }
 
-    /// Everywhere that what is named at an offset is named.
+    /// All occurrences of the name at an offset.
     pub fn references(&self, path: &str, offset: u32, with_definitions: bool) -> Vec<Place> {
         let Some(document) = self.document(path) else { return Vec::new() };
         definition::references(self, document, offset, with_definitions)
     }
 
-    /// The same in the document alone, for marking them.
+    /// All occurrences in the document itself, for highlighting.
     pub fn highlights(&self, path: &str, offset: u32) -> Vec<(Span, Role)> {
         let document = self.document(path);
         document.map(|document| definition::highlights(document, offset)).unwrap_or_default()
     }
 
-    /// What can be renamed at an offset: the name, and where it stands.
+    /// The name that can be renamed at an offset, with its span.
     ///
     /// # Errors
-    /// A sentence that says why nothing can.
+    /// A sentence that says why nothing can be renamed.
     pub fn prepare_rename(&self, path: &str, offset: u32) -> Result<(Span, String), String> {
         let document = self.document(path).ok_or("this file is not known")?;
         rename::prepare(self, document, offset)
     }
 
-    /// The edits, by file, that give what is named at an offset another name wherever it is named.
+    /// The edits, by file, that rename everything that the name at an offset refers to.
     ///
     /// # Errors
-    /// A sentence that says why the name cannot be given: it is taken, the server would refuse it, or not every place
-    /// that means it can be found.
+    /// A sentence that says why the new name is not possible: it is taken, the server would refuse it, or not every
+    /// occurrence can be found.
     pub fn rename(
         &self,
         path: &str,
@@ -169,40 +169,40 @@ impl Snapshot {
         rename::rename(self, document, offset, name)
     }
 
-    /// What may be written at an offset, the likeliest first.
+    /// The completions at an offset, the likeliest first.
     pub fn completion(&self, path: &str, offset: u32) -> Vec<Completion> {
         let document = self.document(path);
         document.map(|document| completion::completion(self, document, offset)).unwrap_or_default()
     }
 
-    /// The function whose arguments are being written at an offset.
+    /// The function whose arguments are being typed at an offset.
     pub fn signature_help(&self, path: &str, offset: u32) -> Option<Signature> {
         expression::signature(self, self.document(path)?, offset)
     }
 
-    /// What folds, in the order of the text.
+    /// The foldable regions, in source order.
     pub fn folding(&self, path: &str) -> Vec<Fold> {
         self.document(path).map(|document| folding::folding(document)).unwrap_or_default()
     }
 
-    /// The ranges that a selection at an offset grows to, the narrowest first.
+    /// The ranges to which a selection at an offset expands, the innermost first.
     pub fn selection(&self, path: &str, offset: u32) -> Vec<Span> {
         let document = self.document(path);
         document.map(|document| folding::selection(document, offset)).unwrap_or_default()
     }
 
-    /// The parts of expressions, and names, with what they are; in order, none over another, none over an end of a line.
+    /// The parts of expressions, and names, with their types; in order, not overlapping, each within one line.
     pub fn semantic_tokens(&self, path: &str) -> Vec<Token> {
         self.document(path).map(|document| tokens::tokens(document)).unwrap_or_default()
     }
 
-    /// Values and times, to be shown between the letters of a part of a text.
+    /// Values and times to be shown inside a range of a text.
     pub fn inlay_hints(&self, path: &str, within: Span) -> Vec<Hint> {
         let document = self.document(path);
         document.map(|document| hints::hints(self, document, within)).unwrap_or_default()
     }
 
-    /// Places that lead to other files.
+    /// The links to other files.
     pub fn links(&self, path: &str) -> Vec<Link> {
         self.document(path).map(|document| links::links(self, document)).unwrap_or_default()
     }
@@ -212,46 +212,46 @@ impl Snapshot {
         calls::item(self, path)
     }
 
-    /// What starts a definition, by path.
+    /// The callers of a definition, by path.
     pub fn incoming_calls(&self, path: &str) -> Vec<Call> {
         calls::incoming(self, path)
     }
 
-    /// What a definition starts, by path.
+    /// The definitions that a definition starts, by path.
     pub fn outgoing_calls(&self, path: &str) -> Vec<Call> {
         calls::outgoing(self, path)
     }
 
-    /// Changes that are offered at a place: fixes of the findings there, comments that allow them, and changes of the
-    /// definition after which the server answers the same, or takes what it refused.
+    /// The code actions for a range: fixes of the findings there, comments that suppress them, and refactorings after
+    /// which the server's answer is the same, or accepts what it refused.
     pub fn code_actions(&self, path: &str, within: Span, findings: &[Diagnostic]) -> Vec<Action> {
         let document = self.document(path);
         let actions = |document| actions::actions(self, document, within, findings);
         document.map(|document| actions(document)).unwrap_or_default()
     }
 
-    /// What may be done with a definition, as commands of the client.
+    /// The commands of the client that are offered for a definition.
     pub fn code_lenses(&self, path: &str) -> Vec<Lens> {
         self.document(path).map(|document| calls::lenses(document)).unwrap_or_default()
     }
 
-    /// The name that a picture has for what stands at an offset.
+    /// The name in the picture of the node at an offset.
     pub fn node_at(&self, path: &str, offset: u32) -> Option<String> {
         calls::node_at(self.document(path)?, offset)
     }
 
-    /// Where a node of a picture is written.
+    /// The span of a node of the picture.
     pub fn node_place(&self, path: &str, node: &str) -> Option<Span> {
         calls::place_of(self.document(path)?, node)
     }
 
-    /// The edits that lay out the text, or the lines that a range touches.
+    /// The edits that format the text, or the lines of a range.
     pub fn format(&self, path: &str, within: Option<Span>) -> Vec<Edit> {
         let document = self.document(path);
         document.map(|document| calls::format(self, document, within)).unwrap_or_default()
     }
 
-    /// The names in both tags of the element whose name stands at an offset.
+    /// The spans of the names in both tags of the element whose name is at an offset.
     pub fn linked(&self, path: &str, offset: u32) -> Option<[Span; 2]> {
         folding::linked(self.document(path)?, offset)
     }
@@ -261,7 +261,7 @@ impl Snapshot {
         self.document(path).map(|document| outline::outline(document)).unwrap_or_default()
     }
 
-    /// Everything that has a name with the letters of `query` in it, in that order.
+    /// All names that contain the letters of `query` in that order.
     pub fn workspace_symbols(&self, query: &str) -> Vec<Found> {
         outline::search(self, query)
     }

@@ -1,7 +1,7 @@
-//! Every name in a text that means something: a node, a dataset, a property, with its place and what is done there.
+//! Collects every significant name in a text: a node, a dataset, a property, with its location and its role.
 //!
-//! In: a text that is read ([`Document`]). Out: [`Occurrence`]s in the order of the text. Definition, references, rename,
-//! hover and highlighting compare these and no strings of their own.
+//! Takes a parsed text ([`Document`]) and returns [`Occurrence`]s in source order. Definition, references, rename,
+//! hover and highlighting compare these rather than strings of their own.
 
 use super::document::{Document, Kind, Read};
 use super::scenario;
@@ -17,7 +17,7 @@ use ankus_lang::el::functions::{self, Asks};
 use ankus_lang::el::tree::{Binary, Op};
 use ankus_lang::el::{Dialect, Piece, Template, Value};
 
-/// What a name is the name of.
+/// The type of a named item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Symbol {
     /// A node of a workflow.
@@ -37,7 +37,7 @@ pub enum Symbol {
 }
 
 impl Symbol {
-    /// The word for it in output.
+    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Symbol::Node => "node",
@@ -51,34 +51,34 @@ impl Symbol {
     }
 }
 
-/// What is done with a name.
+/// The role of an occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// It is made known: a node, a formal parameter.
+    /// The name is defined: a node, a formal parameter.
     Definition,
     /// A property gets a value.
     Value,
-    /// It is used.
+    /// The name is used.
     Use,
 }
 
-/// A name in its place.
+/// An occurrence of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occurrence {
-    /// Where it is written.
+    /// The span of the name in the source.
     pub span: Span,
     /// The name, decoded.
     pub name: String,
-    /// What it is the name of.
+    /// The type of the named item.
     pub symbol: Symbol,
-    /// What is done with it.
+    /// Its role.
     pub role: Role,
-    /// Whether it stands in quotes, or as a variable, in an expression.
+    /// Whether it is a string literal or a variable in an expression.
     pub in_expression: bool,
 }
 
 impl Occurrence {
-    /// Whether both name the same, in the same scope.
+    /// Whether both refer to the same item, given the same scope.
     pub fn is_same(&self, other: &Occurrence) -> bool {
         self.symbol == other.symbol && self.name == other.name
     }
@@ -87,10 +87,10 @@ impl Occurrence {
 /// The functions whose result is the name of a node, so that a text compared with it is one as well.
 const GIVES_NODE: [&str; 2] = ["wf:lastErrorNode", "wf:transition"];
 
-/// The property that names nodes which a rerun leaves out.
+/// The property with the names of nodes to skip in a rerun.
 pub(super) const SKIPPED_NODES: &str = "oozie.wf.rerun.skip.nodes";
 
-/// Every name of a text.
+/// All names in a text.
 pub(super) fn of(read: &Read) -> Vec<Occurrence> {
     let mut out = Names { out: Vec::new() };
     match read.kind() {
@@ -127,7 +127,7 @@ pub(super) fn of(read: &Read) -> Vec<Occurrence> {
     names
 }
 
-/// Whether some expression of a workflow asks for a node by a name that it computes, and where.
+/// The span of an expression in a workflow, if any, that refers to a node by a computed name.
 pub(super) fn computed(document: &Document) -> Option<Span> {
     let mut found = None;
     for place in place::collect(document.analysis().tree()) {
@@ -146,7 +146,8 @@ pub(super) fn computed(document: &Document) -> Option<Span> {
     found
 }
 
-/// Visits each call of the expressions of a place: its name, where that stands, its arguments.
+/// Calls `visit` for each function call in the expressions of a place, with its name, the span of the name, and its
+/// arguments.
 fn each_call(place: &Place<'_>, visit: &mut dyn FnMut(&str, Span, &[Typed])) {
     let template = Template::compile(&place.text.text, place.phase, Dialect::default());
     for piece in template.pieces() {
@@ -159,11 +160,11 @@ fn each_call(place: &Place<'_>, visit: &mut dyn FnMut(&str, Span, &[Typed])) {
     }
 }
 
-/// A text that is written in an expression, and where it stands between its quotes.
+/// The value of a string literal, and its offsets between the quotes.
 fn literal(argument: &Typed) -> Option<(&str, u32, u32)> {
     let Some(Value::String(text)) = &argument.constant else { return None };
     let inner = (argument.start + 1, argument.end.saturating_sub(1));
-    // One with an escape in it is longer than its name.
+    // A literal with an escape is longer than its value.
     let plain = (inner.1.saturating_sub(inner.0)) as usize == text.len();
     (argument.origin == Origin::Literal && plain).then_some((text, inner.0, inner.1))
 }
@@ -218,7 +219,7 @@ impl Names {
         }
     }
 
-    /// Names separated by commas.
+    /// Adds comma-separated names.
     fn list(&mut self, scalar: &Scalar, symbol: Symbol) {
         let mut at = 0;
         for part in scalar.as_str().split(',') {
@@ -280,7 +281,7 @@ impl Names {
 
     fn properties(&mut self, read: &Read) {
         for entry in &read.properties().entries {
-            // A name with escapes is written longer than it is.
+            // The source of a name with escapes is longer than the name.
             let written = &read.text()[entry.name_span.range()];
             if written == entry.name {
                 self.push(entry.name_span, &entry.name, Symbol::Property, Role::Value, false);
@@ -308,7 +309,7 @@ impl Names {
         }
     }
 
-    /// What the calls of a text name.
+    /// Adds the names in function calls of a text.
     fn expressions(&mut self, place: &Place<'_>) {
         let text = &place.text.text;
         if !text.contains('(') {
@@ -331,7 +332,7 @@ impl Names {
         }
     }
 
-    /// Texts that are compared with the name of a node.
+    /// Adds literals that are compared with the name of a node.
     fn compared(&mut self, place: &Place<'_>) {
         let template = Template::compile(&place.text.text, place.phase, Dialect::default());
         for piece in template.pieces() {

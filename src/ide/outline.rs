@@ -9,7 +9,7 @@ use crate::ir::coordinator::{Coordinator, Dataset};
 use crate::ir::workflow::{Shape, Workflow};
 use crate::source::Span;
 
-/// What an entry of an outline is.
+/// The type of an outline entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A workflow, coordinator or bundle.
@@ -28,7 +28,7 @@ pub enum EntryKind {
     Property,
     /// A credential.
     Credential,
-    /// What holds others: `global`, a table of a file of settings.
+    /// A group of other entries: `global`, a table in a settings file.
     Section,
 }
 
@@ -37,35 +37,35 @@ pub enum EntryKind {
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// What is worth a glance: the type of an action, a value.
+    /// A short detail: the type of an action, a value.
     pub detail: String,
-    /// What it is.
+    /// Its type.
     pub kind: EntryKind,
-    /// All of it.
+    /// Its whole span.
     pub span: Span,
-    /// Its name in it.
+    /// The span of its name.
     pub name_span: Span,
-    /// What it holds.
+    /// The entries it contains.
     pub children: Vec<Entry>,
 }
 
-/// A name somewhere.
+/// A name found by a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The name.
     pub name: String,
-    /// What it is the name of.
+    /// The type of the named item.
     pub symbol: Symbol,
-    /// Where it is.
+    /// Its location.
     pub place: Place,
 }
 
-/// How many names a search gives.
+/// Maximum number of search results.
 const MOST_FOUND: usize = 500;
 
 impl Entry {
     fn new(kind: EntryKind, name: &str, span: Span, name_span: Span) -> Entry {
-        // What has no name yet has one to be shown by.
+        // An unnamed entry is shown with a placeholder.
         let name = if name.is_empty() { "(no name)" } else { name }.to_owned();
         let inside = span.start <= name_span.start && name_span.end <= span.end;
         let name_span =
@@ -133,7 +133,7 @@ pub(super) fn outline(document: &Document) -> Vec<Entry> {
     }
 }
 
-/// The entry of the root with what `fill` puts into it; what that answers is its detail.
+/// Creates the entry of the root, with children added by `fill`, which returns its detail.
 fn root(document: &Document, fill: impl FnOnce(&mut Entry) -> String) -> Vec<Entry> {
     let Some(root) = document.analysis().tree().root() else { return Vec::new() };
     let name = root.attribute("name").map(Scalar::of_attribute);
@@ -207,7 +207,7 @@ fn coordinator(coordinator: &Coordinator, whole: &mut Entry) -> String {
     format!("coordinator, {}", detail(&coordinator.frequency))
 }
 
-/// The tables of a text of TOML, with their keys, as far as lines show them.
+/// The tables of a TOML text with their keys, as far as single lines show them.
 fn tables(text: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut at = 0;
@@ -238,7 +238,7 @@ fn tables(text: &str) -> Vec<Entry> {
     entries
 }
 
-/// Names with the letters of `query` in their order, those that begin with it first.
+/// Finds names that contain the letters of `query` in that order, those with it as a prefix first.
 pub(super) fn search(snapshot: &Snapshot, query: &str) -> Vec<Found> {
     let wanted: Vec<char> = query.chars().flat_map(char::to_lowercase).collect();
     let mut found = Vec::new();
@@ -261,7 +261,7 @@ pub(super) fn search(snapshot: &Snapshot, query: &str) -> Vec<Found> {
         .collect()
 }
 
-/// How well a name answers what was typed, the best first; nothing where a letter is missing.
+/// Rank of a match, lower is better; `None` if a letter is missing.
 fn rank(name: &str, wanted: &[char]) -> Option<u8> {
     let mut letters = name.chars().flat_map(char::to_lowercase);
     if !wanted.iter().all(|wanted| letters.any(|letter| letter == *wanted)) {

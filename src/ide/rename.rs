@@ -1,7 +1,7 @@
-//! Another name for a node, a dataset, a property, everywhere it is named.
+//! Renames a node, a dataset or a property, everywhere it occurs.
 //!
-//! A rename that would change what the server answers is refused with the reason, and so is one of which it cannot be
-//! known that every place was found.
+//! A rename that would change the server's answer is refused with the reason, and so is one for which it is uncertain
+//! that every occurrence was found.
 
 use super::definition::scope;
 use super::document::{Document, Kind};
@@ -15,7 +15,7 @@ use crate::source::{Source, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What can be renamed at an offset.
+/// The name that can be renamed at an offset.
 pub(super) fn prepare(
     snapshot: &Snapshot,
     document: &Document,
@@ -26,7 +26,7 @@ pub(super) fn prepare(
     Ok((found.span, found.name.clone()))
 }
 
-/// Refuses what has its name from elsewhere.
+/// Refuses names that are defined elsewhere.
 fn renamable(
     snapshot: &Snapshot,
     document: &Document,
@@ -69,13 +69,13 @@ fn renamable(
     Ok(scope)
 }
 
-/// Whether a property is read by its name outside of the application.
+/// Whether a property is read by name outside the application.
 fn is_of_server(name: &str) -> bool {
     let known = ["oozie.", "user.", "group.", "mapred.", "mapreduce.", "hadoop.", "dfs.", "fs."];
     known.iter().any(|start| name.starts_with(start)) || BUILT_IN.contains(&name)
 }
 
-/// The edits by file, each list in the order of its text.
+/// The edits by file, each list in source order.
 pub(super) fn rename(
     snapshot: &Snapshot,
     document: &Document,
@@ -123,7 +123,7 @@ pub(super) fn rename(
     Ok(edits)
 }
 
-/// Whether the schema, or the language of expressions, takes the name.
+/// Checks that the schema, or the expression language, allows the name.
 fn is_legal(
     snapshot: &Snapshot,
     scope: &[Arc<Document>],
@@ -158,7 +158,7 @@ fn is_legal(
             return refused("is a name that the server knows");
         }
     }
-    // The schema of each text that defines it says which names it takes.
+    // The schema of each defining text determines the allowed names.
     let language = snapshot.language();
     for document in scope.iter().filter(|document| document.kind().is_xml()) {
         let names = document.names().iter().filter(|other| other.is_same(found));
@@ -185,7 +185,7 @@ fn is_legal(
     Ok(())
 }
 
-/// Refuses edits after which the server refuses what it takes now, or for another reason.
+/// Refuses edits after which the server refuses what it accepts now, or refuses it for another reason.
 pub(super) fn keeps_answer(
     snapshot: &Snapshot,
     document: &Document,
@@ -200,7 +200,7 @@ pub(super) fn keeps_answer(
     let after = Arc::new(Source::new(document.path(), text));
     let before = answer(snapshot, document.source(), kind);
     let after = answer(snapshot, &after, kind);
-    // A name that the server refuses may be given up.
+    // A name that the server refuses may be replaced.
     let refused =
         after.iter().zip(&before).find(|(after, before)| after.is_some() && after != before);
     match refused {
@@ -212,7 +212,7 @@ pub(super) fn keeps_answer(
     }
 }
 
-/// The codes that the server answers a definition with.
+/// The codes of the server's answer to a definition.
 pub(super) fn answer(
     snapshot: &Snapshot,
     source: &Arc<Source>,

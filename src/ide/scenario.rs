@@ -1,20 +1,20 @@
-//! The names of nodes in scenarios, which a rename has to reach.
+//! Finds the names of nodes in scenarios, which a rename has to change.
 //!
-//! A scenario is TOML that is being typed, so it is read line by line, and what is not understood names nothing.
+//! A scenario is TOML that is being typed, so it is scanned line by line, and anything not understood is ignored.
 
 use super::Snapshot;
 use super::document::{Document, Kind};
 use crate::files::{folder_of, join};
 use crate::source::Span;
 
-/// A word with its place.
+/// A word with its span.
 type Word<'t> = (&'t str, Span);
 
-/// The names of nodes, in the order of the text.
+/// The names of nodes, in source order.
 pub(super) fn nodes(text: &str) -> Vec<Word<'_>> {
     let mut found: Vec<Word<'_>> = Vec::new();
     let mut table: Vec<&str> = Vec::new();
-    // Brackets of a list that goes on in the next line.
+    // Number of open brackets of a list that continues on the next line.
     let mut depth = 0;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -64,13 +64,13 @@ pub(super) fn nodes(text: &str) -> Vec<Word<'_>> {
     found
 }
 
-/// How many more brackets a line opens than it closes.
+/// The number of opening minus closing brackets in a line.
 fn brackets(line: &str) -> i32 {
     let of = |bracket| line.matches(bracket).count() as i32;
     of('[') - of(']')
 }
 
-/// The texts in quotes.
+/// The quoted strings.
 fn strings(line: &str, at: usize) -> impl Iterator<Item = Word<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -83,7 +83,7 @@ fn strings(line: &str, at: usize) -> impl Iterator<Item = Word<'_>> {
     })
 }
 
-/// The parts of a key with dots, without their quotes.
+/// The parts of a dotted key, without their quotes.
 fn parts(key: &str, at: usize) -> Vec<Word<'_>> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -108,14 +108,14 @@ fn parts(key: &str, at: usize) -> Vec<Word<'_>> {
     parts
 }
 
-/// The path of the workflow that a scenario plays, where it is one.
+/// The path of the tested definition, if it is a workflow.
 pub(super) fn workflow(snapshot: &Snapshot, scenario: &Document) -> Option<String> {
     let path = definition(snapshot, scenario)?;
     Some(path)
         .filter(|path| snapshot.document(path).is_some_and(|found| found.kind() == Kind::Workflow))
 }
 
-/// The path of the definition that a scenario plays, where it is known.
+/// The path of the definition that a scenario tests, if it is known.
 pub(super) fn definition(snapshot: &Snapshot, scenario: &Document) -> Option<String> {
     let top = scenario.text().lines().take_while(|line| !line.trim_start().starts_with('['));
     let mut keys = top.filter_map(|line| line.split_once('='));

@@ -1,11 +1,11 @@
-//! Elements with what has to be in them, as text with places to fill in (`$1`, `$0` at last).
+//! Creates snippets for elements with their required content, with placeholders (`$1`, and `$0` at the end).
 
 use super::typed::Typed;
 use crate::schema::{Content, Particle, Schema, Type, TypeRef};
 
-/// How deep required elements are written out.
+/// Maximum nesting depth of required elements in a snippet.
 const DEPTH: usize = 4;
-/// How many alternatives there may be before the choice is left to the author.
+/// Maximum number of alternatives of which the first is chosen; among more, the choice is left to the author.
 const FEW: usize = 2;
 
 struct Writer<'s> {
@@ -15,8 +15,8 @@ struct Writer<'s> {
     line_end: &'s str,
 }
 
-/// An element, its tag's name as it is to be written, with its required attributes and children. What stands behind the
-/// first name is given: `shell xmlns="…"`.
+/// A snippet for an element, with its tag name as it is to be written, and its required attributes and children.
+/// `given` follows the name in the start tag: `shell xmlns="…"`.
 pub(super) fn element(typed: Typed<'_>, name: &str, given: &str, line_end: &str) -> String {
     let mut writer = Writer { schema: typed.schema, out: String::new(), next: 1, line_end };
     let prefix = name.split_once(':').map(|(prefix, _)| format!("{prefix}:"));
@@ -57,7 +57,7 @@ impl Writer<'_> {
                 let inner = self.out.len();
                 self.part(prefix, ty, &model.particle, depth + 1);
                 if self.out.len() == inner && model.particle.occurs().min > 0 && depth > 0 {
-                    // Nothing has to be in it.
+                    // It has no required content.
                     self.out.truncate(before);
                     self.out += "/>";
                     return;
@@ -77,7 +77,7 @@ impl Writer<'_> {
         self.out += &"\t".repeat(depth);
     }
 
-    /// What has to be there. Recursion ends at [`DEPTH`].
+    /// Writes the required parts. The recursion ends at [`DEPTH`].
     fn part(&mut self, prefix: &str, ty: &Type, particle: &Particle, depth: usize) {
         if particle.occurs().min == 0 || depth > DEPTH {
             return;

@@ -2,14 +2,14 @@
 
 use super::{Document, Snapshot};
 
-/// Takes the mark of the cursor, `|`, out of a text.
+/// Removes the mark of the cursor, `|`, from a text.
 #[track_caller]
 pub(super) fn cursor(text: &str) -> (String, u32) {
     let at = text.find('|').expect("a text with the mark of a cursor");
     (text.replacen('|', "", 1), at as u32)
 }
 
-/// A snapshot of files of which one has the cursor, with its path.
+/// A snapshot of files, one of which contains the cursor, with its path.
 #[track_caller]
 pub(super) fn files(files: &[(&str, &str)]) -> (Snapshot, String, u32) {
     let with_cursor = files.iter().find(|(_, text)| text.contains('|')).expect("a cursor");
@@ -19,7 +19,7 @@ pub(super) fn files(files: &[(&str, &str)]) -> (Snapshot, String, u32) {
     (Snapshot::of(documents), with_cursor.0.to_owned(), offset)
 }
 
-/// A workflow of these nodes in a snapshot of its own.
+/// A workflow with these nodes in a snapshot of its own.
 #[track_caller]
 pub(super) fn workflow(nodes: &str) -> (Snapshot, String, u32) {
     let text =

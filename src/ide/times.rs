@@ -1,4 +1,4 @@
-//! When a coordinator acts: its frequency in words, and its next nominal times.
+//! The schedule of a coordinator: its frequency in words, and its next nominal times.
 
 use super::Snapshot;
 use super::document::{Document, Kind};
@@ -7,7 +7,7 @@ use crate::syntax::properties::Submission;
 use ankus_lang::coordinator::Definition;
 use ankus_lang::time::{Cron, EndOf, Frequency, Instant};
 
-/// A coordinator as its server would keep it, with the properties of who starts it first.
+/// A coordinator as its server would store it, with the properties of its first known caller.
 pub(super) fn submitted(snapshot: &Snapshot, document: &Document) -> Option<Definition> {
     if document.kind() != Kind::Coordinator {
         return None;
@@ -29,7 +29,7 @@ pub(super) fn submitted(snapshot: &Snapshot, document: &Document) -> Option<Defi
     submit_coordinator(&input).outcome.ok()
 }
 
-/// The next nominal times: from now on where that is known, else from the start.
+/// The next nominal times: from now if the time is known, otherwise from the start.
 pub(super) fn next(snapshot: &Snapshot, definition: &Definition, count: usize) -> Vec<Instant> {
     let mut times = definition.schedule.times();
     if let Some(now) = snapshot.now {
@@ -38,7 +38,7 @@ pub(super) fn next(snapshot: &Snapshot, definition: &Definition, count: usize) -
     times.take(count).map(|(_, time)| time).collect()
 }
 
-/// A frequency in words.
+/// Describes a frequency.
 pub(super) fn words(frequency: &Frequency) -> String {
     match frequency {
         Frequency::Cron(expression) => cron(expression),
@@ -76,7 +76,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A cron expression in words.
+/// Describes a cron expression.
 fn cron(expression: &Cron) -> String {
     let fields: Vec<&str> = expression.text().split(' ').collect();
     let [minute, hour, day, month, weekday, ..] = fields.as_slice() else {
@@ -110,7 +110,7 @@ fn cron(expression: &Cron) -> String {
     words
 }
 
-/// One field: its names where it has some, else the field as it is written.
+/// Describes one field: its names if it has some, otherwise the field as written.
 fn part(text: &str, unit: &str, names: &[&str]) -> String {
     let named = |one: &str| match one.parse::<usize>() {
         Ok(at) => names.get(at.wrapping_sub(1)).map(|name| (*name).to_owned()),

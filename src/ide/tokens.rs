@@ -1,20 +1,20 @@
-//! What the parts of expressions are, for editors that color them: functions, variables, names, numbers, operators.
+//! Semantic tokens for highlighting expressions: functions, variables, names, numbers, operators.
 
 use super::document::{Document, Kind};
 use super::names::{Role, Symbol};
 use crate::lint::reads::expressions;
 use crate::source::Span;
 
-/// What a part of a text is.
+/// The type of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TokenKind {
-    /// `${`, `}` and operators, words such as `eq` among them.
+    /// `${`, `}` and operators, including words such as `eq`.
     Operator,
     /// A function.
     Function,
-    /// A property, as a variable or by its name.
+    /// A property, as a variable or by name.
     Variable,
-    /// A text in quotes.
+    /// A string literal.
     Text,
     /// A number.
     Number,
@@ -22,18 +22,18 @@ pub enum TokenKind {
     Name,
 }
 
-/// A part of a text.
+/// A token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Where it is; never more than one line.
+    /// Its span, within one line.
     pub span: Span,
-    /// What it is.
+    /// Its type.
     pub kind: TokenKind,
-    /// Whether it is made known here.
+    /// Whether the name is defined here.
     pub is_definition: bool,
 }
 
-/// The words of the expression language.
+/// The keywords of the expression language.
 const WORDS: [&str; 16] = [
     "and",
     "or",
@@ -53,7 +53,7 @@ const WORDS: [&str; 16] = [
     "instanceof",
 ];
 
-/// The parts of a document that are worth a color, in order, none over another.
+/// The tokens of a document, in order, not overlapping.
 pub(super) fn tokens(document: &Document) -> Vec<Token> {
     if matches!(document.kind(), Kind::Settings | Kind::Scenario | Kind::Other) {
         return Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn tokens(document: &Document) -> Vec<Token> {
     for range in expressions(text) {
         lex(text, range, &mut tokens);
     }
-    // A name that means something says more than the letters it is made of.
+    // A significant name takes precedence over the tokens it overlaps.
     let mut ranked: Vec<(usize, Token)> = tokens.into_iter().enumerate().collect();
     ranked.sort_by_key(|(at, token)| (token.span.start, *at >= known));
     let mut out: Vec<Token> = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn tokens(document: &Document) -> Vec<Token> {
     out
 }
 
-/// The parts of one expression, `${` to `}`, as they are written: `&gt;` is an operator.
+/// Tokenizes one expression, from `${` to `}`, as written: `&gt;` is an operator.
 fn lex(text: &str, range: std::ops::Range<usize>, tokens: &mut Vec<Token>) {
     let mut add = |start: usize, end: usize, kind: TokenKind| {
         if start < end {
@@ -106,7 +106,7 @@ fn lex(text: &str, range: std::ops::Range<usize>, tokens: &mut Vec<Token>) {
                 let end =
                     rest[1..].find([first, '\n', '\r', '<']).map_or(rest.len(), |end| end + 1);
                 let whole = end + usize::from(rest[end..].starts_with(first));
-                // Around a name that has a color of its own, the quotes have theirs.
+                // The quotes are separate tokens because the name between them may have its own.
                 add(at, at + 1, TokenKind::Text);
                 add(at + 1, at + end, TokenKind::Text);
                 add(at + end, at + whole, TokenKind::Text);

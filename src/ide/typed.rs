@@ -1,23 +1,23 @@
-//! What the language says of an element: its type, its attributes, what may stand in it, by the version of its schema.
+//! The type of an element according to the version of its schema: its attributes and its content.
 
 use crate::schema::{
     self, Attribute, Check, Child, Content, Language, Model, Schema, Type, TypeRef,
 };
 use crate::syntax::xml::Element;
 
-/// An element as its schema knows it.
+/// An element with its type in the schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Typed<'s> {
-    /// The schema that it belongs to.
+    /// Its schema.
     pub(super) schema: &'s Schema,
-    /// What it holds.
+    /// Its type.
     pub(super) kind: TypeRef,
-    /// What its place in the parent is for; nothing for a root.
+    /// Its declaration in the parent; `None` for a root element.
     pub(super) child: Option<&'s Child>,
 }
 
 impl<'s> Typed<'s> {
-    /// Its type, where it is no text without attributes.
+    /// Its element type, unless it is text without attributes.
     pub(super) fn ty(self) -> Option<&'s Type> {
         match self.kind {
             TypeRef::Type(id) => Some(self.schema.ty(id)),
@@ -25,7 +25,7 @@ impl<'s> Typed<'s> {
         }
     }
 
-    /// What it is, and what it is for there.
+    /// Its description, preferably that of its declaration in the parent.
     pub(super) fn about(self) -> &'s str {
         let of_place = self.child.map(|child| &*child.about).filter(|about| !about.is_empty());
         of_place.or_else(|| self.ty().map(|ty| &*ty.about)).unwrap_or_default()
@@ -36,7 +36,7 @@ impl<'s> Typed<'s> {
         self.ty().map(|ty| ty.attributes.as_slice()).unwrap_or_default()
     }
 
-    /// Its text, if it holds one.
+    /// Its text type, if it contains text.
     pub(super) fn text(self) -> Option<schema::Text> {
         match self.kind {
             TypeRef::Text(text) => Some(text),
@@ -47,7 +47,7 @@ impl<'s> Typed<'s> {
         }
     }
 
-    /// Its children, if it holds some.
+    /// Its content model, if it contains elements.
     pub(super) fn model(self) -> Option<&'s Model> {
         match &self.ty()?.content {
             Content::Children(model) => Some(model),
@@ -55,7 +55,7 @@ impl<'s> Typed<'s> {
         }
     }
 
-    /// The child of a namespace and name.
+    /// The child with a namespace and name.
     pub(super) fn step(
         self,
         language: &'s Language,
@@ -64,7 +64,7 @@ impl<'s> Typed<'s> {
     ) -> Option<Typed<'s>> {
         let model = self.model()?;
         let own = &*self.schema.namespace;
-        // What has a namespace that is not known, or none, is taken for the parent's.
+        // An element with an unknown or no namespace is assumed to be in the parent's.
         let known = schema_of(language, namespace).filter(|schema| &*schema.namespace != own);
         let Some(other) = known else {
             let child = model.child(name)?;
@@ -75,7 +75,7 @@ impl<'s> Typed<'s> {
         Some(Typed { schema: other, kind: TypeRef::Type(id), child: None })
     }
 
-    /// Whether a text may stand where the schema checks it so.
+    /// Whether a text satisfies a check of the schema.
     pub(super) fn accepts(self, check: Check, text: &str) -> bool {
         match check {
             Check::Simple(at) => self.schema.simples[usize::from(at)].accepts(text),
@@ -88,7 +88,7 @@ fn schema_of<'s>(language: &'s Language, namespace: &str) -> Option<&'s Schema> 
     language.schema(namespace)
 }
 
-/// The type of a root element: of its version, or of the newest where it names none that is known.
+/// The type of a root element: of its version, or of the newest if its version is unknown.
 pub(super) fn of_root<'s>(
     language: &'s Language,
     namespace: &str,
@@ -103,7 +103,7 @@ pub(super) fn of_root<'s>(
     Some(Typed { schema, kind: TypeRef::Type(schema.root(name)?), child: None })
 }
 
-/// The type of an element, found from the root down; nothing where some element above it is none of the language.
+/// The type of an element, determined from the root down; `None` if some element above it is unknown.
 pub(super) fn of<'s>(language: &'s Language, element: Element<'_>) -> Option<Typed<'s>> {
     let mut path = Vec::new();
     let mut at = Some(element);

@@ -1,4 +1,4 @@
-//! What the properties of a definition are worth, as far as the texts around it show.
+//! The values of a definition's properties, as far as the surrounding texts show them.
 
 use super::document::{Document, Kind};
 use super::{Snapshot, definition};
@@ -7,24 +7,24 @@ use crate::files::{folder_of, join};
 use crate::ir::Scalar;
 use std::collections::BTreeMap;
 
-/// A value and where it comes from.
+/// A value with its source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Given {
-    /// As written, secrets hidden.
+    /// The value as written, with secrets masked.
     pub(super) value: String,
-    /// With the properties in it that are known put in their place; the same where there are none.
+    /// The value with known properties substituted; the same if it contains none.
     pub(super) resolved: String,
-    /// The path of the text that gives it.
+    /// The path of the text that sets it.
     pub(super) from: String,
 }
 
-/// Everything that gives a property a value, what counts first: who starts the definition, the defaults beside it, the
-/// definition itself.
+/// All values of a property, in order of precedence: those of callers, of the `config-default.xml` beside the
+/// definition, and of the definition itself.
 pub(super) fn given(snapshot: &Snapshot, document: &Document, name: &str) -> Vec<Given> {
     let secrets = &snapshot.settings.secrets;
     let mut given: Vec<Given> = Vec::new();
     let mut add = |value: &str, from: &str, values: &BTreeMap<String, String>| {
-        // A value that holds itself is filled in by somebody else.
+        // A value that contains a reference to itself is replaced elsewhere.
         let whole = resolved(value, values);
         let shown = secrets.shown(name, value.trim());
         let resolved = secrets.shown(name, whole.trim());
@@ -63,7 +63,7 @@ pub(super) fn given(snapshot: &Snapshot, document: &Document, name: &str) -> Vec
     given
 }
 
-/// The properties of a text that holds nothing else.
+/// The properties of a text that consists of properties.
 fn all_of(document: &Document) -> BTreeMap<String, String> {
     if document.kind() == Kind::Properties {
         let entries = document.properties().entries.iter();
@@ -81,7 +81,7 @@ fn all_of(document: &Document) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// How many texts read a property, for a word beside it.
+/// The number of texts that read a property.
 pub(super) fn readers(snapshot: &Snapshot, document: &Document, name: &str) -> usize {
     let family = definition::family(snapshot, document.path());
     let texts = family.iter().filter_map(|path| snapshot.document(path));

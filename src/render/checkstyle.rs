@@ -1,10 +1,10 @@
-//! Checkstyle's XML, which many build servers read.
+//! Writes a report as Checkstyle XML, which many build servers read.
 
 use super::place;
 use crate::check::Report;
 use crate::text;
 
-/// Renders a report.
+/// Formats a report.
 pub fn render(report: &Report) -> String {
     let mut out =
         String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<checkstyle version=\"4.3\">\n");

@@ -1,10 +1,10 @@
-//! One line per finding, as compilers print them.
+//! Writes a report with one line per finding, as compilers do.
 
 use crate::check::Report;
 use crate::source::Position;
 use crate::text::line;
 
-/// Renders a report.
+/// Formats a report.
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {

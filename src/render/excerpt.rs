@@ -1,6 +1,7 @@
-//! The lines of a source that a finding shows: cleaned, secrets and values masked, and cut around the marked place.
+//! The source lines shown with a finding: sanitized, with secrets and values masked, and cut around the marked
+//! location.
 //!
-//! Places are positions in the file; [`Excerpt::at`] maps one to the drawn text, so that carets stay correct whatever
+//! Locations are offsets in the file; [`Excerpt::at`] maps one to the shown text, so that carets stay correct whatever
 //! was escaped, masked or cut.
 
 use crate::source::{Position, Source, Span};
@@ -8,24 +9,24 @@ use crate::text;
 use codespan_reporting::files::{Error, Files};
 use std::ops::Range;
 
-/// What a hidden value is shown as, whatever its length.
+/// Replaces a hidden value, whatever its length.
 const MASK: &str = "***";
 
-/// Lines of an element that are drawn below its first one.
+/// Number of lines of an element shown below its first one.
 const BELOW: usize = 4;
 
-/// One line as it is drawn.
+/// A shown line.
 #[derive(Debug)]
 struct Line {
-    /// From 0, in the file.
+    /// Line number in the file, from 0.
     index: usize,
-    /// In the drawn text, its end included.
+    /// Range in the shown text, including the line end.
     range: Range<usize>,
-    /// Places in the file and in the drawn text, in order.
+    /// Corresponding offsets in the file and in the shown text, in order.
     places: Vec<(usize, usize)>,
 }
 
-/// The lines that are drawn of one file.
+/// The shown lines of one file.
 #[derive(Debug)]
 pub(super) struct Excerpt<'a> {
     source: &'a Source,
@@ -35,7 +36,8 @@ pub(super) struct Excerpt<'a> {
 }
 
 impl<'a> Excerpt<'a> {
-    /// The lines around `spans`, each of at most `width` characters, without what stands in `hidden`, which is sorted.
+    /// Creates the lines around `spans`, each of at most `width` characters, without the contents of the ranges in
+    /// `hidden`, which is sorted.
     pub(super) fn new(
         source: &'a Source,
         spans: &[Span],
@@ -46,7 +48,8 @@ impl<'a> Excerpt<'a> {
         for span in spans {
             let first = line_of(source, span.start);
             let last = line_of(source, span.end);
-            // What the drawing may want: a line between two others, the first ones of an element, and its last ones.
+            // The lines that may be needed: a line between two others, the first ones of an element, and its last
+            // ones.
             let mut want = |line: usize| {
                 let at = if line == first { span.start as usize } else { usize::MAX };
                 wanted.push((line, at));
@@ -54,7 +57,7 @@ impl<'a> Excerpt<'a> {
             (first.saturating_sub(1)..=first + BELOW).for_each(&mut want);
             (last.saturating_sub(BELOW).max(first)..=last + 1).for_each(&mut want);
         }
-        // Of the places in a line the first one.
+        // Keeps only the first location in each line.
         wanted.sort_unstable();
         wanted.dedup_by_key(|(line, _)| *line);
         let mut excerpt = Excerpt {
@@ -71,7 +74,7 @@ impl<'a> Excerpt<'a> {
         excerpt
     }
 
-    /// Adds a line; `at` is the place in it that must be seen.
+    /// Adds a line; `at` is the offset in it that must be visible.
     fn add(
         &mut self,
         index: usize,
@@ -110,7 +113,7 @@ impl<'a> Excerpt<'a> {
             let before = line.len();
             match letter {
                 '\t' => line.push('\t'),
-                // Nothing is drawn for a mark at the beginning of a file.
+                // Nothing is shown for a byte order mark at the beginning of a file.
                 '\u{feff}' if at == 0 => {}
                 letter => text::push(letter, &mut line),
             }
@@ -123,17 +126,17 @@ impl<'a> Excerpt<'a> {
         self.lines.push(Line { index, range: start..self.text.len(), places });
     }
 
-    /// Where a place of the file is drawn.
+    /// The offset in the shown text for an offset in the file.
     pub(super) fn at(&self, offset: u32) -> usize {
         let index = line_of(self.source, offset);
         let Ok(at) = self.lines.binary_search_by_key(&index, |line| line.index) else { return 0 };
         let places = &self.lines[at].places;
         let next = places.partition_point(|(place, _)| *place <= offset as usize);
-        // What is cut off at the left begins with the line, what is cut off at the right ends with it.
+        // Text cut off on the left maps to the beginning of the line, text cut off on the right to its end.
         places[next.saturating_sub(1)].1
     }
 
-    /// The place in the file of a drawn one.
+    /// The position in the file for an offset in the shown text.
     fn position(&self, drawn: usize) -> Position {
         let line = &self.lines[self.line_at(drawn)];
         let next = line.places.partition_point(|(_, place)| *place <= drawn);
@@ -145,7 +148,7 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// Where to begin a line of which `width` characters are shown, so that `at` is among them.
+/// The start of the part of a line, `width` characters long, that is shown so that it includes `at`.
 fn window(content: &str, at: usize, width: usize) -> usize {
     if content.len() <= width {
         return 0;
@@ -154,13 +157,13 @@ fn window(content: &str, at: usize, width: usize) -> usize {
     while !content.is_char_boundary(at) {
         at -= 1;
     }
-    // More than is shown need not be counted.
+    // Beyond the visible width, counting is unnecessary.
     let before = content[..at].chars().rev().take(width + 1).count();
     let total = before + content[at..].chars().take(width).count();
     if total <= width {
         return 0;
     }
-    // Two thirds stand behind the place, if there is so much.
+    // Two thirds are after the location, if there is that much text.
     let behind = total - before;
     let shown_before = (width / 3).max(width.saturating_sub(behind)).min(before);
     content[..at].char_indices().rev().take(shown_before).last().map_or(at, |(start, _)| start)
@@ -194,14 +197,14 @@ impl<'a> Files<'a> for Excerpt<'_> {
     fn line_range(&'a self, (): (), index: usize) -> Result<Range<usize>, Error> {
         match self.lines.binary_search_by_key(&index, |line| line.index) {
             Ok(at) => Ok(self.lines[at].range.clone()),
-            // Inside of a long element, where nothing is drawn.
+            // Inside a long element, where nothing is shown.
             Err(_) if self.source.line_range(index).is_some() => Ok(0..0),
             Err(_) => Err(Error::LineTooLarge { given: index, max: index }),
         }
     }
 }
 
-/// The files of one finding.
+/// The excerpts of the files of one finding.
 pub(super) struct Excerpts<'a>(pub(super) Vec<Excerpt<'a>>);
 
 impl<'a> Files<'a> for Excerpts<'_> {

@@ -1,11 +1,12 @@
-//! Annotations of a pull request: workflow commands that a GitHub runner reads from the output of a step.
+//! Writes a report as annotations of a pull request: workflow commands that a GitHub runner reads from the output of a
+//! step.
 
 use super::place;
 use crate::check::Report;
 use crate::diag::Level;
 use crate::text;
 
-/// Renders a report, one command a line.
+/// Formats a report, with one command per line.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for finding in &report.findings {
@@ -16,7 +17,7 @@ pub fn render(report: &Report) -> String {
             Level::Info => "notice",
         };
         out.push_str(&format!("::{command} file={},line={}", property(&finding.path), start.line));
-        // Columns of an annotation are only understood within one line.
+        // Columns are supported only for annotations within one line.
         if end.line == start.line {
             out.push_str(&format!(
                 ",col={},endColumn={}",
@@ -27,7 +28,7 @@ pub fn render(report: &Report) -> String {
             out.push_str(&format!(",endLine={}", end.line));
         }
         let title = property(&format!("ankus: {}", finding.diagnostic.kind.name));
-        // Where only the log is read there is no link to the place.
+        // In the plain log there is no link to the location.
         let place = format!("{}:{}:{}", text::line(&finding.path), start.line, start.column);
         let words = place::words(finding);
         let more = place::more(report, finding.diagnostic.kind);
@@ -41,7 +42,7 @@ pub fn render(report: &Report) -> String {
     out
 }
 
-/// The words of a command: percent signs and line ends are escaped, for only the runner turns them back.
+/// Escapes the message of a command: percent signs and line ends, which the runner decodes again.
 fn data(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     for letter in words.chars() {
@@ -54,7 +55,7 @@ fn data(words: &str) -> String {
     out
 }
 
-/// The value of a property of a command.
+/// Escapes the value of a command's property.
 fn property(words: &str) -> String {
     let words = words.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let words = words.replace(':', "%3A").replace(',', "%2C");

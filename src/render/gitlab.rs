@@ -1,4 +1,4 @@
-//! A code quality report, which GitLab shows in a merge request.
+//! Writes a report as a GitLab code quality report, which is shown in a merge request.
 
 use super::place;
 use crate::check::{Finding, Report};
@@ -6,7 +6,7 @@ use crate::diag::{Kind, Level};
 use crate::text::{self, each};
 use serde_json::json;
 
-/// Renders a report as one list.
+/// Formats a report as one list.
 pub fn render(report: &Report) -> String {
     let fingerprints = place::fingerprints(report);
     let pairs: Vec<(&Finding, String)> = report.findings.iter().zip(fingerprints).collect();
@@ -34,7 +34,7 @@ pub fn render(report: &Report) -> String {
     text::pretty(&each(&pairs, one))
 }
 
-/// What a reader who opens the issue sees.
+/// The text shown when a reader opens the issue.
 fn body(report: &Report, kind: &Kind) -> String {
     format!("{}\n\n{}", kind.summary, place::more(report, kind))
 }

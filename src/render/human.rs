@@ -1,4 +1,4 @@
-//! Findings drawn into their source, for a person at a terminal.
+//! Draws findings into their source, for a person at a terminal.
 
 use super::excerpt::{Excerpt, Excerpts};
 use crate::check::{Finding, Report};
@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
 
-/// Characters of a source line that are drawn where nobody says how wide the terminal is.
+/// Maximum length of a shown source line if the width of the terminal is unknown, in characters.
 const LINE_WIDTH: usize = 160;
 
-/// How many further places of one fault are drawn, and the lines of how many more are named.
+/// Maximum number of further locations of a fault that are drawn, and of those whose line numbers are listed.
 const DRAWN_PLACES: usize = 2;
 const LISTED_LINES: usize = 12;
 
-/// The least number of characters that words and lines get.
+/// Minimum width of text and source lines, in characters.
 const LEAST_WIDTH: usize = 40;
 
-/// Renders the findings of a report, each with a picture of its source. Words are wrapped for a terminal of `width`.
+/// Formats the findings of a report, each with an excerpt of its source. Text is wrapped for a terminal of `width`.
 pub fn render(report: &Report, width: Option<usize>) -> Text {
     let config = term::Config::default();
     let hidden = report.hidden();
@@ -33,20 +33,20 @@ pub fn render(report: &Report, width: Option<usize>) -> Text {
         let (sources, diagnostic) = diagnostic(report, &hidden, finding, width);
         let mut painter = Painter { text: &mut text, level: None };
         if term::emit_to_write_style(&mut painter, &config, &sources, &diagnostic).is_err() {
-            // Only for a span outside its text, which is a fault of ours; the words still count.
+            // This happens only for a span outside its text, which is a bug; the message is still shown.
             text.push(&format!("{}: {}\n", line(&finding.path), diagnostic.message));
         }
-        // One empty line between two findings, whatever stands at the end of the first.
+        // Findings are separated by one empty line, whatever the first one ends with.
         text.trim_end();
         text.push("\n");
     }
     text
 }
 
-/// What is drawn, as text with styles.
+/// Writes a drawing as styled text.
 struct Painter<'t> {
     text: &'t mut Text,
-    /// The level whose word comes next.
+    /// The level whose name comes next.
     level: Option<Severity>,
 }
 
@@ -54,7 +54,7 @@ impl Write for Painter<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let words = String::from_utf8_lossy(bytes);
         match self.level.take() {
-            // Drawings have a word of their own for the lowest level.
+            // The library has another name for the lowest level.
             Some(Severity::Note) if words == "note" => self.text.push_part("info"),
             _ => self.text.push_part(&words),
         }
@@ -115,16 +115,16 @@ impl WriteStyle for Painter<'_> {
     }
 }
 
-/// Lines of a run that are drawn; of a longer one the begin and the end.
+/// Maximum number of lines of a run that are shown; a longer one is cut in the middle.
 const RUN_LINES: usize = 40;
 
-/// Columns that a line of a run takes before the next node goes to a new one.
+/// Maximum width of a line of a run, in columns, before the next node starts a new one.
 const RUN_WIDTH: usize = 90;
 
-/// A run, a line for each stretch on one path, further in for each fork that it is inside.
+/// Draws a run with a line for each stretch on one path, indented by one level for each fork it is inside.
 fn drawn(witness: &Witness) -> String {
     let mut lines: Vec<String> = Vec::new();
-    // Where the last line left off: the node it has come to, and the path.
+    // The end of the last line: the node that was reached, and the path.
     let mut at: Option<(&str, &str)> = None;
     let mut steps = witness.run.iter().peekable();
     while let Some(step) = steps.next() {
@@ -180,10 +180,10 @@ fn drawn(witness: &Witness) -> String {
     format!("a run that shows it:\n  {}", lines.join("\n  "))
 }
 
-/// A span that goes over so many lines is drawn at its first: each line in between would be looked at for each finding.
+/// A span over more lines is drawn only at its first line: each line in between would be visited for each finding.
 const LINES_LIMIT: u32 = 200;
 
-/// What is said below the excerpts: the places that are not drawn, on what the finding depends, and what to do.
+/// The text below the excerpts: locations that are not drawn, what the finding depends on, and advice.
 fn below(finding: &Finding, told: &[Note], source: Option<&Source>) -> Vec<String> {
     let found = &finding.diagnostic;
     let mut notes = Vec::new();
@@ -213,7 +213,7 @@ fn below(finding: &Finding, told: &[Note], source: Option<&Source>) -> Vec<Strin
     notes
 }
 
-/// As much of a span as is drawn.
+/// The part of a span that is drawn.
 fn drawable(source: &Source, span: Span) -> Span {
     let first = source.position(span.start).line;
     if source.position(span.end).line - first <= LINES_LIMIT {
@@ -241,7 +241,7 @@ fn diagnostic<'a>(
         None => found.kind.name.to_owned(),
     };
     let mut notes: Vec<String> = Vec::new();
-    // Of places where the same is wrong the first few are drawn.
+    // If a finding has several locations, only the first few are drawn.
     let repeats = found.notes.len().saturating_sub((found.places - 1).saturating_sub(DRAWN_PLACES));
     let (shown, told) = found.notes.split_at(repeats);
     let places: Vec<(&str, Span, Option<&str>)> = [(finding.path.as_str(), found.span, None)]
@@ -255,7 +255,7 @@ fn diagnostic<'a>(
             (path, source.map_or(span, |source| drawable(source, span)), message)
         })
         .collect();
-    // The files in the order in which they are first named.
+    // The files in the order in which they are first mentioned.
     let mut files: Vec<(&'a Source, Vec<Span>)> = Vec::new();
     for (path, span, message) in &places {
         let Some((source, _)) = report.sources.get(*path) else {

@@ -1,4 +1,4 @@
-//! The report as one JSON object. Its shape is stable: fields are only added.
+//! Writes a report as one JSON object. Its format is stable: fields are only added.
 
 use super::place;
 use crate::check::{FileReport, Finding, Reference, Report, Verdict};
@@ -10,25 +10,25 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
 
-/// Renders a report as one indented object.
+/// Formats a report as one indented object.
 pub fn render(report: &Report) -> String {
     let mut bytes = Vec::new();
     write(report, &mut bytes).expect("there is room in memory");
     String::from_utf8(bytes).expect("JSON is text")
 }
 
-/// Writes the same, part by part.
+/// Writes a report as one indented object, part by part.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     let mut sink = Sink::new(out, Notation::Json);
-    // A serializer writes letters one by one.
+    // The serializer writes single characters.
     let mut out = BufWriter::with_capacity(1 << 16, &mut sink);
     serde_json::to_writer_pretty(&mut out, &Whole(report))?;
     out.write_all(b"\n")?;
     out.flush()
 }
 
-/// The object, whose parts are made one after the other: the values of ten thousand definitions at once would take
-/// several times the room of their text.
+/// The whole object, whose parts are created one at a time: the values of ten thousand definitions at once would take
+/// several times the memory of their text.
 struct Whole<'r>(&'r Report);
 
 impl Serialize for Whole<'_> {
@@ -77,7 +77,7 @@ impl Serialize for File<'_> {
     }
 }
 
-/// What a server answers, its first answer in the object itself.
+/// The server's answers, with the first one in the object itself.
 struct Answers<'r>(&'r Reference);
 
 impl Serialize for Answers<'_> {
@@ -125,18 +125,18 @@ fn verdict<M: SerializeMap>(verdict: &Verdict, object: &mut M) -> Result<(), M::
     Ok(())
 }
 
-/// Where a refusal has its place.
+/// The position of a refusal.
 #[derive(Serialize)]
 struct At {
     line: u32,
     column: u32,
 }
 
-/// One finding, written as it is asked for: one that stands for 64,000 places has a fix of as many edits.
+/// One finding, created while it is written: a finding with 64,000 locations has a fix with as many edits.
 pub(super) struct Shown<'r> {
     pub(super) report: &'r Report,
     pub(super) finding: &'r Finding,
-    /// The `type` of an object that has others beside it.
+    /// The `type` of an object, in a format that has other objects as well.
     pub(super) kind: Option<&'static str>,
 }
 
@@ -185,7 +185,7 @@ impl Serialize for Shown<'_> {
     }
 }
 
-/// A position in a text; `offset` counts bytes of the file.
+/// A position in a text; `offset` counts bytes in the file.
 #[derive(Serialize)]
 struct Place {
     line: u32,
@@ -232,7 +232,7 @@ impl Serialize for ShownFix<'_> {
     }
 }
 
-/// The JSON Schema of what [`render`] writes.
+/// The JSON Schema of the output of [`render`].
 pub fn schema() -> Value {
     let list = |items: Value| json!({"type": "array", "items": items});
     let text = json!({"type": "string"});

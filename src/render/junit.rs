@@ -1,11 +1,12 @@
-//! JUnit XML: one suite per file, one failed case per finding. A file without findings has one case that passed.
+//! Writes a report as JUnit XML: one suite per file, one failed case per finding. A file without findings has one
+//! passed case.
 
 use super::place;
 use crate::check::Report;
 use crate::diag::Level;
 use crate::text;
 
-/// Renders a report; findings of the level `deny` and above are failures, as they are for the exit code.
+/// Formats a report; findings of level `deny` and above are failures, as they are for the exit code.
 pub fn render(report: &Report, deny: Level) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures) = (0, 0);
@@ -15,7 +16,7 @@ pub fn render(report: &Report, deny: Level) -> String {
     paths.dedup();
     for path in paths {
         let found: Vec<_> = report.findings.iter().filter(|finding| finding.path == path).collect();
-        // The others are told in the output of a test that passed.
+        // Other findings are in the output of a passed test.
         let failed = found.iter().filter(|finding| finding.level >= deny).count();
         let cases = found.len().max(1);
         tests += cases;

@@ -1,4 +1,4 @@
-//! A report as text: one file per format.
+//! Formats reports as text: one file per format.
 
 pub mod checkstyle;
 
@@ -27,12 +27,12 @@ pub mod sarif;
 use crate::check::Report;
 use crate::diag::{Kind, Level, Safety};
 
-/// The address of the page of a rule: `pages` with the name in the place of `{rule}`, or where this build is at home.
+/// The URL of a rule's page: `pages` with the name substituted for `{rule}`, or on the home page of this build.
 pub fn page(pages: Option<&str>, kind: &Kind) -> Option<String> {
     place::page_of(pages, kind)
 }
 
-/// What is not reported although it is there, in words; whoever sends a tree can have it silenced.
+/// A description of what is not reported although it exists; the author of a tree can have it suppressed.
 pub fn silenced(report: &Report) -> Vec<String> {
     [
         (report.suppressed, "suppressed by comments"),
@@ -49,7 +49,7 @@ pub fn silenced(report: &Report) -> Vec<String> {
     .collect()
 }
 
-/// The counts of a report in words, or nothing to say.
+/// The counts of a report in words, or a message that there is nothing.
 pub fn summary(report: &Report) -> String {
     let count = |number: usize, word: &str| match number {
         0 => None,

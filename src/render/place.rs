@@ -5,15 +5,15 @@ use crate::diag::{Kind, Level};
 use crate::source::{Position, Span};
 use crate::text::line;
 
-/// Where a span begins and ends, as people count; the start of the file where its text is not known.
+/// The start and end positions of a span; the start of the file if its text is unknown.
 pub(super) fn range(report: &Report, path: &str, span: Span) -> (Position, Position) {
     let source = report.sources.get(path).map(|(source, _)| source);
     let place = |at| source.map_or(Position { line: 1, column: 1 }, |source| source.position(at));
     (place(span.start), place(span.end))
 }
 
-/// What stays the same when lines move: the rule, the file, the message and the text of the line, and which of several
-/// such findings it is. Hashed, for formats that want one word.
+/// Fingerprints that do not change when lines move: hashes of the rule, the file, the message, the text of the line,
+/// and the number of the finding among equal ones, for formats that require a single key.
 pub(super) fn fingerprints(report: &Report) -> Vec<String> {
     let mut seen = std::collections::HashMap::new();
     let hidden = report.hidden();
@@ -38,13 +38,13 @@ pub(super) fn fingerprints(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// FNV-1a with a seed: not for secrets, the same everywhere and for ever.
+/// FNV-1a with a seed: not for secrets, but portable and stable.
 fn fnv(bytes: &[u8], seed: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Message and help in one text of one line.
+/// Message and help in one line.
 pub(super) fn words(finding: &Finding) -> String {
     let message = line(&finding.diagnostic.message);
     match &finding.diagnostic.help {
@@ -53,15 +53,15 @@ pub(super) fn words(finding: &Finding) -> String {
     }
 }
 
-/// Where ankus is at home on the web, if this build knows it.
+/// The home page of ankus, if this build knows it.
 const HOME: &str = env!("CARGO_PKG_HOMEPAGE");
 
-/// The address of the program.
+/// The home page of ankus.
 pub(super) fn home() -> Option<&'static str> {
     Some(HOME).filter(|home| !home.is_empty())
 }
 
-/// The address of the page of a rule, where the settings or this build know one.
+/// The URL of a rule's page, if the settings or this build provide one.
 pub(super) fn page(report: &Report, kind: &Kind) -> Option<String> {
     page_of(report.pages.as_deref(), kind)
 }
@@ -71,12 +71,12 @@ pub(super) fn page_of(pages: Option<&str>, kind: &Kind) -> Option<String> {
     set.or_else(|| home().map(|home| format!("{home}/blob/main/docs/rules/{}.md", kind.name)))
 }
 
-/// What leads a reader to the page of a rule: its address, or else the command that shows it.
+/// A reference to the page of a rule: its URL, or otherwise the command that shows it.
 pub(super) fn more(report: &Report, kind: &Kind) -> String {
     page(report, kind).unwrap_or_else(|| format!("more: ankus explain {}", kind.name))
 }
 
-/// The counts of a report, as every format for programs has them.
+/// The counts of a report, as in every format for programs.
 pub(super) fn counts(report: &Report) -> [(&'static str, usize); 13] {
     [
         ("files", report.files.len()),
@@ -95,7 +95,7 @@ pub(super) fn counts(report: &Report) -> [(&'static str, usize); 13] {
     ]
 }
 
-/// A path as part of a URI: everything but letters, digits and `-._~/` is escaped.
+/// A path as part of a URI: everything except letters, digits and `-._~/` is escaped.
 pub(super) fn uri(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

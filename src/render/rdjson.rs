@@ -1,4 +1,4 @@
-//! Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format requires.
+//! Writes a report in Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format requires.
 
 use crate::check::{Finding, Report};
 use crate::diag::Level;
@@ -7,14 +7,14 @@ use crate::text::{self, each};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The whole, whose diagnostics become values one after the other.
+/// The whole object, whose diagnostics are created one at a time.
 #[derive(Serialize)]
 struct Log<E> {
     source: Value,
     diagnostics: E,
 }
 
-/// Renders a report as one object.
+/// Formats a report as one object.
 pub fn render(report: &Report) -> String {
     let one = |finding: &Finding| {
         let found = &finding.diagnostic;

@@ -1,6 +1,6 @@
-//! SARIF 2.1.0, which code hosts and editors read.
+//! Writes a report as SARIF 2.1.0, which code hosts and editors read.
 //!
-//! Columns count UTF-16 units, the default of the format; a result names the other places involved, its fixes and a
+//! Columns count UTF-16 code units, the default of the format; a result includes related locations, its fixes and a
 //! fingerprint that survives moved lines.
 
 use super::place;
@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
-/// Renders a report as one run.
+/// Formats a report as one run.
 pub fn render(report: &Report) -> String {
     let mut bytes = Vec::new();
     write(report, &mut bytes).expect("there is room in memory");
     String::from_utf8(bytes).expect("JSON is text")
 }
 
-/// Writes the same, part by part: what is said of ten thousand definitions never stands in memory at once.
+/// Writes a report part by part, so that the results of ten thousand definitions are never in memory at once.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    // Only rules with findings: a list of all would be most of the file.
+    // Only rules with findings: a list of all rules would be most of the file.
     let mut kinds: Vec<&'static Kind> =
         report.findings.iter().map(|finding| finding.diagnostic.kind).collect();
     kinds.sort_by_key(|kind| kind.name);
@@ -30,7 +30,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     let fingerprints = place::fingerprints(report);
     let run = Run { report, kinds: &kinds, fingerprints: &fingerprints };
     let mut sink = Sink::new(out, Notation::Json);
-    // A serializer writes letters one by one.
+    // The serializer writes single characters.
     let mut out = BufWriter::with_capacity(1 << 16, &mut sink);
     serde_json::to_writer_pretty(&mut out, &Log(&run))?;
     out.write_all(b"\n")?;
@@ -50,7 +50,7 @@ impl Serialize for Log<'_> {
     }
 }
 
-/// The one run in it, whose results are made while they are written.
+/// The only run of the file, whose results are created while they are written.
 struct Run<'r> {
     report: &'r Report,
     kinds: &'r [&'static Kind],
@@ -113,7 +113,7 @@ fn rule(report: &Report, kind: &Kind) -> Value {
     if let Some(page) = place::page(report, kind) {
         rule["helpUri"] = json!(page);
     }
-    // Code hosts sort what has the tag `security` by it.
+    // Code hosts use this to sort results with the tag `security`.
     if kind.group == Group::Security {
         rule["properties"]["security-severity"] = json!(match kind.level {
             Level::Error => "8.0",
@@ -124,7 +124,7 @@ fn rule(report: &Report, kind: &Kind) -> Value {
     rule
 }
 
-/// How the check itself went: what could not be read is no finding.
+/// The result of the check itself: unreadable files are not findings.
 fn invocation(report: &Report) -> Value {
     let notices: Vec<Value> = report
         .unreadable
@@ -226,7 +226,7 @@ fn region(report: &Report, path: &str, span: Span) -> Value {
     })
 }
 
-/// The column in UTF-16 units, from 1.
+/// The column in UTF-16 code units, from 1.
 fn column(source: &Source, offset: u32) -> usize {
     source.columns(offset).1
 }

@@ -1,4 +1,4 @@
-//! What may be written in a scenario: tables, keys, their values, and names of the definition that is played.
+//! Completion in a scenario: tables, keys, their values, and names of the tested definition.
 
 use super::{CompletionKind, Offers, defined};
 use crate::files::{folder_of, join};
@@ -10,7 +10,7 @@ use crate::source::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A key with what it means.
+/// A key with its documentation.
 type Key = (&'static str, &'static str);
 
 const TOP: &[Key] = &[
@@ -32,11 +32,11 @@ const TOP: &[Key] = &[
     ("then", "What an operator does, and when."),
     ("expect", "What must have come out; what is not said is not compared."),
 ];
-/// The tables below `expect`; other keys of it are values.
+/// The tables below `expect`; its other keys are values.
 const EXPECT_TABLES: &[&str] = &["files", "counts", "actions", "coordinators"];
-/// The keys at the top that are values.
+/// The top-level keys that are values.
 const TOP_VALUES: &[&str] = &["app", "title", "at", "limit", "property-files"];
-/// The tables that are written more than once, in double brackets.
+/// The arrays of tables, in double brackets.
 const LISTS: &[&str] = &["arrivals", "then"];
 
 const ARRIVAL: &[Key] = &[
@@ -145,40 +145,40 @@ const COORDINATOR_ACTION_STATUSES: &[&str] = &[
     "IGNORED",
 ];
 
-/// What stands before a cursor.
+/// The context of a cursor.
 #[derive(Debug, Default, PartialEq)]
 struct Here<'t> {
-    /// The path of the table.
+    /// The path of the current table.
     table: Vec<&'t str>,
-    /// Whether the cursor is in a header, `[` being the last bracket, and how many brackets it has.
+    /// The number of brackets, if the cursor is in a table header.
     header: Option<usize>,
-    /// The keys of values that are open: more than one inside inline tables.
+    /// The keys of incomplete values: more than one inside inline tables.
     keys: Vec<&'t str>,
-    /// Whether the next thing is a value.
+    /// Whether a value is expected next.
     is_value: bool,
-    /// Where the text in quotes begins that the cursor is in.
+    /// The start of the quoted string that contains the cursor.
     string: Option<usize>,
-    /// Nothing can be written here that has a meaning: in a comment, behind a value.
+    /// Whether nothing meaningful can be written here: in a comment, or after a value.
     is_dead: bool,
 }
 
-/// What an open bracket is.
+/// The type of an open bracket.
 #[derive(Clone, Copy, PartialEq)]
 enum Open {
     Table,
     List,
 }
 
-/// Reads a text up to an offset. TOML that is being typed has no parser; what is left open at the end of a line ends there.
+/// Scans a text up to an offset. Incomplete TOML cannot be parsed, so anything open at the end of a line ends there.
 fn here(text: &str, at: usize) -> Here<'_> {
     let text = &text[..at];
     let bytes = text.as_bytes();
     let mut here = Here::default();
     let mut open: Vec<Open> = Vec::new();
     let mut position = 0;
-    // Where the key begins that is being read.
+    // The start of the current key.
     let mut key = 0;
-    // In bytes: a position may be within a letter.
+    // In bytes: an offset may be inside a character.
     let end_after = |position: usize| {
         let end = bytes[position..].iter().position(|byte| *byte == b'\n');
         end.map_or(text.len(), |end| position + end)
@@ -268,7 +268,7 @@ fn here(text: &str, at: usize) -> Here<'_> {
 }
 
 impl Offers<'_> {
-    /// What may stand at an offset of a scenario.
+    /// Completes at an offset of a scenario.
     pub(super) fn scenario(&mut self, at: usize) {
         let text = self.document.text();
         let here = here(text, at);
@@ -288,7 +288,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The definition that the scenario plays.
+    /// The definition that the scenario tests.
     fn played(&self) -> Option<Arc<Document>> {
         let path = definition(self.snapshot, self.document)?;
         self.snapshot.document(&path).cloned()
@@ -322,7 +322,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The names that the played definition gives, in quotes where TOML needs them.
+    /// Offers the names that the tested definition defines, quoted where TOML requires it.
     fn named(&mut self, here: &Here<'_>, symbol: Symbol, is_so: fn(Shape) -> bool) {
         let Some(document) = self.played() else { return };
         for (_, name) in defined(&document, symbol) {
@@ -338,7 +338,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The types of the actions of the played workflow.
+    /// Offers the action types of the tested workflow.
     fn types(&mut self) {
         let Some(document) = self.played().filter(|found| found.kind() == Kind::Workflow) else {
             return;
@@ -396,7 +396,7 @@ impl Offers<'_> {
         }
     }
 
-    /// Names of nodes as keys.
+    /// Offers names of nodes as keys.
     fn named_keys(&mut self, here: &Here<'_>, is_so: fn(Shape) -> bool) {
         let from = self.out.len();
         self.named(here, Symbol::Node, is_so);
@@ -405,7 +405,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The properties that the played definition reads.
+    /// Offers the properties that the tested definition reads.
     fn properties_read(&mut self) {
         let Some(document) = self.played() else { return };
         let reads = document.names().iter().filter(|name| name.symbol == Symbol::Property);
@@ -460,7 +460,7 @@ impl Offers<'_> {
         }
     }
 
-    /// The states that a command can wait for.
+    /// Offers the states that a command can wait for.
     fn states(&mut self, here: &Here<'_>, of_coordinator: bool) {
         let of = |statuses: &[&str], name: &str| -> Vec<String> {
             statuses.iter().map(|status| format!("{name} {status}")).collect()
@@ -480,7 +480,7 @@ impl Offers<'_> {
         self.words(here, &words);
     }
 
-    /// The definitions that are known, as paths from the scenario.
+    /// Offers the known definitions, as paths relative to the scenario.
     fn definitions(&mut self, here: &Here<'_>) {
         let own = folder_of(self.document.path()).to_owned();
         let documents = self.snapshot.documents.clone();
@@ -491,7 +491,7 @@ impl Offers<'_> {
     }
 }
 
-/// A path as it is written from a folder: through at most three parents, for what is farther away is not meant.
+/// A path relative to a folder: through at most three parents, because more distant ones are not meant.
 fn relative(from: &str, path: &str) -> Option<String> {
     let mut folder = from.to_owned();
     for up in 0..=3 {

@@ -3,7 +3,7 @@
 use super::super::testing;
 use super::*;
 
-/// The labels that are offered at the cursor.
+/// The labels offered at the cursor.
 #[track_caller]
 fn labels(files: &[(&str, &str)]) -> Vec<String> {
     let (snapshot, path, offset) = testing::files(files);
@@ -26,7 +26,7 @@ fn elements_are_those_that_may_come_next() {
     check(&format!("{HEAD}<action name='a'><fs/><ok to='x'/><error to='e'/></|"), &["action"]);
     let bodies = labels(&[("app/workflow.xml", &format!("{HEAD}<action name='a'><|"))]);
     assert!(["fs", "java", "shell", "spark"].iter().all(|body| bodies.iter().any(|b| b == body)));
-    // Neither what comes behind a body, nor what other versions have at their top.
+    // Neither elements that follow a body, nor top-level elements of other versions.
     let others = ["ok", "switch", "kill"];
     assert!(!bodies.iter().any(|body| others.contains(&&**body)), "{bodies:?}");
 }
@@ -134,7 +134,7 @@ fn settings_are_offered_their_keys() {
     assert_eq!(of("[serv|"), ["server"]);
 }
 
-/// Whatever part of a definition is there, every question about its end has an answer.
+/// Completion at the end of any prefix of a definition returns normally.
 #[test]
 fn every_beginning_of_a_definition_is_answered() {
     let texts = [
@@ -153,7 +153,7 @@ fn every_beginning_of_a_definition_is_answered() {
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
             let snapshot = Snapshot::default().with(Arc::new(Document::new(path, &text[..end])));
             snapshot.completion(path, end as u32);
-            // The rest does not depend on each letter.
+            // The other queries do not depend on each letter.
             for offset in [end, end / 2, end + 10].into_iter().filter(|_| end % 11 == 0) {
                 let offset = offset as u32;
                 snapshot.completion(path, offset);
