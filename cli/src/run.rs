@@ -189,7 +189,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         return Ok(Exit::Success);
     }
-    // The run may never reach the action, so that it is not refused.
+    // The run may never reach such an action, so this is only reported.
     for note in
         unheeded(&plan, &submit, &files, &settings).into_iter().filter(|note| note.is_refused)
     {

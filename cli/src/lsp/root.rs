@@ -442,8 +442,8 @@ impl Root {
             let mut outcome = limits::check(&loaded);
             let analysis = outcome.analysis.take();
             let known = OnceLock::new();
-            // If the last edit was answered from its predecessor, the next one can be as well; pending requests come
-            // first.
+            // If the last edit was answered at once, the next one should be too. A request that waits for this check is
+            // answered first.
             if let (false, Some((before, told)), Some(analysis)) =
                 (is_now, self.known(path), &analysis)
             {

@@ -1,4 +1,4 @@
-//! A first set of scenarios: one in which all goes well, and those that together fail every action that can be reached.
+//! Generates a first set of scenarios: one that succeeds, and others that together fail every reachable action.
 
 use super::{ENDING, expectation, play_one, timed, ways, with_expectation};
 use crate::{Exit, Failure, Shell};
@@ -16,37 +16,37 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// So many scenarios are drawn up at most for one application.
+/// Maximum number of generated scenarios of one application.
 const MOST_DRAWN: usize = 500;
 
-/// A scenario that was tried out.
+/// A scenario that was run.
 pub(crate) struct Draw {
-    /// Actions that fail, all others succeed.
+    /// The actions that fail; all others succeed.
     pub(crate) failing: BTreeSet<String>,
-    /// What came of it.
+    /// Its result.
     pub(crate) played: Played,
 }
 
 /// An application with its first scenarios.
 pub(crate) struct Explored {
-    /// With what it needs.
+    /// The application with its properties.
     pub(crate) application: Application,
     /// Its plan.
     pub(crate) plan: Arc<Plan>,
-    /// Properties that nobody gives, with the values that were made up.
+    /// Missing properties, with generated values.
     pub(crate) made_up: BTreeMap<String, String>,
     /// The scenarios.
     pub(crate) draws: Vec<Draw>,
 }
 
-/// Draws up scenarios of a workflow: within, why there is no plan of it.
+/// Generates scenarios of a workflow; the inner error says why there is no plan of it.
 pub(crate) fn explore(
     project: &Project,
     path: &Path,
     given: &Given,
 ) -> miette::Result<Result<Explored, (Application, String)>> {
     let application = project.application(path, given)?;
-    // What nobody gives is made up: names of servers, paths, numbers, as their uses ask for.
+    // Missing properties get generated values: host names, paths, numbers, depending on their use.
     let mut made_up: BTreeMap<String, String> = missing(&application);
     let (application, plan) = loop {
         let define = given.define.iter().cloned().chain(made_up.clone()).collect();
@@ -56,7 +56,7 @@ pub(crate) fn explore(
             Ok(plan) => Arc::new(plan),
             Err(why) => return Ok(Err((application, why))),
         };
-        // What a sub-workflow reads shows when it runs.
+        // The properties of a sub-workflow are known only when it runs.
         let well = play_one(&application, &Scenario::default(), plan.clone(), project, None);
         let well = well.map_err(Failure::new)?;
         match needed(&well)
@@ -99,7 +99,7 @@ pub(crate) fn explore(
     Ok(Ok(explored))
 }
 
-/// Plays a workflow with some actions failing.
+/// Runs a workflow in which some actions fail.
 pub(crate) fn try_out(
     project: &Project,
     explored: &Explored,
@@ -115,7 +115,7 @@ pub(crate) fn try_out(
     Ok(played.map_err(Failure::new)?)
 }
 
-/// The first action of a coordinator whose data are all there.
+/// Returns the first action of a coordinator, with all data present.
 pub(crate) fn first_action(
     project: &Project,
     application: &Application,
@@ -128,7 +128,7 @@ pub(crate) fn first_action(
     actions.min_by_key(|action| action.nominal).ok_or_else(|| "it has no action".to_owned())
 }
 
-/// Writes scenarios that together fail every action that can be reached, and one in which all goes well.
+/// Writes a scenario that succeeds, and others that together fail every reachable action.
 pub(super) fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     let project = shell.project()?;
     let application = project.application(path, &Given::default())?;
@@ -153,7 +153,7 @@ pub(super) fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         let own = draw.played.taken.iter().filter(|(of, ..)| *of == explored.plan.path);
         taken.extend(own.map(|(_, from, to)| (from.clone(), to.clone())));
         if draw.failing.is_empty() && draw.played.seen.status != "SUCCEEDED" {
-            // What goes wrong where everything goes well is nothing to hold a workflow to.
+            // If the run without failing actions fails, it is not a useful expectation.
             unwell = Some(&draw.played);
             continue;
         }
@@ -172,7 +172,7 @@ pub(super) fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     Ok(Exit::Fault)
 }
 
-/// Writes a scenario, unless it is there.
+/// Writes a scenario, unless the file exists.
 fn write_one(
     folder: &Path,
     app: &str,
@@ -214,7 +214,7 @@ fn write_one(
     shell.line(ankus_project::shown(&target))
 }
 
-/// Says why there is no scenario in which all goes well.
+/// Reports why there is no scenario that succeeds.
 fn tell_unwell(unwell: &Played, made_up: &BTreeMap<String, String>, shell: &mut Shell) {
     let seen = &unwell.seen;
     shell.say(format!(
@@ -239,10 +239,10 @@ fn tell_unwell(unwell: &Played, made_up: &BTreeMap<String, String>, shell: &mut 
     });
 }
 
-/// At most so many properties are made up.
+/// Maximum number of properties with generated values.
 const MOST_MADE_UP: usize = 200;
 
-/// The properties that an application needs and nobody gives, each with a value that its uses may ask for.
+/// Returns the properties that an application needs and that are not given, each with a value that suits its uses.
 fn missing(application: &Application) -> BTreeMap<String, String> {
     let loaded = &application.loaded;
     let analysis = Analysis::new(loaded.source.clone());
@@ -255,7 +255,7 @@ fn missing(application: &Application) -> BTreeMap<String, String> {
             let value = plausible(&parameter.name, parameter.shape);
             (parameter.name, value)
         });
-    // A server asks for those that are declared, used or not.
+    // A server requires the declared parameters, used or not.
     let declared = analysis.workflow().parameters.iter().filter_map(|parameter| {
         let name = parameter.name.as_str().trim().to_owned();
         let is_given = parameter.value.is_some() || loaded.submission.get(&name).is_some();
@@ -266,7 +266,7 @@ fn missing(application: &Application) -> BTreeMap<String, String> {
     missing
 }
 
-/// The variable without which a run in which all goes well fails.
+/// Returns the variable whose absence makes the successful scenario fail.
 fn needed(played: &Played) -> Option<String> {
     let of_nodes = played.seen.nodes.iter().filter_map(|node| node.message.as_ref());
     played.seen.message.iter().chain(of_nodes).find_map(|text| {
@@ -275,7 +275,7 @@ fn needed(played: &Played) -> Option<String> {
     })
 }
 
-/// A value that a property of this name and use may well have.
+/// Returns a plausible value for a property with this name and use.
 fn plausible(name: &str, shape: Shape) -> String {
     let lower = name.to_ascii_lowercase().replace(['.', '-', '_'], "");
     let by_name = [

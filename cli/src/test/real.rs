@@ -1,4 +1,4 @@
-//! `ankus test --real`: what actions without a stub run with, and what must not be shown of it.
+//! `ankus test --real`: the environment of actions without a stub, and the masking of its secrets.
 
 use super::sentence;
 use crate::needs;
@@ -9,14 +9,14 @@ use ankus_engine::scenario::{Difference, Played, Real, Scenario};
 use ankus_project::application::Application;
 use tempfile::TempDir;
 
-/// Carries out the actions of one scenario, in a folder that is gone afterwards.
+/// Runs the actions of one scenario, in a temporary folder.
 pub(super) struct Stage {
     pub(super) real: Real,
-    /// Removed when the driver has left it.
+    /// Deleted after the driver has stopped using it.
     _folder: TempDir,
 }
 
-/// Prepares it for the actions of an application.
+/// Prepares the environment for the actions of an application.
 pub(super) fn stage(
     application: &Application,
     scenario: &Scenario,
@@ -44,7 +44,7 @@ pub(super) fn stage(
     Ok(Stage { real, _folder: folder })
 }
 
-/// Takes the secrets of the job out of what its actions said, and out of what differs.
+/// Masks the secrets of the job in the output of its actions, and in the differences.
 pub(super) fn mask(played: &mut Played, differences: &mut [Difference], application: &Application) {
     let properties = application.properties();
     let mut masker = store::masker(application.settings(), &properties, None);

@@ -1,4 +1,4 @@
-//! Scenarios of coordinators and bundles: where their files are found, what is written first, what is expected of them.
+//! Scenarios of coordinators and bundles: locating their files, generating first scenarios, and their expectations.
 
 use super::{ENDING, play_files, sentence, with_expectation};
 use crate::{Exit, Failure, Shell, coordinator, timeline};
@@ -20,23 +20,23 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// An expectation names so many actions at most, those with faults first.
+/// Maximum number of actions in an expectation; failed ones come first.
 const NAMED: usize = 20;
-/// A first scenario goes over so many actions.
+/// Number of actions in a first scenario.
 const FIRST: usize = 3;
 
-/// Whether an application acts by time.
+/// Whether an application is a coordinator or a bundle.
 pub(super) fn is_timed(application: &Application) -> bool {
     matches!(application.loaded.found.kind, FileKind::Coordinator | FileKind::Bundle)
 }
 
-/// What of an application is played.
+/// The parts of an application that a scenario runs.
 struct Prepared {
     application: timed::Application,
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// What a server would keep; or, within, why it would not take it.
+/// Prepares the definitions as a server would store them; the inner error says why it would refuse them.
 fn prepare(
     application: &Application,
     project: &Project,
@@ -86,7 +86,7 @@ fn prepare(
     Ok(Ok(Prepared { application: played, files }))
 }
 
-/// Why a server would not take the definition itself.
+/// Returns why a server would refuse the definition itself.
 fn refusal(application: &Application) -> Option<Refused> {
     let input = application.loaded.input();
     let (refused, unknown) = match application.loaded.found.kind {
@@ -135,7 +135,7 @@ fn play_prepared(
     real: Option<&mut Real>,
 ) -> Result<Played, String> {
     for track in &mut prepared.application.tracks {
-        // A workflow may stand among the files of the scenario itself.
+        // A workflow may be among the files of the scenario itself.
         let path = track.definition.app_path.trim_end_matches('/');
         track.has_workflow |= scenario.files.contains_key(path)
             || scenario.files.contains_key(&format!("{path}/workflow.xml"));
@@ -150,7 +150,7 @@ fn play_prepared(
     timed::play(scenario, &prepared.application, &prepared.files, &mut compile, real)
 }
 
-/// What a scenario that must come out like this one expects.
+/// Returns the expectations that this run would meet.
 pub(super) fn expectation(played: &Played, timed: &SeenTimed) -> Expect {
     let seen = &played.seen;
     let is_bundle = timed.coordinators.len() > 1
@@ -191,7 +191,7 @@ pub(super) fn expectation(played: &Played, timed: &SeenTimed) -> Expect {
     expect
 }
 
-/// What came of coordinators, for programs.
+/// Returns the results of coordinators as JSON.
 pub(super) fn json(timed: &SeenTimed) -> (Value, Value) {
     let zone = ankus_lang::time::ProcessingZone::UTC;
     let time = |at: Option<Instant>| at.map(|at| zone.format(at));
@@ -215,7 +215,7 @@ pub(super) fn json(timed: &SeenTimed) -> (Value, Value) {
     (coordinators.collect(), actions.collect())
 }
 
-/// A span as a scenario writes it.
+/// Formats a duration as in a scenario.
 fn span(seconds: i64) -> String {
     let parts = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
     let mut left = seconds.max(60);
@@ -229,7 +229,7 @@ fn span(seconds: i64) -> String {
     text
 }
 
-/// A first scenario, before it was played.
+/// A first scenario, before it is run.
 struct Draft {
     name: &'static str,
     scenario: Scenario,
@@ -237,7 +237,7 @@ struct Draft {
 
 fn drafts(application: &timed::Application, file: &str) -> Vec<Draft> {
     let tracks = &application.tracks;
-    // The first actions, and time for what they take.
+    // The end of the first actions, with time for their work.
     let last = tracks.iter().filter_map(|track| {
         let mut times = track.definition.schedule.times();
         times.by_ref().take(FIRST).last().map(|(_, at)| at)
@@ -251,7 +251,7 @@ fn drafts(application: &timed::Application, file: &str) -> Vec<Draft> {
         .map(|event| event.dataset.uri_template.as_str())
         .collect();
     let inputs = tracks.iter().flat_map(|track| &track.definition.inputs);
-    // What a coordinator of the bundle makes is there when it was made.
+    // The data that a coordinator of the bundle produces exists only once it has been produced.
     let inputs: BTreeSet<&str> = inputs
         .filter(|event| !outputs.contains(event.dataset.uri_template.as_str()))
         .map(|event| event.dataset.name.as_str())
@@ -297,7 +297,7 @@ fn drafts(application: &timed::Application, file: &str) -> Vec<Draft> {
     drafts
 }
 
-/// Plays a coordinator whose data are all there, and whose workflows succeed.
+/// Simulates a coordinator whose data exists, and whose workflows succeed.
 pub(super) fn first(application: &Application, project: &Project) -> Result<Played, String> {
     let mut prepared = match prepare(application, project)? {
         Ok(prepared) => prepared,
@@ -307,7 +307,7 @@ pub(super) fn first(application: &Application, project: &Project) -> Result<Play
         return Err("it has no nominal time".to_owned());
     };
     let mut scenario = draft.scenario;
-    // What runs before it would have written is there as well.
+    // The data that earlier actions would have produced exists as well.
     for event in prepared.application.tracks.iter().flat_map(|track| &track.definition.inputs) {
         let there = Instances { after: Some("0m".to_owned()), ..Instances::default() };
         scenario.datasets.entry(event.dataset.name.clone()).or_insert(there);

@@ -392,7 +392,7 @@ impl<'a> Actions<'a> {
     /// Checks whether the data of an action exists: first all paths in their order, then the unresolved expressions.
     ///
     /// An output without a fixed instance is an error only if something else is unresolved; a dry run (`is_dry`) always
-    /// resolves outputs.
+    /// reports it.
     pub fn check(
         &self,
         action: &Action,
