@@ -131,8 +131,8 @@ use Value::{Boolean, Fraction, Number, Text, Zone};
 const OWN_STORE: &str = "jobs are kept in the store of ankus, not in a database server";
 const OWN_SECURITY: &str = "`ankus serve` has options for this: `--auth` for who may sign in, `--accounts` for what they may do";
 const OWN_EXECUTOR: &str =
-    "ankus has its own executor, which continues at once what a stop or a crash interrupted";
-const OWN_PACE: &str = "ankus does not wait for intervals: what is due is done when it is due";
+    "ankus has its own executor, which continues interrupted work at once after a stop or a crash";
+const OWN_PACE: &str = "ankus does not wait for intervals: work is done when it is due";
 const NO_EVENTS: &str = "no messages are published; use notification URLs";
 const OWN_WEB: &str = "`ankus serve` has options for this: `--listen`, `--host` and `--tls`";
 const OWN_PROCESS: &str = "this is a setting of the server's own process";
@@ -145,15 +145,15 @@ const MEASURES: &str =
 pub static PROPERTIES: &[Property] = &[
     // Validation.
     honored(names::ZONE, Zone, "UTC", "the time zone of dates in coordinators and bundles; `[server] timezone` takes precedence"),
-    honored(names::VALIDATE_FORK_JOIN, Boolean, "true", "with `false`, a submission does not check forks and joins; ankus still reports what goes wrong when they run"),
+    honored(names::VALIDATE_FORK_JOIN, Boolean, "true", "with `false`, a submission does not check forks and joins; ankus still reports faults that occur at run time"),
     honored(names::LENGTH, Number, "100000", "the longest workflow definition, in bytes (E0736); `[server] definition-limit` takes precedence"),
-    honored(names::SCHEMES, Text, "hdfs,hftp,webhdfs", "the file systems that applications, actions, data and `fs:` functions may use (E0904), and those that `[hosts]` names; `[server] filesystems` takes precedence. Without a file of the site, a run may use all"),
+    honored(names::SCHEMES, Text, "hdfs,hftp,webhdfs", "the file systems that applications, actions, data and `fs:` functions may use (E0904), and those that `[hosts]` names; `[server] filesystems` takes precedence. Without an `oozie-site.xml`, a run may use all"),
     honored(names::NAME_NODE, Text, "", "the name node of actions that name none; `[server] name-node` takes precedence"),
     honored(names::JOB_TRACKER, Text, "", "the job tracker of actions that name none; `[server] job-tracker` takes precedence"),
     honored(names::RESOURCE_MANAGER, Text, "", "the resource manager of actions that name none, before the job tracker; `[server] resource-manager` takes precedence"),
     honored("oozie.service.ELService.ext.functions.*", Text, "", "the functions of the site, by group: their names are known to checks. A call fails in a run unless `[[el.functions]]` declares the function with a `value` or a `command`, or a scenario stubs it"),
     declare("oozie.service.ELService.ext.constants.*", "constants of the site are values of Java classes, which ankus cannot read: list the names under `[server] variables`"),
-    declare("oozie.service.ELService.functions.*", "the functions of a server as shipped are built in; those of the site belong into `ext.functions`"),
+    declare("oozie.service.ELService.functions.*", "the functions of a server as shipped are built in; those of the site belong in `ext.functions`"),
     without("oozie.service.ELService.latest-el.use-current-time", "`coord:latest` and `coord:future` count from the time at which the action was created, as shipped"),
     without("oozie.service.ELService.*", "the groups of functions are those of the server as shipped"),
     declare("oozie.service.ActionService.executor.ext.classes", "classes of Java cannot be loaded here: declare each action type of the site with `[[actions.types]]`"),
@@ -167,31 +167,31 @@ pub static PROPERTIES: &[Property] = &[
     honored("oozie.action.retries.max", Number, "3", "how often an action is retried automatically; `oozie.wf.action.max.retries` of a job takes precedence"),
     honored("oozie.action.retry.interval", Number, "10", "seconds between automatic retries, 60 if it is not positive; `oozie.wf.action.retry.interval` of a job takes precedence"),
     honored("oozie.action.retry.policy", Text, "periodic", "`periodic` or `exponential`"),
-    honored(names::RETRY_MAX, Number, "3", "the most retries that `retry-max` may ask for; `[server] retry-max` takes precedence"),
+    honored(names::RETRY_MAX, Number, "3", "the maximum of `retry-max`; `[server] retry-max` takes precedence"),
     honored("oozie.service.LiteWorkflowStoreService.user.retry.default", Number, "0", "`retry-max` of actions without one"),
-    honored("oozie.service.LiteWorkflowStoreService.user.retry.inteval", Number, "10", "`retry-interval` of actions without one, in minutes; the server spells it so"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.inteval", Number, "10", "`retry-interval` of actions without one, in minutes; this is the server's spelling"),
     honored("oozie.service.LiteWorkflowStoreService.user.retry.policy", Text, "periodic", "`retry-policy` of actions without one"),
-    honored("oozie.service.LiteWorkflowStoreService.user.retry.error.code", Text, "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014", "the error codes that are retried as `retry-max` asks; `ALL` for all"),
-    honored("oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext", Text, "", "more of them"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.error.code", Text, "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014", "the error codes that `retry-max` applies to; `ALL` for all"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext", Text, "", "additional error codes"),
     without("oozie.service.LiteWorkflowStoreService.user.retry.interval", "no server reads it: the name is `…user.retry.inteval`"),
     without("oozie.service.LiteWorkflowStoreService.node.def.version", "plans have their own format"),
 
     // Actions.
-    honored("oozie.action.max.output.data", Number, "2048", "the most bytes of captured output (JA018); the same property of an action takes precedence"),
-    honored("oozie.action.fs.glob.max", Number, "50000", "the most files that a pattern of an `fs` action or of `<prepare>` may match (FS013)"),
+    honored("oozie.action.max.output.data", Number, "2048", "the maximum size of captured output, in bytes (JA018); the same property of an action takes precedence"),
+    honored("oozie.action.fs.glob.max", Number, "50000", "the maximum number of files that a pattern of an `fs` action or of `<prepare>` may match (FS013)"),
     honored("oozie.action.subworkflow.max.depth", Number, "50", "how deep sub-workflows may be nested (SUBWF001)"),
-    honored("oozie.email.smtp.host", Text, "localhost", "the mail server; without it, mail is kept in the store. `[mail]` takes precedence, as a whole"),
+    honored("oozie.email.smtp.host", Text, "localhost", "the mail server; without it, mail is kept in the store. `[mail]` replaces all mail settings of the site"),
     honored("oozie.email.smtp.port", Number, "25", "its port"),
     honored("oozie.email.from.address", Text, "oozie@localhost", "the sender of mail"),
-    honored("oozie.email.smtp.auth", Boolean, "false", "with `true`, user name and password are sent, but only over TLS; `[mail] plain-password` allows otherwise"),
+    honored("oozie.email.smtp.auth", Boolean, "false", "with `true`, user name and password are sent, but only over TLS, unless `[mail] plain-password` is set"),
     honored("oozie.email.smtp.username", Text, "", "the user, with `oozie.email.smtp.auth`"),
-    honored(names::MAIL_PASSWORD, Text, "", "the password; it is read from the file when a mail is sent, and kept nowhere"),
+    honored(names::MAIL_PASSWORD, Text, "", "the password; it is read from the file when a mail is sent, and is not stored"),
     honored("oozie.email.smtp.socket.timeout.ms", Number, "10000", "how long to wait for the mail server, in milliseconds"),
     honored("oozie.email.attachment.enabled", Boolean, "true", "with `false`, mail is sent without its attachments, and its text says so"),
     without("oozie.email.smtp.starttls.enable", "STARTTLS is used whenever the server offers it; `[mail] tls` requires it or turns it off"),
     without("oozie.email.smtp.ssl.protocols", "TLS 1.2 and 1.3 are used"),
-    honored(names::ACTION_DEFAULTS, Text, "*=action-conf", "folders with defaults for the configuration of actions, by resource manager, `*` for all others: `default.xml` for all types, then `TYPE.xml` and `TYPE/*.xml`, below whatever the action says. They lie beside the file"),
-    without("oozie.service.HadoopAccessorService.hadoop.configurations", "the client settings of clusters are those of `HADOOP_CONF_DIR`"),
+    honored(names::ACTION_DEFAULTS, Text, "*=action-conf", "folders with defaults for the configuration of actions, by resource manager, `*` for all others: `default.xml` for all types, then `TYPE.xml` and `TYPE/*.xml`, below the action's own configuration. They are beside the file"),
+    without("oozie.service.HadoopAccessorService.hadoop.configurations", "the client settings for clusters are those of `HADOOP_CONF_DIR`"),
     without("oozie.service.HadoopAccessorService.*", "clusters are those of `[hosts]`, with the client settings of `HADOOP_CONF_DIR`"),
     honored("oozie.subworkflow.classpath.inheritance", Boolean, "false", "with `true`, a sub-workflow has the `lib/` of its parents as well; `oozie.wf.subworkflow.classpath.inheritance` of a job takes precedence"),
     without("oozie.wf.subworkflow.classpath.inheritance", "this is a property of jobs; that of a server is `oozie.subworkflow.classpath.inheritance`"),
@@ -200,8 +200,8 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.action.shell.*", "shell actions run here, in the environment of the submission"),
     without("oozie.action.launcher.*", NO_LAUNCHER),
     honored("oozie.action.mapreduce.uber.jar.enable", Boolean, "false", "with `false`, an action with `oozie.mapreduce.uber.jar` ends with MR003; without this property uber jars are allowed"),
-    honored("oozie.action.sharelib.for.*", Text, "", "the part of the share library for a type of action, and with `.exclude` a pattern of what of it is left out; the same property of an action or a job takes precedence"),
-    honored(names::SHARE_LIB, Text, "", "the folder of the share library, whose newest `lib_TIMESTAMP` counts; without it tools use their own libraries. `[server] share-lib` takes precedence"),
+    honored("oozie.action.sharelib.for.*", Text, "", "the part of the share library for an action type, and with `.exclude` a pattern of files to leave out; the same property of an action or a job takes precedence"),
+    honored(names::SHARE_LIB, Text, "", "the folder of the share library, whose newest `lib_TIMESTAMP` is used; without it tools use their own libraries. `[server] share-lib` takes precedence"),
     honored("oozie.use.system.libpath", Boolean, "false", "with `true`, actions have the share library; the same property of an action or a job takes precedence"),
     without("oozie.action.sharelib.*", "the share library is a folder: `oozie.service.WorkflowAppService.system.libpath`"),
     without("oozie.service.ShareLibService.*", "the share library is looked up when an action starts"),
@@ -213,28 +213,28 @@ pub static PROPERTIES: &[Property] = &[
 
     // Coordinators.
     honored(names::TIMEOUT, Number, "120", "minutes that an action of a coordinator without `<timeout>` waits for its data"),
-    honored(names::TIMEOUT_MAX, Number, "86400", "the most minutes that it may wait"),
+    honored(names::TIMEOUT_MAX, Number, "86400", "the maximum number of minutes that it may wait"),
     honored(names::CONCURRENCY, Number, "1", "`<concurrency>` of coordinators without one"),
     honored(names::THROTTLE, Number, "12", "`<throttle>` of coordinators without one"),
-    honored(names::THROTTLING, Fraction, "0.05", "the largest `<throttle>`, as a part of the size of the queue"),
-    honored(names::QUEUE, Number, "10000", "the size of the queue, of which the largest `<throttle>` is a part"),
+    honored(names::THROTTLING, Fraction, "0.05", "the largest `<throttle>`, as a fraction of the queue size"),
+    honored(names::QUEUE, Number, "10000", "the queue size, from which the largest `<throttle>` is computed"),
     honored(names::FREQUENCY, Boolean, "true", "with `false`, frequencies below five minutes are accepted"),
     honored("oozie.service.CoordMaterializeTriggerService.materialization.window", Number, "3600", "how far ahead one materialization creates actions, in seconds"),
     honored("oozie.service.CoordMaterializeTriggerService.lookup.interval", Number, "300", "how long before its time an action is created, in seconds"),
-    honored("oozie.service.CoordMaterializeTriggerService.scheduling.interval", Number, "", "seconds between two passes that create actions of a coordinator, of which each catches up with a part of what lies behind; without it, all is caught up with at once"),
+    honored("oozie.service.CoordMaterializeTriggerService.scheduling.interval", Number, "", "seconds between two passes that create actions of a coordinator, each of which catches up with part of a backlog; without it, a backlog is processed at once"),
     honored("oozie.coord.execution.none.tolerance", Number, "1", "minutes after which the execution order NONE skips an action"),
     honored("oozie.service.StatusTransitService.backward.support.for.states.without.error", Boolean, "true", "with `false`, the states RUNNINGWITHERROR, SUSPENDEDWITHERROR and PAUSEDWITHERROR are shown"),
     honored("oozie.service.StatusTransitService.statusTransit.interval", Number, "", "seconds between two passes over the state of a coordinator, which ends in the one after its last action; without it, it ends with that action"),
     honored("oozie.services.ext", Text, "", "with the SLA service in it, an SLA that expects something before its nominal time is refused; other services have no effect"),
     honored("oozie.sla.disable.alerts.older.than", Number, "48", "hours after which an action that is created late sends no SLA alerts; the same property of a job takes precedence"),
-    honored("oozie.service.coord.input.check.requeue.interval", Number, "60000", "milliseconds between two looks for data in scenarios; a run notices new data by itself"),
+    honored("oozie.service.coord.input.check.requeue.interval", Number, "60000", "milliseconds between two checks for data in scenarios; a run notices new data by itself"),
     without("oozie.service.coord.*", OWN_PACE),
     without("oozie.service.CoordMaterializeTriggerService.*", OWN_PACE),
     without("oozie.service.StatusTransitService.*", OWN_PACE),
     without("oozie.service.PauseTransitService.*", OWN_PACE),
-    without("oozie.service.AbandonedCoordCheckerService.*", "abandoned coordinators are not looked for"),
+    without("oozie.service.AbandonedCoordCheckerService.*", "ankus does not search for abandoned coordinators"),
     without("oozie.sla.service.SLAService.alert.events", "an `<alert-events>` that is missing means END_MISS, as shipped"),
-    without("oozie.sla.service.*", "an SLA is evaluated when something happens to it, and without bounds of memory"),
+    without("oozie.sla.service.*", "an SLA is evaluated when an event affects it, without a limit on memory"),
     without("oozie.coord.actions.default.length", "`ankus job show` shows all actions unless `-len` says otherwise"),
 
     // Notifications.
@@ -248,7 +248,7 @@ pub static PROPERTIES: &[Property] = &[
     honored("oozie.service.PurgeService.older.than", Number, "30", "days that ended workflows are kept; without it, for ever. `[store] keep` takes precedence"),
     honored("oozie.service.PurgeService.coord.older.than", Number, "7", "days that ended coordinators are kept; without it, for ever"),
     honored("oozie.service.PurgeService.bundle.older.than", Number, "7", "days that ended bundles are kept; without it, for ever"),
-    honored("oozie.service.PurgeService.purge.old.coord.action", Boolean, "false", "with `true`, actions of coordinators that go on are purged with their workflows, these as old as `older.than` says. `[store] keep` takes precedence"),
+    honored("oozie.service.PurgeService.purge.old.coord.action", Boolean, "false", "with `true`, actions of running coordinators are purged with their workflows, when these are as old as `older.than`. `[store] keep` takes precedence"),
     without("oozie.service.PurgeService.*", "ankus purges when it starts to run a store, and then every hour; coordinators and bundles go with everything below them"),
 
     // Properties of jobs, not of a server.
@@ -276,7 +276,7 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.service.DBLiteWorkflowStoreService.*", OWN_STORE),
     without("oozie.service.AuthorizationService.*", OWN_SECURITY),
     without("oozie.serviceAuthorizationService.*", OWN_SECURITY),
-    honored("oozie.service.ProxyUserService.proxyuser.*", Text, "", "for `ankus serve`: from which hosts (`.hosts`) and for members of which groups (`.groups`) a user may ask on behalf of others (`doAs`), `*` for all. Hosts are resolved when it starts; a proxy user of the file of accounts takes precedence"),
+    honored("oozie.service.ProxyUserService.proxyuser.*", Text, "", "for `ankus serve`: the hosts from which (`.hosts`) and the groups for whose members (`.groups`) a user may act on behalf of others (`doAs`), `*` for all. Hosts are resolved when it starts; a proxy user of the accounts file takes precedence"),
     without("oozie.service.ProxyUserService.*", OWN_SECURITY),
     without("oozie.service.GroupsService.*", OWN_SECURITY),
     without("oozie.service.UserGroupInformationService.*", OWN_SECURITY),
@@ -301,7 +301,7 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.service.JvmPauseMonitorService.*", MEASURES),
     without("oozie.service.SchedulerService.*", OWN_EXECUTOR),
     without("oozie.service.SparkConfigurationService.*", "`spark-submit` finds its own configuration, by `SPARK_CONF_DIR`"),
-    without("oozie.service.*", "this service belongs to the server, and ankus has none like it"),
+    without("oozie.service.*", "this service belongs to the server, and ankus has no counterpart"),
     without("oozie.services", "the services of a server are not loaded here"),
     without("oozie.base.url", OWN_WEB),
     without("oozie.http.*", OWN_WEB),
@@ -310,7 +310,7 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.servlet.*", OWN_PROCESS),
     without("oozie.filesystem.*", OWN_PROCESS),
     without("oozie.fluent-job-api.*", "workflows that a client generates are kept in the store"),
-    without("oozie.test.*", "this is for tests of the server itself"),
+    without("oozie.test.*", "this is for the server's own tests"),
     without("hadoop.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
     without("dfs.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
     without("fs.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
@@ -631,7 +631,7 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{}` | {what} |", property.name);
         }
     }
-    page.push_str("\n## Without effect\n\nThe first row that a name fits counts; `*` stands for any ending.\n\n| property | why |\n| --- | --- |\n");
+    page.push_str("\n## Without effect\n\nThe first matching row applies; `*` stands for any ending.\n\n| property | why |\n| --- | --- |\n");
     for property in PROPERTIES {
         if let Effect::Without(why) = property.effect {
             let _ = writeln!(page, "| `{}` | {why} |", property.name);
@@ -640,8 +640,8 @@ pub fn page() -> String {
     page
 }
 
-const INTRODUCTION: &str = r#"A server reads `oozie-site.xml` when it starts. ankus reads the same file, so that checks and runs go by what your
-server goes by:
+const INTRODUCTION: &str = r#"A server reads `oozie-site.xml` when it starts. ankus reads the same file, so that checks and runs behave like your
+server:
 
 ```
 ankus check app/ --site conf/oozie-site.xml
@@ -653,17 +653,17 @@ ankus run app/ --site conf/oozie-site.xml
 site = "conf/oozie-site.xml"    # relative to this file
 ```
 
-- `--site` takes precedence over `[server] site`, and that of a tree over that of your own settings. One file is read; nothing
-  is added to it from another.
-- What `ankus.toml` or your own settings say explicitly takes precedence over the file. What a job says (`job.properties`, `-D`)
-  takes precedence where the server has it so.
-- A job keeps what holds when it is submitted: sub-workflows, workflows of a coordinator and reruns go by that, whatever becomes
-  of the file. Only the password of the mail server is read from the file when a mail is sent, and is kept nowhere.
-- `ankus config show` lists every property of the file with what becomes of it, `ankus doctor` those without effect and those
+- `--site` takes precedence over `[server] site`, and that of a tree over that of your own settings. Only one file is read;
+  files are not merged.
+- Explicit values in `ankus.toml` or your own settings take precedence over the file. Properties of a job (`job.properties`, `-D`)
+  take precedence if they do so on the server.
+- A job keeps the values at its submission: sub-workflows, workflows of a coordinator and reruns use them, even if the
+  file changes. Only the password of the mail server is read from the file when a mail is sent, and is not stored.
+- `ankus config show` lists every property of the file with its effect, `ankus doctor` those without effect and those
   that are unknown; `ankus run --dry-run` counts them. Values that look secret are masked everywhere.
-- A property with a value that no server would start with is an error. So is a file with a DOCTYPE. References such as `${name}`
+- A value with which no server would start is an error. So is a file with a DOCTYPE. References such as `${name}`
   are resolved from properties of the same file.
-- The file is data: it starts no program. A read-only command reads the file that a tree names only if it lies in the tree, and
+- The file is data: it starts no program. A read-only command reads the file that a tree names only if it is in the tree, and
   no mail, proxy or purge depends on it ([SECURITY.md](../SECURITY.md)). `--site` may name any file.
 "#;
 

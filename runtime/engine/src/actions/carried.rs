@@ -114,10 +114,10 @@ const LIVY: &str = "Livy starts the program, with options and variables of its o
 const CONTAINER_MEMORY: &str = "memory of the container";
 const CONTAINER_CORES: &str = "virtual cores of the container";
 const CONTAINER_QUEUE: &str =
-    "the queue of the application; counts for the limits of queues as well";
+    "the queue of the application; counts towards the limits of queues as well";
 const CONTAINER_PRIORITY: &str = "the priority of the application";
-const POD_MEMORY: &str = "the limit of the pod's memory";
-const POD_CORES: &str = "the limit of the pod's processors";
+const POD_MEMORY: &str = "the memory limit of the pod";
+const POD_CORES: &str = "the CPU limit of the pod";
 /// Why a cluster is not reached whose paths an action names.
 pub const UNREACHED: &str = "[hosts] does not name it, and the file root stands for it, as for the cluster of the application";
 /// The elements that name what ankus reads, or copies from or to a file system.
@@ -133,10 +133,10 @@ const PATHS: [&str; 8] = [
 ];
 /// The row for a `<config-class>` beside one of these.
 const CLASS_OF_CLIENTS: &str = "config-class, with streaming or pipes";
-const OVERRIDE: &str = "`false` leaves the older names of map-reduce out";
+const OVERRIDE: &str = "`false` ignores the older map-reduce names";
 /// What no action may set: see `allowed` in `workplace/settings.rs`.
 const DISALLOWED: &str = "ends the action with JA010, as on a server: only the server may set it";
-const NO_ACL: &str = "there is no launcher's job that others could see or change";
+const NO_ACL: &str = "there is no launcher job that others could see or change";
 
 /// The elements.
 pub const ELEMENTS: &[Row] = &[
@@ -164,10 +164,10 @@ pub const ELEMENTS: &[Row] = &[
     of(&["pig"], "launcher/java-opts", Carried("`PIG_OPTS`")),
     of(&["spark"], "launcher/java-opts", Carried("`SPARK_SUBMIT_OPTS`")),
     all("launcher/env", Carried("variables of the program")),
-    all("launcher/queue", Carried("counts for the limits of queues (`[launchers]`)")),
+    all("launcher/queue", Carried("counts towards the limits of queues (`[launchers]`)")),
     all(
         "launcher/sharelib",
-        Carried("which part of the share library is brought, if there is one"),
+        Carried("selects the part of the share library that is provided, if there is one"),
     ),
     all("launcher/view-acl", Without(NO_ACL)),
     all("launcher/modify-acl", Without(NO_ACL)),
@@ -176,8 +176,8 @@ pub const ELEMENTS: &[Row] = &[
         "configuration",
         Carried("`action.xml`, which `OOZIE_ACTION_CONF_XML` names, and the tool's own options"),
     ),
-    of(&["fs"], "configuration", Carried("checked for what is not allowed")),
-    of(&["fs"], "job-xml", Carried("read, and checked for what is not allowed")),
+    of(&["fs"], "configuration", Carried("checked for disallowed properties")),
+    of(&["fs"], "job-xml", Carried("read, and checked for disallowed properties")),
     of(&["sub-workflow"], "configuration", Carried("properties of the child")),
     all("file", Carried("copied to the working folder, under its link name")),
     all("archive", Carried("unpacked in the working folder, under its link name")),
@@ -230,8 +230,8 @@ pub const ELEMENTS: &[Row] = &[
         &["map-reduce"],
         "pipes/program",
         Carried(
-            "`-program`; a relative path lies below the application. That of an application on this machine is named as a local file, \
-             which only a cluster of one machine finds",
+            "`-program`; a relative path is below the application. For an application on this machine it becomes a local \
+             file, which only a single-machine cluster finds",
         ),
     ),
     of(
@@ -243,8 +243,8 @@ pub const ELEMENTS: &[Row] = &[
         &["map-reduce"],
         CLASS_OF_CLIENTS,
         Refused(
-            "the clients of streaming and pipes take their options before such a class could be called; set in the configuration what \
-             it sets",
+            "the clients of streaming and pipes read their options before such a class could be called; set the same \
+             properties in the configuration",
         ),
     ),
     of(&["pig"], "script", Carried("copied to the working folder, `-file`")),
@@ -259,21 +259,17 @@ pub const ELEMENTS: &[Row] = &[
     of(
         &["hive2"],
         "password",
-        Carried("`-w`: a file for this user alone, which is deleted at the end"),
+        Carried("`-w`: a file that only this user can read, which is deleted at the end"),
     ),
     of(&["hive2"], "configuration", Carried("`oozie.*` as `--hiveconf`, as a server does")),
-    of(&["sqoop"], "command", Carried("arguments of `sqoop`, split at blanks")),
+    of(&["sqoop"], "command", Carried("arguments of `sqoop`, split at spaces")),
     of(&["sqoop"], "arg", Carried("an argument of `sqoop`")),
     of(&["spark"], "master", Carried("`--master`")),
     of(&["spark"], "mode", Carried("`--deploy-mode`")),
     of(&["spark"], "name", Carried("`--name`")),
     of(&["spark"], "class", Carried("`--class`")),
     of(&["spark"], "jar", Carried("the application, copied to the working folder if it is found")),
-    of(
-        &["spark"],
-        "spark-opts",
-        Carried("options of `spark-submit`, taken apart as the launcher does"),
-    ),
+    of(&["spark"], "spark-opts", Carried("options of `spark-submit`, split as by the launcher")),
     of(&["spark"], "arg", Carried("an argument of the application")),
     of(&["distcp"], "java-opts", Carried("`HADOOP_CLIENT_OPTS`")),
     of(&["distcp"], "arg", Carried("an argument of `hadoop distcp`")),
@@ -282,14 +278,16 @@ pub const ELEMENTS: &[Row] = &[
     of(
         &["git"],
         "key-path",
-        Carried("copied for this user alone, and given to `ssh` by `GIT_SSH_COMMAND`"),
+        Carried(
+            "copied to a file that only this user can read, and passed to `ssh` by `GIT_SSH_COMMAND`",
+        ),
     ),
     of(
         &["git"],
         "destination-uri",
         Carried("the folder that the clone is put into, or copied to if it is in a cluster"),
     ),
-    of(&["ssh"], "host", Carried("the machine; without a user, that of the job")),
+    of(&["ssh"], "host", Carried("the host; without a user, the user of the job")),
     of(&["ssh"], "command", Carried("the command")),
     of(&["ssh"], "args", Carried("arguments, split again on the other machine")),
     of(&["ssh"], "arg", Carried("an argument, quoted for the other machine")),
@@ -325,7 +323,7 @@ pub const ELEMENTS: &[Row] = &[
     of(
         &["fs"],
         "setrep",
-        Carried("done where the file system keeps copies; folders of this machine do not"),
+        Carried("done if the file system has replication; folders of this machine do not"),
     ),
 ];
 
@@ -360,9 +358,9 @@ const OF_PLACES: &[(Where, &str, Effect)] = &[
     (
         Where::Kubernetes,
         "queue",
-        Carried("counts for the limits of queues (`[launchers]`); a pod has none"),
+        Carried("counts towards the limits of queues (`[launchers]`); a pod has none"),
     ),
-    (Where::Kubernetes, "priority", Without("a pod has no priority that could be named so")),
+    (Where::Kubernetes, "priority", Without("a pod has no such priority")),
     (Where::Kubernetes, "override", Carried(OVERRIDE)),
     (Where::Livy, "java-opts", Without(LIVY)),
     (Where::Livy, "javaopts", Without(LIVY)),
@@ -374,18 +372,21 @@ const OF_PLACES: &[(Where, &str, Effect)] = &[
 
 /// What becomes of elements of spark actions that are given to Livy.
 const OF_LIVY: &[(&str, Effect)] = &[
-    ("master", Without("the settings of Livy say where Spark runs (`livy.spark.master`)")),
-    ("mode", Without("the settings of Livy say where the driver runs (`livy.spark.deploy-mode`)")),
+    ("master", Without("the settings of Livy determine where Spark runs (`livy.spark.master`)")),
+    (
+        "mode",
+        Without("the settings of Livy determine where the driver runs (`livy.spark.deploy-mode`)"),
+    ),
     ("name", Carried("the beginning of the batch's name")),
     ("class", Carried("`className`")),
-    ("jar", Carried("`file`: brought to `staging` if it is of the application")),
+    ("jar", Carried("`file`: copied to `staging` if it is a file of the application")),
     ("arg", Carried("one of `args`")),
     (
         "spark-opts",
-        Carried("what Livy has a word for, and `conf`; an option without either is refused"),
+        Carried("fields of the batch, and `conf`; an option that has neither is refused"),
     ),
-    ("file", Carried("brought to `staging`: one of `files`, `pyFiles` or `jars`")),
-    ("archive", Carried("brought to `staging`: one of `archives`")),
+    ("file", Carried("copied to `staging`: one of `files`, `pyFiles` or `jars`")),
+    ("archive", Carried("copied to `staging`: one of `archives`")),
     ("configuration", Carried("`conf`")),
     ("job-xml", Carried("merged into the configuration")),
 ];
@@ -395,7 +396,7 @@ pub const PROPERTIES: &[Row] = &[
     of(&["java"], "oozie.launcher.action.main.class", Carried("the class that `java` runs")),
     all(
         "oozie.launcher.action.main.class",
-        Without("the program of the type is run, and no main class of Oozie's"),
+        Without("the program of the type is run, not Oozie's main class"),
     ),
     of(
         &["java"],
@@ -425,20 +426,20 @@ pub const PROPERTIES: &[Row] = &[
     all("oozie.launcher.yarn.app.mapreduce.am.env", Carried("variables of the program")),
     all("oozie.launcher.mapreduce.map.env", Carried("variables of the program")),
     all("oozie.launcher.mapred.child.env", Carried("variables of the program")),
-    all("oozie.launcher.queue", Carried("counts for the limits of queues (`[launchers]`)")),
+    all("oozie.launcher.queue", Carried("counts towards the limits of queues (`[launchers]`)")),
     all(
         "oozie.launcher.mapreduce.job.queuename",
-        Carried("counts for the limits of queues (`[launchers]`)"),
+        Carried("counts towards the limits of queues (`[launchers]`)"),
     ),
     all(
         "oozie.launcher.mapred.job.queue.name",
-        Carried("counts for the limits of queues (`[launchers]`)"),
+        Carried("counts towards the limits of queues (`[launchers]`)"),
     ),
     all(
         "oozie.launcher.sharelib",
-        Carried("which part of the share library is brought, if there is one"),
+        Carried("selects the part of the share library that is provided, if there is one"),
     ),
-    all("oozie.launcher.override", Without("there is no launcher's job to be configured")),
+    all("oozie.launcher.override", Without("there is no launcher job to be configured")),
     all("oozie.launcher.memory.mb", Without(NO_LAUNCHER)),
     all("oozie.launcher.vcores", Without(NO_LAUNCHER)),
     all("oozie.launcher.priority", Without(NO_LAUNCHER)),
@@ -449,23 +450,26 @@ pub const PROPERTIES: &[Row] = &[
     all("oozie.launcher.fs.default.name", Carried(DISALLOWED)),
     all("oozie.launcher.fs.defaultFS", Carried(DISALLOWED)),
     all("oozie.launcher.yarn.resourcemanager.address", Carried(DISALLOWED)),
-    all("oozie.launcher.*", Without("a setting of the launcher's job, which does not exist here")),
+    all("oozie.launcher.*", Without("a setting of the launcher job, which does not exist here")),
     all(
         "oozie.action.sharelib.for.*",
-        Carried("which part of the share library is brought, if there is one"),
+        Carried("selects the part of the share library that is provided, if there is one"),
     ),
-    all("oozie.action.max.output.data", Carried("how many bytes of captured output are taken")),
+    all("oozie.action.max.output.data", Carried("the maximum size of captured output, in bytes")),
     of(
         &["map-reduce"],
         "oozie.action.external.stats.write",
-        Carried("the counters are the action's statistics, whether it asks for them or not"),
+        Carried("the counters are always the action's statistics"),
     ),
-    all("oozie.action.external.stats.write", Without("counters are read of map-reduce jobs only")),
-    of(&["java"], "oozie.action.null.args.allowed", Carried("`false` leaves empty arguments out")),
+    all(
+        "oozie.action.external.stats.write",
+        Without("only the counters of map-reduce jobs are read"),
+    ),
+    of(&["java"], "oozie.action.null.args.allowed", Carried("`false` omits empty arguments")),
     of(
         &["shell"],
         "oozie.action.shell.setup.hadoop.conf.dir",
-        Carried("files of the configuration, which `HADOOP_CONF_DIR` names"),
+        Carried("files of the configuration, to which `HADOOP_CONF_DIR` points"),
     ),
     of(
         &["shell"],
@@ -486,7 +490,7 @@ pub const PROPERTIES: &[Row] = &[
     of(
         &["map-reduce"],
         UBER_JAR_OF_CLIENTS,
-        Without("jobs of streaming and pipes have a jar of their own, on a server as well"),
+        Without("jobs of streaming and pipes have a jar of their own, as on a server"),
     ),
     of(
         &["distcp"],
@@ -496,23 +500,21 @@ pub const PROPERTIES: &[Row] = &[
     of(
         &["spark"],
         "oozie.action.spark.setup.hadoop.conf.dir",
-        Carried(
-            "the configuration goes along as `--conf`, whether files of it are asked for or not",
-        ),
+        Carried("the configuration is always passed as `--conf`"),
     ),
     of(
         &["hive"],
         "oozie.hive.defaults",
-        Without("no server reads it any more: name the file in a `<job-xml>`"),
+        Without("servers no longer read it; name the file in a `<job-xml>`"),
     ),
     all("oozie.credentials.skip", Carried("`true` switches credentials off")),
-    all("oozie.use.system.libpath", Carried("`true` brings the share library, if there is one")),
+    all("oozie.use.system.libpath", Carried("`true` provides the share library, if there is one")),
 ];
 
 /// The properties of a job that a server itself reads and that have no effect here.
 pub const OF_JOBS: &[(&str, &str)] = &[
-    ("oozie.job.acl", "whoever may read the store may do everything with its jobs"),
-    ("group.name", "whoever may read the store may do everything with its jobs"),
+    ("oozie.job.acl", "anyone who can read the store can do everything with its jobs"),
+    ("group.name", "anyone who can read the store can do everything with its jobs"),
 ];
 
 /// What becomes of an element of an action of some type; none for what no schema has.
@@ -650,9 +652,9 @@ pub fn page() -> String {
         "# What becomes of every element of an action\n\n\
          <!-- Generated from `runtime/engine/src/actions/carried.rs`: `cargo xtask gen`. -->\n\n\
          This page lists each element, and each property that an Oozie server itself reads, with what ankus does with it when \
-         the program of the action runs on this machine. Properties that are not listed are handed to the tool with the rest of the \
+         the program of the action runs on this machine. Properties that are not listed are passed to the tool with the rest of the \
          configuration. Commands and arguments are described in [Actions](actions.md).\n\n\
-         What has no effect is listed by `ankus doctor APP` and `ankus run --dry-run`, and at the start of the action's \
+         Elements and properties without effect are listed by `ankus doctor APP` and `ankus run --dry-run`, and at the start of the action's \
          `stderr`.\n",
     );
     for kind in &ACTION_TYPES {
@@ -666,7 +668,7 @@ pub fn page() -> String {
     }
     out.push_str(
         "\n## At other places\n\n\
-         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these.\n\n\
+         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, except for these.\n\n\
          | `<launcher>` | ssh | yarn | kubernetes | livy |\n| --- | --- | --- | --- | --- |\n",
     );
     for name in
