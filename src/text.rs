@@ -72,7 +72,7 @@ fn shown(text: &str, one_line: bool) -> String {
 /// Maximum width of a column of names. Beyond a longer name, the column beside it would have no room left.
 pub const WIDEST: usize = 60;
 
-/// Indents the continuation lines of `words`, which may have several lines, below a line that begins with `head`.
+/// Joins `head` and `words`; if `words` has several lines, the further ones are indented below the first.
 pub fn hanging(head: &str, words: &str) -> String {
     let indent = (head.len() - head.trim_start().len()).min(WIDEST) + 4;
     let lines: Vec<Cow<'_, str>> = words.lines().map(line).collect();

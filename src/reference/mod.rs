@@ -227,7 +227,7 @@ impl<'a> Definition<'a> {
             return rejected(Rejected::new("E0701", ["not-well-formed"], None));
         };
         let unknown_root = |fault: &Option<Fault>| matches!(fault, Some(Fault::Schema(violation, _)) if violation.rule == "cvc-elt.1.a");
-        // Releases before 5 wrap the failure to read it differently.
+        // Releases before 5 pass the failure to read it on to the client (E0803) instead of reporting E0701.
         let external = if self.rules.target < Target::V5_2_1 { "E0803" } else { "E0701" };
         let mut fault = reading.fault.as_ref().map(|fault| schema_stage(fault, external));
         if unknown_root(&reading.fault) {

@@ -193,8 +193,8 @@ impl<'t> Checker<'t> {
         };
         let about = std::iter::once(parent.name()).chain(names.iter().map(|child| &*child.name));
         let mut finding = Diagnostic::new(kind, parent.name_span(), message).naming(about);
-        // An element that `global` can also set, or that other versions of the schema do not require, is missing in
-        // all of them.
+        // An element for the cluster has no single place where it belongs: `global` can set it as well, and other
+        // versions of the schema do not require it.
         let of_cluster = ["name-node", "job-tracker", "resource-manager"];
         let is_of_cluster = names.iter().any(|child| of_cluster.contains(&&*child.name));
         finding.belongs =

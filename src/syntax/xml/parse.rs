@@ -486,8 +486,8 @@ impl<'a> Parser<'a> {
         tag.close_start = node.span.end;
     }
 
-    /// The name of the last child of the nearest preceding element with the same name. Used if the content of the
-    /// element is indented no further than the element itself, so that columns are no evidence.
+    /// The name of the last child of the first preceding sibling with the same name, if that sibling's content is
+    /// indented no further than itself, so that columns are no evidence.
     fn last_of_its_kind(&self, id: NodeId) -> Option<&str> {
         let name = |id: NodeId| self.tree.slice(self.tree.tag(id).name);
         let is_element = |id: &NodeId| self.tree.node(*id).is_element();
