@@ -58,7 +58,8 @@ struct Token {
 impl Accounts {
     /// Parses the file.
     ///
-    /// # Errors If it is invalid: unknown entries are not ignored.
+    /// # Errors
+    /// If it is invalid: unknown entries are not ignored.
     pub fn read(text: &str) -> Result<Accounts, String> {
         let accounts: Accounts =
             toml::from_str(text).map_err(|error| error.message().to_owned())?;
@@ -120,7 +121,8 @@ impl Accounts {
 
 /// Returns the hash of a password for the file.
 ///
-/// # Errors If the system provides no randomness.
+/// # Errors
+/// If the system provides no randomness.
 pub fn hash_of_password(password: &str) -> Result<String, String> {
     let mut salt = [0; 16];
     SystemRandom::new().fill(&mut salt).map_err(|_| "the system has no randomness")?;
@@ -133,7 +135,8 @@ pub fn hash_of_password(password: &str) -> Result<String, String> {
 
 /// Creates a bearer token, and returns it with its hash for the file.
 ///
-/// # Errors If the system provides no randomness.
+/// # Errors
+/// If the system provides no randomness.
 pub fn new_token() -> Result<(String, String), String> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;

@@ -17,7 +17,8 @@ pub struct Certificates {
 impl Certificates {
     /// Parses a certificate chain and a key, both as PEM.
     ///
-    /// # Errors If one of them is invalid, or they do not match.
+    /// # Errors
+    /// If one of them is invalid, or they do not match.
     pub fn read(chain: &[u8], key: &[u8]) -> Result<Arc<Certificates>, String> {
         let current = RwLock::new(Arc::new(certified(chain, key)?));
         Ok(Arc::new(Certificates { current }))
@@ -25,7 +26,8 @@ impl Certificates {
 
     /// Replaces them for new handshakes.
     ///
-    /// # Errors As for [`Certificates::read`]; then the current ones stay in use.
+    /// # Errors
+    /// As for [`Certificates::read`]; then the current ones stay in use.
     pub fn renew(&self, chain: &[u8], key: &[u8]) -> Result<(), String> {
         let renewed = Arc::new(certified(chain, key)?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = renewed;
@@ -34,7 +36,8 @@ impl Certificates {
 
     /// Returns the TLS configuration of a server: versions 1.2 and 1.3, with HTTP/1.1.
     ///
-    /// # Errors If the library supports neither version.
+    /// # Errors
+    /// If the library supports neither version.
     pub fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, String> {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()

@@ -46,7 +46,8 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     /// Creates a random secret, whose tokens become invalid with the end of the process.
     ///
-    /// # Errors If the system provides no randomness.
+    /// # Errors
+    /// If the system provides no randomness.
     pub fn random() -> Result<Secret, String> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;
@@ -55,7 +56,8 @@ impl Secret {
 
     /// Creates a secret from stored bytes.
     ///
-    /// # Errors If it is short enough to be guessed.
+    /// # Errors
+    /// If it is short enough to be guessed.
     pub fn of(bytes: &[u8]) -> Result<Secret, String> {
         match bytes.len() {
             0..32 => Err("the secret for cookies has fewer than 32 bytes".to_owned()),

@@ -162,7 +162,8 @@ impl Acceptor {
 
     /// Authenticates the sender of a token.
     ///
-    /// # Errors With a sentence if the token is not valid.
+    /// # Errors
+    /// With a sentence if the token is not valid.
     pub fn accept(&self, token: &[u8], now_ms: i64) -> Result<Accepted, String> {
         let asks = Asks::read(token)?;
         let request = &asks.request.0;

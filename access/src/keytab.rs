@@ -68,7 +68,8 @@ impl<'a> Rest<'a> {
 impl Keytab {
     /// Parses a keytab.
     ///
-    /// # Errors If it is not a keytab, is truncated, or has no key.
+    /// # Errors
+    /// If it is not a keytab, is truncated, or has no key.
     pub fn read(bytes: &[u8]) -> Result<Keytab, String> {
         let broken = || "the keytab is cut off or damaged".to_owned();
         let Some(entries) = bytes.strip_prefix(&[5, 2]) else {
@@ -93,14 +94,16 @@ impl Keytab {
 
     /// Restricts it to the keys of one principal.
     ///
-    /// # Errors If there are none.
+    /// # Errors
+    /// If there are none.
     pub fn of(self, principal: &str) -> Result<Keytab, String> {
         self.only(principal, |key| key.principal == principal)
     }
 
     /// Restricts it to the keys of a service, such as `HTTP`, on any host.
     ///
-    /// # Errors If there are none.
+    /// # Errors
+    /// If there are none.
     pub fn of_service(self, service: &str) -> Result<Keytab, String> {
         let is_of = |key: &Key| key.principal.split('/').next() == Some(service);
         self.only(&format!("{service}/…"), is_of)

@@ -37,7 +37,8 @@ pub enum Method {
 impl Method {
     /// Parses the methods of `--auth`: names separated by commas.
     ///
-    /// # Errors With a sentence if a name is unknown.
+    /// # Errors
+    /// With a sentence if a name is unknown.
     pub fn read(text: &str) -> Result<Vec<Method>, String> {
         let method = |name: &str| match name.trim() {
             "simple" => Ok(Method::Simple),
@@ -54,7 +55,8 @@ impl Method {
 
 /// Whether a server may listen at this address: other machines may reach it only if authentication was configured.
 ///
-/// # Errors With a message if they could and it was not.
+/// # Errors
+/// With a message if they could and it was not.
 pub fn may_listen(address: IpAddr, chosen: Option<&[Method]>) -> Result<(), String> {
     match address.to_canonical().is_loopback() || chosen.is_some() {
         true => Ok(()),
@@ -188,8 +190,9 @@ impl Keeper {
 
     /// Authenticates a request.
     ///
-    /// # Errors If authentication is required and is missing or wrong, impersonation is not permitted, or a page of
-    /// another site sends the request.
+    /// # Errors
+    /// If authentication is required and is missing or wrong, impersonation is not permitted, or a page of another site
+    /// sends the request.
     pub fn who(&self, asked: &Asked<'_>, now_ms: i64) -> Result<Who, Refusal> {
         self.admit_page(asked)?;
         let mut who = self.real(asked, now_ms)?;
@@ -408,7 +411,8 @@ impl Keeper {
     /// Whether a user may change a job: its owner, those in its access list and their groups, and administrators may.
     /// Without authentication, everyone may.
     ///
-    /// # Errors As the server refuses it.
+    /// # Errors
+    /// As the server refuses it.
     pub fn may_change(&self, who: &Who, job: &Owned<'_>) -> Result<(), Refusal> {
         if self.rules.methods.is_empty() {
             return Ok(());
@@ -437,7 +441,8 @@ impl Keeper {
 
     /// Whether a user may change the server.
     ///
-    /// # Errors As the server refuses it.
+    /// # Errors
+    /// As the server refuses it.
     pub fn may_administer(&self, who: &Who) -> Result<(), Refusal> {
         let user = who.user.as_deref();
         if self.rules.methods.is_empty() || user.is_some_and(|user| self.is_admin(user)) {

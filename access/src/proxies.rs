@@ -33,8 +33,9 @@ pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, String>;
 impl Proxies {
     /// Reads the proxy users from a site's properties. Also returns the names of properties that a server ignores.
     ///
-    /// # Errors With the message of a server that refuses to start: E0550 if a host has no address, E0551 if a property
-    /// is missing.
+    /// # Errors
+    /// With the message of a server that refuses to start: E0550 if a host has no address, E0551 if a property is
+    /// missing.
     pub fn of_site<'a>(
         properties: impl Iterator<Item = (&'a str, &'a str)>,
         resolve: Resolve<'_>,

@@ -191,7 +191,8 @@ pub(super) fn picture_of(
 
 /// Converts a picture to PNG.
 ///
-/// # Errors If it is too large, or this program does not support PNG.
+/// # Errors
+/// If it is too large, or this program does not support PNG.
 #[cfg(feature = "png")]
 pub(super) fn dots(svg: &str) -> Result<Vec<u8>, String> {
     super::png::drawn(svg)
@@ -322,7 +323,8 @@ pub(super) fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMa
 
 /// Returns a definition with its findings, for drawing.
 ///
-/// # Errors If the file is not text, or is too large.
+/// # Errors
+/// If the file is not text, or is too large.
 pub(crate) fn definition(loaded: &Loaded) -> miette::Result<Definition> {
     if let Some(not_text) = &loaded.not_text {
         let message = format!("`{}` is not text: {}", loaded.found.shown, not_text.reason);

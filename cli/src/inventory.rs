@@ -65,7 +65,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 
 /// Surveys the trees with regard to a migration to the engine `to`; also returns what could not be read.
 ///
-/// # Errors If a tree does not exist.
+/// # Errors
+/// If a tree does not exist.
 pub(crate) fn survey(
     project: &Project,
     paths: &[PathBuf],

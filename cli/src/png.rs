@@ -22,7 +22,8 @@ const MOST_DOTS: f32 = 24e6;
 
 /// Renders a picture.
 ///
-/// # Errors If it is too large for this format.
+/// # Errors
+/// If it is too large for this format.
 pub(crate) fn drawn(svg: &str) -> Result<Vec<u8>, String> {
     let outlined = outlined(svg)?;
     let tree = usvg::Tree::from_str(&outlined, &usvg::Options::default());

@@ -70,7 +70,8 @@ fn event(kind: &str, data: &Value) -> String {
 /// Returns the stream of events for a request; it ends when `stops` becomes true. A server sends it as
 /// `text/event-stream`.
 ///
-/// # Errors If the job does not exist, or there are too many clients.
+/// # Errors
+/// If the job does not exist, or there are too many clients.
 pub async fn follow(
     console: Arc<Console>,
     request: Request,

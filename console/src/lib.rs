@@ -134,12 +134,14 @@ pub struct Call<'a> {
 pub trait Services: Send + Sync {
     /// Calls the web services and returns the body of the answer.
     ///
-    /// # Errors Refusals, with their status and message.
+    /// # Errors
+    /// Refusals, with their status and message.
     fn call(&self, call: &Call<'_>) -> Result<Vec<u8>, Fault>;
 
     /// Returns a reader of the store.
     ///
-    /// # Errors If it cannot be opened.
+    /// # Errors
+    /// If it cannot be opened.
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault>;
 
     /// `NORMAL`, `NOWEBSERVICE` or `SAFEMODE`.
@@ -222,32 +224,38 @@ pub trait Pages: Send + Sync {
 
     /// Returns the application at a path.
     ///
-    /// # Errors If there is none that can be read.
+    /// # Errors
+    /// If there is none that can be read.
     fn application(&self, path: &str) -> Result<Application, Fault>;
 
     /// Returns the findings of `check` in the definition of a job.
     ///
-    /// # Errors If it can no longer be read.
+    /// # Errors
+    /// If it can no longer be read.
     fn findings(&self, id: &str) -> Result<Vec<Finding>, Fault>;
 
     /// Returns the definition of a job for display, without its secrets.
     ///
-    /// # Errors If the job cannot be read.
+    /// # Errors
+    /// If the job cannot be read.
     fn masked(&self, id: &str, definition: &str) -> Result<String, Fault>;
 
     /// Returns the log of one node of a workflow, and the output of its program.
     ///
-    /// # Errors If it cannot be read.
+    /// # Errors
+    /// If it cannot be read.
     fn output(&self, id: &str, node: &str) -> Result<String, Fault>;
 
     /// Returns the definitions below the root of the server.
     ///
-    /// # Errors If they cannot be read.
+    /// # Errors
+    /// If they cannot be read.
     fn estate(&self) -> Result<Vec<Surveyed>, Fault>;
 
     /// Unpacks an application, and returns its path.
     ///
-    /// # Errors If the archive is invalid or too large, or the name is taken.
+    /// # Errors
+    /// If the archive is invalid or too large, or the name is taken.
     fn upload(&self, name: &str, zip: &[u8]) -> Result<String, Fault>;
 
     /// Returns the style of pictures, which must not be inside a page.
@@ -266,7 +274,8 @@ pub struct Console {
 impl Console {
     /// Creates the console of a server.
     ///
-    /// # Panics If the system provides no randomness, without which the server would not be secure.
+    /// # Panics
+    /// If the system provides no randomness, without which the server would not be secure.
     pub fn new(services: Box<dyn Services>, pages: Box<dyn Pages>) -> Console {
         let mut bytes = [0_u8; 24];
         getrandom::fill(&mut bytes).expect("the system gives random bytes");

@@ -39,7 +39,8 @@ pub struct Application {
 impl Project {
     /// Returns the definition at a path: the file itself, or the definition in a folder.
     ///
-    /// # Errors If there is none, or the path cannot be read.
+    /// # Errors
+    /// If there is none, or the path cannot be read.
     pub fn find(&self, path: &Path, given: &Given) -> miette::Result<Found> {
         let tree = self.tree(path)?;
         let top = self.top(path)?;
@@ -70,7 +71,8 @@ impl Project {
 
     /// Returns the folder for a path: if an archive contains exactly one folder and nothing else, that folder.
     ///
-    /// # Errors If its tree cannot be read.
+    /// # Errors
+    /// If its tree cannot be read.
     pub fn top(&self, path: &Path) -> miette::Result<PathBuf> {
         let tree = self.tree(path)?;
         let is_root =
@@ -87,7 +89,8 @@ impl Project {
 
     /// Loads and checks an application.
     ///
-    /// # Errors If it does not exist, or cannot be read.
+    /// # Errors
+    /// If it does not exist, or cannot be read.
     pub fn application(&self, path: &Path, given: &Given) -> miette::Result<Application> {
         let found = self.find(path, given)?;
         let loaded = self.load(&found, given, None)?;

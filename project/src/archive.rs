@@ -54,7 +54,8 @@ fn refused(why: impl std::fmt::Display) -> Error {
 impl Archive {
     /// Reads the directory of an archive.
     ///
-    /// # Errors If it is not an archive, or not one that can be an application.
+    /// # Errors
+    /// If it is not an archive, or not one that can be an application.
     pub(crate) fn of(mut file: File) -> Result<Archive> {
         let metadata = file.metadata()?;
         // The library keeps only the last of several entries with the same name, so the directory is also read here.

@@ -85,7 +85,8 @@ impl Project {
     /// Examines at most `most` files below a folder: returns what they start, and the texts of scenarios and of files
     /// that may belong to Oozie. Unreadable files start nothing.
     ///
-    /// # Errors If the folder does not exist.
+    /// # Errors
+    /// If the folder does not exist.
     pub fn survey(&self, folder: &Path, most: usize) -> miette::Result<(Starts, Vec<Arc<Source>>)> {
         let tree = self.tree(folder)?;
         let overlay = self.overlay();
@@ -256,7 +257,8 @@ impl Project {
     /// Finds the definitions under `paths` and their callers. The checks that follow reuse what is read for that, until
     /// [`Project::forget_read`].
     ///
-    /// # Errors As for [`Project::definitions`].
+    /// # Errors
+    /// As for [`Project::definitions`].
     pub fn definitions_with_callers(&self, paths: &[PathBuf]) -> miette::Result<Search> {
         self.before.begin();
         let search = self.definitions(paths)?;

@@ -123,7 +123,8 @@ impl Loaded {
 impl Project {
     /// Loads a definition and what belongs to it; reads are recorded if there are notes.
     ///
-    /// # Errors If the definition, its settings or its properties cannot be read.
+    /// # Errors
+    /// If the definition, its settings or its properties cannot be read.
     pub fn load(
         &self,
         found: &Found,
@@ -173,7 +174,8 @@ impl Project {
 
     /// Reads a definition and its settings, but no other files.
     ///
-    /// # Errors If one of them cannot be read.
+    /// # Errors
+    /// If one of them cannot be read.
     pub fn read(&self, found: &Found) -> miette::Result<Loaded> {
         let overlay = self.overlay();
         self.read_through(found, Looks::into_tree(&found.tree, None).over(&overlay))
@@ -223,14 +225,16 @@ impl Project {
 
     /// Loads a definition from the standard input, with the files next to its assumed path.
     ///
-    /// # Errors If the input, the settings or the properties cannot be read.
+    /// # Errors
+    /// If the input, the settings or the properties cannot be read.
     pub fn load_stdin(&self, name: Option<&Path>, given: &Given) -> miette::Result<Loaded> {
         self.load_bytes(name, given, stdin()?)
     }
 
     /// Does the same and adds callers, as if the text were in the file of that name.
     ///
-    /// # Errors As for [`Project::load_stdin`].
+    /// # Errors
+    /// As for [`Project::load_stdin`].
     pub fn load_stdin_with_callers(
         &self,
         name: Option<&Path>,
@@ -786,7 +790,8 @@ fn jar_names(path: &Path, looks: Looks<'_>) -> Option<Vec<String>> {
 
 /// Encodes a new text in the encoding of the existing file; `None` if that is not certain.
 ///
-/// # Errors If the file cannot be read.
+/// # Errors
+/// If the file cannot be read.
 pub fn encoded(tree: &Tree, path: &Path, text: &str) -> miette::Result<Option<Vec<u8>>> {
     let old = tree.read(path, source::SIZE_LIMIT).map_err(|error| unreadable(path, error))?;
     if path.extension().is_some_and(|extension| extension == "properties") {

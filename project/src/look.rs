@@ -184,7 +184,8 @@ impl<'a> Looks<'a> {
 
     /// Reads a file of at most `limit` bytes.
     ///
-    /// # Errors Those of [`Tree::open`], and if it is larger.
+    /// # Errors
+    /// Those of [`Tree::open`], and if it is larger.
     pub fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
         if let Some(unsaved) = self.unsaved(path).filter(|unsaved| unsaved.size() <= limit) {
             return Ok(unsaved.source.text.as_bytes().to_vec());

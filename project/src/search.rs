@@ -66,8 +66,9 @@ impl Project {
     /// Finds all definitions under `paths`: a given file is always included, as a workflow if its root does not tell;
     /// folders are searched.
     ///
-    /// # Errors If a single path is given that does not exist or cannot be read. If there are several, the others are
-    /// still searched, and the failure is among those of the search.
+    /// # Errors
+    /// If a single path is given that does not exist or cannot be read. If there are several, the others are still
+    /// searched, and the failure is among those of the search.
     pub fn definitions(&self, paths: &[PathBuf]) -> miette::Result<Search> {
         let mut search = Search::default();
         for path in paths {
@@ -94,7 +95,8 @@ impl Project {
 
     /// Returns a definition at a path whose kind is known.
     ///
-    /// # Errors If its folder does not exist.
+    /// # Errors
+    /// If its folder does not exist.
     pub fn found(&self, path: PathBuf, kind: FileKind) -> miette::Result<Found> {
         Ok(Found { shown: shown(&path), kind, tree: self.tree(&path)?, path, is_walked: false })
     }
@@ -113,7 +115,8 @@ impl Project {
     /// Returns at most `most` regular files below a folder, sorted by path; without hidden ones unless requested.
     /// Ignore files are honored, links are not followed, and unreadable files are skipped.
     ///
-    /// # Errors If the folder does not exist.
+    /// # Errors
+    /// If the folder does not exist.
     pub fn files(
         &self,
         folder: &Path,

@@ -140,7 +140,8 @@ pub struct Project {
 impl Project {
     /// Reads the user's settings, and `--config`.
     ///
-    /// # Errors If one of them cannot be read, is invalid, or belongs to another user.
+    /// # Errors
+    /// If one of them cannot be read, is invalid, or belongs to another user.
     pub fn open(invocation: Invocation) -> miette::Result<Project> {
         let mut project = Project {
             user: LoadedSettings::default(),
@@ -240,7 +241,8 @@ impl Project {
 
     /// Returns the tree that a path belongs to: a known one, or the one that [`Tree::of`] finds.
     ///
-    /// # Errors If its folder does not exist.
+    /// # Errors
+    /// If its folder does not exist.
     pub fn tree(&self, path: &Path) -> miette::Result<Arc<Tree>> {
         if let Some(known) = self.known_tree(path) {
             known.enter(path).map_err(|error| unreadable(path, error))?;
@@ -272,7 +274,8 @@ impl Project {
     /// Returns the settings for a file: `--config`, or the nearest `ankus.toml` between it and the root of its tree, on
     /// top of the user's.
     ///
-    /// # Errors If a settings file cannot be read, is invalid, or belongs to another user.
+    /// # Errors
+    /// If a settings file cannot be read, is invalid, or belongs to another user.
     pub fn settings(&self, path: &Path) -> miette::Result<LoadedSettings> {
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.clone());
@@ -338,7 +341,8 @@ impl Project {
 
     /// Returns the baseline that the settings for `path` refer to, with its content.
     ///
-    /// # Errors If it is outside the tree or cannot be read.
+    /// # Errors
+    /// If it is outside the tree or cannot be read.
     pub fn baseline(&self, path: &Path, limit: u64) -> miette::Result<Option<(PathBuf, Vec<u8>)>> {
         let loaded = self.settings(path)?;
         let (Some(name), Some(file)) = (&loaded.settings.check.baseline, &loaded.file) else {

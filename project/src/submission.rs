@@ -25,7 +25,8 @@ pub struct Given {
 
 /// Splits `NAME=VALUE`.
 ///
-/// # Errors If there is no name or no `=`.
+/// # Errors
+/// If there is no name or no `=`.
 pub fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -36,7 +37,8 @@ pub fn name_and_value(text: &str) -> Result<(String, String), String> {
 impl Project {
     /// Returns the properties of an application, which are given or in files next to it.
     ///
-    /// # Errors If a properties file cannot be read.
+    /// # Errors
+    /// If a properties file cannot be read.
     pub fn submission(
         &self,
         given: &Given,
@@ -48,7 +50,8 @@ impl Project {
 
     /// Does the same with texts that replace some of the files.
     ///
-    /// # Errors As for [`Project::submission`].
+    /// # Errors
+    /// As for [`Project::submission`].
     pub fn submission_among(
         &self,
         given: &Given,
@@ -137,7 +140,8 @@ impl Project {
 
     /// Reads a properties file given by the user, in the format that its name indicates.
     ///
-    /// # Errors If it cannot be read, or does not have that format.
+    /// # Errors
+    /// If it cannot be read, or does not have that format.
     pub fn properties(&self, path: &Path) -> miette::Result<Vec<properties::Entry>> {
         if let Some(unsaved) = self.overlay().get(path) {
             return entries_of(path, &unsaved.source.text);
@@ -149,7 +153,8 @@ impl Project {
     /// Reads a file given by the user. Within a known tree it is read as part of the tree; elsewhere it belongs to the
     /// user, and may be a link or a pipe.
     ///
-    /// # Errors If it cannot be read, or has more than `limit` bytes.
+    /// # Errors
+    /// If it cannot be read, or has more than `limit` bytes.
     pub fn named(&self, path: &Path, limit: u64) -> miette::Result<Vec<u8>> {
         let read = || {
             let in_repository = || Tree::of(path).ok().filter(Tree::is_of_working_directory);

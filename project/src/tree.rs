@@ -162,7 +162,8 @@ pub fn seen_from(folder: &Path, seen: &str) -> String {
 
 /// Returns the absolute path without `.` and `..`; a `..` removes the name before it, even if that is a link.
 ///
-/// # Errors If the path is relative and there is no working directory.
+/// # Errors
+/// If the path is relative and there is no working directory.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     let mut whole = match here().filter(|_| !path.has_root()) {
         Some(here) => here.to_owned(),
@@ -237,7 +238,8 @@ impl Tree {
     /// Returns the tree for a given path: the repository of the working directory if the path is in it; else the
     /// repository around the path; else the given folder, or the folder of the given file.
     ///
-    /// # Errors If the folder does not exist or cannot be opened.
+    /// # Errors
+    /// If the folder does not exist or cannot be opened.
     pub fn of(named: &Path) -> Result<Tree> {
         Tree::among(named, &Repositories::default())
     }
@@ -267,7 +269,8 @@ impl Tree {
 
     /// Returns the tree below a given folder.
     ///
-    /// # Errors If the folder does not exist or cannot be opened.
+    /// # Errors
+    /// If the folder does not exist or cannot be opened.
     pub fn below(folder: &Path) -> Result<Tree> {
         let spelled = absolute(folder)?;
         Tree::at(std::fs::canonicalize(&spelled)?, spelled)
@@ -275,7 +278,8 @@ impl Tree {
 
     /// Returns the whole disk, for commands that act with the user's rights.
     ///
-    /// # Errors If the root of the disk cannot be opened.
+    /// # Errors
+    /// If the root of the disk cannot be opened.
     pub fn whole(named: &Path) -> Result<Tree> {
         let spelled = absolute(named)?;
         let root = spelled.ancestors().last().unwrap_or(&spelled).to_owned();
@@ -373,7 +377,8 @@ impl Tree {
 
     /// Makes the archive at a path, or around it, accessible as a folder. Only archives that the user named are opened.
     ///
-    /// # Errors If it is not an archive, or not one that can be an application.
+    /// # Errors
+    /// If it is not an archive, or not one that can be an application.
     pub fn enter(&self, path: &Path) -> Result<()> {
         if !may_be_archived(path) {
             return Ok(());
@@ -420,7 +425,8 @@ impl Tree {
 
     /// Opens a regular file. For an entry of an archive, at most `limit` bytes and one more can be read.
     ///
-    /// # Errors If it does not exist, is not a regular file, or is outside the tree.
+    /// # Errors
+    /// If it does not exist, is not a regular file, or is outside the tree.
     pub fn open(&self, path: &Path, limit: u64) -> Result<(Opened, About)> {
         if let Some((archive, inside)) = self.archive_of(path)? {
             let about = about(&archive, &inside)?;
@@ -438,7 +444,8 @@ impl Tree {
 
     /// Reads a regular file of at most `limit` bytes.
     ///
-    /// # Errors As for [`Tree::open`], and if it is larger.
+    /// # Errors
+    /// As for [`Tree::open`], and if it is larger.
     pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
         let (file, about) = self.open(path, limit)?;
         read_at_most(file, about.length, limit)
@@ -446,7 +453,8 @@ impl Tree {
 
     /// Returns the metadata of a file or folder.
     ///
-    /// # Errors If it does not exist, or is outside the tree.
+    /// # Errors
+    /// If it does not exist, or is outside the tree.
     pub fn about(&self, path: &Path) -> Result<About> {
         match self.archive_of(path)? {
             Some((archive, inside)) => about(&archive, &inside),
@@ -467,7 +475,8 @@ impl Tree {
 
     /// Returns the entries of a folder, unordered.
     ///
-    /// # Errors If it is not a folder, cannot be read, or is outside the tree.
+    /// # Errors
+    /// If it is not a folder, cannot be read, or is outside the tree.
     pub fn list(&self, path: &Path) -> Result<Vec<Listed>> {
         if let Some((archive, inside)) = self.archive_of(path)? {
             return archive.list(&inside);

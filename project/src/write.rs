@@ -7,14 +7,16 @@ use std::path::Path;
 
 /// Writes a file atomically; an existing file is replaced, and its mode and owner are kept.
 ///
-/// # Errors If the file is a link, is behind a link that leads out of its tree, or cannot be written.
+/// # Errors
+/// If the file is a link, is behind a link that leads out of its tree, or cannot be written.
 pub fn file(path: &Path, bytes: &[u8]) -> miette::Result<()> {
     file_with(path, |out| out.write_all(bytes))
 }
 
 /// Does the same with content that is written in parts.
 ///
-/// # Errors As for [`file()`].
+/// # Errors
+/// As for [`file()`].
 pub fn file_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<()>,

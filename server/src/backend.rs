@@ -52,7 +52,8 @@ pub enum Log {
 pub trait Backend: Send + Sync {
     /// Returns a reader of the store.
     ///
-    /// # Errors If the store cannot be opened.
+    /// # Errors
+    /// If the store cannot be opened.
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault>;
 
     /// Returns why nothing can be made durable at the moment, if so: load balancers should send no requests until then.
@@ -62,7 +63,8 @@ pub trait Backend: Send + Sync {
 
     /// Submits the application that a configuration points to; returns the id of the job, or the result of a dry run.
     ///
-    /// # Errors With the server's code if it is refused.
+    /// # Errors
+    /// With the server's code if it is refused.
     fn submit(
         &self,
         configuration: &BTreeMap<String, String>,
@@ -71,12 +73,14 @@ pub trait Backend: Send + Sync {
 
     /// Sends a user's command to a workflow.
     ///
-    /// # Errors If it has ended, or the store cannot be written.
+    /// # Errors
+    /// If it has ended, or the store cannot be written.
     fn command(&self, by: &str, id: &str, command: Command) -> Result<(), Fault>;
 
     /// Reruns an ended workflow.
     ///
-    /// # Errors With the server's code if it is refused.
+    /// # Errors
+    /// With the server's code if it is refused.
     fn rerun(
         &self,
         by: &str,
@@ -86,18 +90,21 @@ pub trait Backend: Send + Sync {
 
     /// Sends a message to a coordinator, and waits until it has been processed.
     ///
-    /// # Errors With the server's code if it is refused.
+    /// # Errors
+    /// With the server's code if it is refused.
     fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault>;
 
     /// Returns the implementation of site functions in texts of a job.
     ///
-    /// # Errors If the store cannot be read.
+    /// # Errors
+    /// If the store cannot be read.
     fn answers(&self, id: &str) -> Result<Box<dyn Answers>, Fault>;
 
     /// Updates a coordinator to the current definition at its path, with other properties if some are given; returns
     /// the differences.
     ///
-    /// # Errors With the server's code if it is refused.
+    /// # Errors
+    /// With the server's code if it is refused.
     fn update(
         &self,
         by: &str,
@@ -108,17 +115,20 @@ pub trait Backend: Send + Sync {
 
     /// Sends a command to a bundle, and waits until it has been processed.
     ///
-    /// # Errors With the server's code if it is refused.
+    /// # Errors
+    /// With the server's code if it is refused.
     fn bundle(&self, by: &str, id: &str, event: BundleEvent) -> Result<(), Fault>;
 
     /// Returns the current definition at a job's path.
     ///
-    /// # Errors If it cannot be read.
+    /// # Errors
+    /// If it cannot be read.
     fn definition(&self, id: &str) -> Result<String, Fault>;
 
     /// Returns a log of a job, as lines, possibly only those of some of its actions.
     ///
-    /// # Errors If the filter is invalid, or the log cannot be read.
+    /// # Errors
+    /// If the filter is invalid, or the log cannot be read.
     fn log(
         &self,
         id: &str,
@@ -129,17 +139,20 @@ pub trait Backend: Send + Sync {
 
     /// Returns a picture of a workflow with its progress, as SVG.
     ///
-    /// # Errors If it cannot be drawn.
+    /// # Errors
+    /// If it cannot be drawn.
     fn picture(&self, id: &str, with_kills: bool) -> Result<String, Fault>;
 
     /// Converts the picture to PNG. `svg` is the result of [`picture`](Self::picture).
     ///
-    /// # Errors If it is too large, or this server does not support PNG.
+    /// # Errors
+    /// If it is too large, or this server does not support PNG.
     fn dots(&self, svg: &str) -> Result<Vec<u8>, Fault>;
 
     /// Validates the text of a definition as a server would, under a name for messages.
     ///
-    /// # Errors With the server's code if it is refused.
+    /// # Errors
+    /// With the server's code if it is refused.
     fn validate(&self, name: &str, text: &str) -> Result<(), Fault>;
 
     /// Returns the properties of the server.
@@ -151,12 +164,14 @@ pub trait Backend: Send + Sync {
 
     /// Returns the parts of the share library with the URIs of their files; none if there is no share library.
     ///
-    /// # Errors If it cannot be read.
+    /// # Errors
+    /// If it cannot be read.
     fn share_library(&self) -> Result<Option<Vec<LibraryPart>>, Fault>;
 
     /// Deletes jobs that ended more than the given number of days ago, the oldest first, up to a limit per kind.
     ///
-    /// # Errors If the store cannot be written.
+    /// # Errors
+    /// If the store cannot be written.
     fn purge(&self, days: &Purge) -> Result<(), Fault>;
 }
 

@@ -57,8 +57,8 @@ impl Limits {
 
     /// Reads a body.
     ///
-    /// # Errors The status of the refusal: 400 if the body is incomplete, 408 if it takes too long, 413 if it is too
-    /// large.
+    /// # Errors
+    /// The status of the refusal: 400 if the body is incomplete, 408 if it takes too long, 413 if it is too large.
     pub(crate) async fn read(&self, body: Body, is_upload: bool) -> Result<Read<'_>, u16> {
         let (most, places) = match is_upload {
             true => (LARGEST_UPLOAD, &self.uploads),

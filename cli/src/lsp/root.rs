@@ -179,7 +179,8 @@ pub(super) struct Root {
 impl Root {
     /// Opens a folder without loading it.
     ///
-    /// # Errors If the user's own settings are unusable.
+    /// # Errors
+    /// If the user's own settings are unusable.
     pub(super) fn open(
         folder: PathBuf,
         is_workspace: bool,

@@ -21,7 +21,8 @@ impl Readers {
 
     /// Returns an unused reader, or opens one.
     ///
-    /// # Errors If the store cannot be read.
+    /// # Errors
+    /// If the store cannot be read.
     pub(super) fn one(&self) -> miette::Result<Arc<dyn Reader>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // If the store was moved or replaced, it is opened anew.

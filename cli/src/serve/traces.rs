@@ -108,7 +108,8 @@ impl TraceArguments {
 
     /// Starts to send them, if a collector is configured. Losses are reported through `say`.
     ///
-    /// # Errors If the options are invalid, or no thread can be created.
+    /// # Errors
+    /// If the options are invalid, or no thread can be created.
     pub(super) fn open(
         &self,
         served: Arc<Served>,

@@ -715,8 +715,7 @@ impl Turn<'_, '_> {
 
     fn workflow(&mut self, number: i64, status: WorkflowStatus) {
         use ActionStatus::{Ready, Submitted, Waiting};
-        // An action whose workflow is about to be rerun still receives the last report of the previous run, which had
-        // ended when the rerun was requested.
+        // The last report of the previous run, which may still arrive before the workflow is rerun, is ignored.
         let has_begun =
             |run: &&Run| run.has_workflow && !matches!(run.status, Waiting | Ready | Submitted);
         let Some(run) = self.job.actions.get(&number).filter(has_begun) else {
