@@ -1,4 +1,4 @@
-//! Coordinators and bundles whose process is killed at every commit end as they would have.
+//! Coordinators and bundles end as they would have, although their process is killed at every commit.
 
 use crate::{crash, run};
 use ankus_engine::driver::bundle::{self, SubmitBundle};
@@ -96,7 +96,8 @@ fn status(driver: &Driver, is_bundle: bool) -> Option<Status> {
     }
 }
 
-/// Runs it cut off after so many commits, then to its end. Answers whether it was cut off at all.
+/// Runs a job that is cut off after `commits` commits, then resumes it to its end. Returns whether it was cut off at
+/// all.
 fn run_cut(application: &Path, commits: i64, last_happens: bool, is_bundle: bool) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let (driver, left) = crash::open(folder.path(), commits, last_happens);

@@ -1,4 +1,4 @@
-//! Pages of the rules of coordinators and bundles: what they show is what is found.
+//! The pages of the rules for coordinators and bundles: their examples have the findings that they show.
 
 use ankus::check::{self, FileKind, Input, recognize};
 use ankus::diag::{Diagnostic, Kind};
@@ -8,7 +8,7 @@ use ankus::settings::{Rating, Settings};
 use ankus::source::Source;
 use std::sync::Arc;
 
-/// What a check finds in an example of one kind.
+/// The findings of one kind in an example.
 fn findings(example: &Example, kind: &Kind) -> Vec<Diagnostic> {
     let (path, text) = &example.files[0];
     let source = Arc::new(Source::new(path.clone(), text.as_str()));

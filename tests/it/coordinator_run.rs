@@ -1,4 +1,4 @@
-//! `ankus run COORDINATOR`: its actions start workflows here, wait for data, and survive the end of the process.
+//! `ankus run COORDINATOR`: its actions start workflows locally, wait for data, and survive the end of the process.
 
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
@@ -65,7 +65,7 @@ impl Place {
 }
 
 impl Place {
-    /// What a command says in all, with its exit code.
+    /// The whole output of a command, with its exit code.
     fn says(&self, arguments: &[&str]) -> (i32, String) {
         let (code, out, said) = self.run(arguments);
         (code, out + &said)
@@ -76,7 +76,7 @@ impl Place {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{said}"))
     }
 
-    /// Waits until a job is there, and what it shows is as it should be.
+    /// Waits until the job exists and is as it should be.
     fn until(&self, id: &str, is_so: impl Fn(&Value) -> bool) {
         let began = Instant::now();
         loop {
@@ -110,7 +110,7 @@ fn an_operator_reaches_it_from_another_process() {
     place.until("c", |job| job["concurrency"] == 7 && job["total"] == 2);
     let (code, said) = place.says(&["job", "kill", "c", "--action", "2"]);
     assert_eq!(code, 0, "{said}");
-    // The one that waited is killed, so all have ended, not all of them well.
+    // The waiting action is killed, so all actions have ended, but not all of them successfully.
     assert_eq!(ended(&mut child), Some(1));
     assert_eq!(place.shown("c")["status"], "DONEWITHERROR");
 
@@ -189,7 +189,7 @@ fn a_bundle_of_what_is_not_there_is_refused() {
     assert_eq!((code, said.contains("E1001")), (1, true), "{said}");
 }
 
-/// The coordinators of a bundle lie near it, or where their paths say, in the file systems of the run.
+/// The coordinators of a bundle lie next to it, or at their paths in the file systems of the run.
 #[test]
 fn a_bundle_finds_its_coordinators_below_the_file_root() {
     let place = Place::new("");
@@ -322,7 +322,7 @@ fn a_workflow_that_is_not_there_fails_its_action() {
     assert!(said.contains("E1005"), "{said}");
 }
 
-/// What is not there yet is heard of at once; without that, looks have become as rare as every few seconds by then.
+/// New data is noticed at once; without notifications, polling would have slowed down to every few seconds by then.
 #[test]
 fn data_that_come_late_are_heard_of() {
     let place = Place::new(&coordinator(INPUT));
@@ -341,7 +341,7 @@ fn a_latest_instance_that_comes_late_is_heard_of() {
     let latest = INPUT.replace("coord:current(0)", "coord:latest(0)");
     let place = Place::new(&coordinator(&latest).replace("T03:00Z", "T01:00Z"));
     let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
-    // Looks have become as rare as every eight seconds by then.
+    // By then, polling has slowed down to every eight seconds.
     std::thread::sleep(Duration::from_secs(9));
     let began = Instant::now();
     place.write("root/in/2026010105/_SUCCESS", "");
@@ -376,7 +376,7 @@ fn a_workflow_that_is_suspended_suspends_its_action() {
     let (code, said) = place.says(&["job", "suspend", &workflow]);
     assert_eq!(code, 0, "{said}");
     comes_to("SUSPENDED");
-    // When the program has ended nothing runs and nothing is to come: the coordinator rests, too.
+    // When the program has ended, nothing is running and nothing is to come, so the coordinator rests, too.
     assert_eq!(ended(&mut child), Some(3));
     let (_, out, _) = place.run(&["job", "show", &workflow]);
     assert!(out.contains("DONE"), "{out}");
@@ -427,14 +427,14 @@ fn defaults_that_cannot_be_read_are_refused() {
     assert!(said.contains("E0803 (load/config-default.xml)"), "{said}");
 }
 
-/// A workflow whose program waits for a file, and succeeds where another is there.
+/// A workflow whose program waits for a file, and succeeds if another one exists.
 const WAITS: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='waits'><global><resource-manager>rm</resource-manager>\
     <name-node>hdfs://nn</name-node></global><start to='one'/><action name='one'><shell xmlns='uri:oozie:shell-action:1.0'>\
     <exec>step.sh</exec><file>step.sh</file></shell><ok to='end'/><error to='bad'/></action>\
     <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
 
-/// The workflow of an action, run again by a client, takes the action along; the coordinator follows unless it has ended.
-/// (`reference/engine.md`, 13.3 and 21)
+/// When a client reruns the workflow of an action, the action follows its state; the coordinator does so unless it has
+/// ended (`reference/engine.md`, 13.3 and 21).
 #[test]
 fn a_workflow_that_is_run_again_by_itself_takes_its_action_along() {
     for end in ["2026-01-01T01:00Z", "2300-01-01T00:00Z"] {
@@ -475,7 +475,7 @@ fn a_workflow_that_is_run_again_by_itself_takes_its_action_along() {
             assert_eq!(place.shown("c")["status"], before, "one that has ended stays as it is");
             continue;
         }
-        // A kill of the coordinator reaches the run that a client asked for.
+        // Killing the coordinator also kills the run that a client requested.
         std::fs::remove_file(&go).expect("it was made");
         let mut again = place.command(&["job", "rerun", &workflow]).spawn().expect("it starts");
         place.until("c", |job| status(job).as_deref() == Some("RUNNING"));
@@ -487,7 +487,7 @@ fn a_workflow_that_is_run_again_by_itself_takes_its_action_along() {
     }
 }
 
-/// `hdfs`, `hftp` and `webhdfs` are supported by a server as it is shipped; a path without a scheme is of its default file system.
+/// A server supports `hdfs`, `hftp` and `webhdfs` by default; a path without a scheme is in its default file system.
 #[test]
 fn an_application_path_counts_as_on_a_server() {
     let place = Place::new(&coordinator(""));
@@ -527,7 +527,8 @@ fn an_application_path_counts_as_on_a_server() {
     assert_eq!(exit, 0, "{said}");
 }
 
-/// A dry run makes the actions of the first hour, and cannot evaluate an input logic that is satisfied: the action itself starts.
+/// A dry run creates the actions of the first hour. It cannot evaluate an input logic that is satisfied: a real action
+/// starts.
 #[test]
 fn a_dry_run_fails_where_that_of_a_server_does() {
     let logic = |logic: &str| {
@@ -555,7 +556,7 @@ fn a_dry_run_fails_where_that_of_a_server_does() {
         let told = format!("a dry run on a server fails: {codes}, for `input-logic`");
         assert!(said.contains(&told), "{parts}: {said}");
     }
-    // What a server lists counts, and nothing else.
+    // Only the file systems that a server lists count.
     let plain = coordinator(INPUT).replace("hdfs://nn/in/", "s3a://b/in/");
     for (listed, exit) in [("s3a", 0), ("*", 0), ("hdfs", 1)] {
         place.write("coordinator.xml", &plain);
@@ -570,7 +571,7 @@ fn a_dry_run_fails_where_that_of_a_server_does() {
         assert_eq!(without.status.code(), Some(exit), "{listed}: {without:?}");
     }
     std::fs::remove_file(place.folder.path().join("ankus.toml")).expect("a file");
-    // Coordinators of a bundle are not dry-run.
+    // The coordinators of a bundle are not dry-run.
     place.write("all/days/coordinator.xml", &logic(either));
     let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><coordinator name='days'><app-path>hdfs://nn/days</app-path>\
                   </coordinator></bundle-app>";
@@ -613,13 +614,13 @@ fn what_has_ended_is_purged_with_all_below_it() {
     assert_eq!(said, "no jobs\n");
     let (code, said) = place.says(&["job", "show", "c"]);
     assert!(code == 2 && said.contains("there is no job `c`"), "{said}");
-    // The same id may be given again, and nothing of the old one is found.
+    // The same id can be used again, and nothing of the old job is found.
     let (code, said) = place.says(&["coordinator.xml", "--id", "c"]);
     assert_eq!(code, 0, "{said}");
     assert_eq!(place.shown("c")["actions"].as_array().map(Vec::len), Some(3));
 }
 
-/// Of several inputs, whoever waits is told of the first that is not there now.
+/// Of several inputs, the first that is missing now is reported.
 #[test]
 fn what_an_action_waits_for_is_what_is_missing_now() {
     let input = r#"<input-events>
@@ -635,7 +636,7 @@ fn what_an_action_waits_for_is_what_is_missing_now() {
     assert_eq!(ended(&mut child), Some(0));
 }
 
-/// As a server does it, before it starts an action once more; `nocleanup` keeps what is there.
+/// As on a server, before it starts an action again; `nocleanup` keeps existing data.
 #[test]
 fn what_a_rerun_cannot_delete_is_told() {
     let output = r#"<output-events>
@@ -671,7 +672,8 @@ fn what_a_rerun_cannot_delete_is_told() {
     assert!(log.contains(why), "{log}");
 }
 
-/// The same application twice: in the bundle its jobs have names of their own, and `coord:name()` is that of the definition.
+/// The same application twice: its jobs have the names that the bundle gives them, and `coord:name()` is the name in
+/// the definition.
 #[test]
 fn coordinators_of_a_bundle_are_named_as_there() {
     let place = Place::new("");

@@ -1,8 +1,8 @@
-//! The life of coordinators and bundles against what the engine did, event by event.
+//! The life of coordinators and bundles, compared with the behavior of the engine event by event.
 //!
-//! Workflows are played here as the engine's test action played them: `hold` runs until it is told how to end, `ok` ends at
-//! once. What the engine does in no promised order (looks at inputs, states of different actions) is compared for each
-//! thing on its own; where all of it agrees in the engine's very order that is counted, too.
+//! Workflows behave as the engine's test action does: `hold` runs until an event says how it ends, `ok` ends at once.
+//! Where the engine guarantees no order (looks at inputs, states of different actions), each thing is compared on its
+//! own; agreement in the engine's exact order is counted as well.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -57,7 +57,7 @@ impl Existing for Data {
     }
 }
 
-/// `now-60m`, `start+5m` in braces or bare.
+/// Replaces times such as `now-60m` or `start+5m`, in braces or bare.
 fn moments(text: &str, start: Instant, now: Instant) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -82,7 +82,7 @@ fn instant(text: &str, start: Instant, now: Instant) -> Option<Instant> {
     Some(base.plus_minutes(rest.strip_suffix('m')?.parse().ok()?))
 }
 
-/// A coordinator under way.
+/// A coordinator that is being played.
 struct Playing {
     of: Option<String>,
     definition: Definition,
@@ -93,7 +93,7 @@ struct Playing {
     workflows: BTreeMap<i64, &'static str>,
 }
 
-/// What the engine's rows last said.
+/// The last reported rows of the engine.
 #[derive(Default)]
 struct Told {
     status: Option<Status>,
@@ -102,7 +102,7 @@ struct Told {
     next: Option<Instant>,
 }
 
-/// Work that comes later, in the engine's order.
+/// Deferred work, in the engine's order.
 enum Later {
     Check(usize, i64),
     End(usize, i64),
@@ -141,7 +141,7 @@ impl Play {
         conf.insert("user.name".to_owned(), "tester".to_owned());
         let scenario = trace["scenario"].as_str().unwrap_or_default();
         let definition = trace["definition"].as_str().unwrap_or_default().to_owned();
-        // The folder of a scenario is named by its data, and not always as the scenario is.
+        // The folder of a scenario is named in its data, and is not always the name of the scenario.
         let folder = definition
             .split("hdfs://nn:8020/tr/")
             .nth(1)
@@ -181,7 +181,7 @@ impl Play {
         self.changes.push(Value::Object(change));
     }
 
-    /// One event of a coordinator, with everything that follows at once.
+    /// Applies one event to a coordinator, with everything that follows immediately.
     fn play(&mut self, at: usize, event: Event) -> Result<(), machine::Refusal> {
         let playing = &mut self.coordinators[at];
         let plan = Plan::new(&playing.definition, "JOBID", self.rules);
@@ -190,7 +190,7 @@ impl Play {
         let effects = machine::apply(&plan, &mut playing.job, &event, &world)?;
         let of = playing.of.clone();
         let after = playing.job.status;
-        // Actions are told before the bundle hears of the job, as the engine writes them in one batch.
+        // Actions are reported before the bundle is informed of the job, because the engine writes them in one batch.
         let mut informed = before == after;
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
@@ -222,7 +222,7 @@ impl Play {
                     }
                     self.tell(&of, change);
                 }
-                // Words for people are not compared.
+                // Messages for people are not compared.
                 Effect::Fault(_) => {}
                 Effect::Deleted(number) => {
                     let mut change = Map::new();
@@ -252,7 +252,7 @@ impl Play {
         Ok(())
     }
 
-    /// Tells what of the job's row has changed.
+    /// Reports the changes of the job's row.
     fn tell_job(&mut self, at: usize) {
         let playing = &mut self.coordinators[at];
         let (job, told) = (&playing.job, &mut playing.told);
@@ -283,7 +283,7 @@ impl Play {
         }
     }
 
-    /// A coordinator tells its bundle of its new state.
+    /// Informs the bundle of the coordinator's new state.
     fn inform(&mut self, at: usize) {
         let status = self.coordinators[at].job.status;
         if self.bundle.is_some() {
@@ -329,9 +329,9 @@ impl Play {
         self.play(at, Event::Workflow(number, status))
     }
 
-    /// Works off what was put off, until nothing is left.
+    /// Performs the deferred work until nothing is left.
     ///
-    /// What a look at inputs meets is logged there, and reaches only who `asked` for it.
+    /// An error of a look at inputs is logged there, and is returned only to a caller that `asked` for it.
     fn settle(&mut self, asked: bool) -> Result<(), machine::Refusal> {
         let mut first = Ok(());
         while let Some(later) = self.later.pop_front() {
@@ -438,7 +438,7 @@ impl Play {
         };
         let accepted = self.submit_coordinator(Some(name.clone()), &text, &conf).is_ok();
         if !accepted {
-            // A place for the one that was refused, so that indexes stay those of the members.
+            // A placeholder for the refused coordinator, so that indexes stay those of the members.
             let text = r#"<coordinator-app name="n" frequency="10" start="2020-01-01T00:00Z" end="2020-01-02T00:00Z"
                 timezone="UTC" xmlns="uri:oozie:coordinator:0.5"><action><workflow><app-path>hdfs://nn/x</app-path></workflow></action></coordinator-app>"#;
             let before = self.changes.len();
@@ -484,7 +484,7 @@ impl Play {
         Ok(())
     }
 
-    /// One event of a trace.
+    /// Applies one event of a trace.
     fn event(&mut self, event: &Value) -> Result<(), Option<String>> {
         let text =
             |name: &str| moments(event[name].as_str().unwrap_or_default(), self.start, self.now);
@@ -619,7 +619,7 @@ fn code(refusal: machine::Refusal) -> Option<String> {
     refusal.code.map(str::to_owned)
 }
 
-/// What a change is about.
+/// The thing that a change is about.
 fn thing(change: &Value) -> String {
     let of = change["of"].as_str().unwrap_or_default();
     for key in ["action", "workflow-of", "member", "bundle"] {
@@ -633,7 +633,7 @@ fn thing(change: &Value) -> String {
     format!("{of} job")
 }
 
-/// Changes by what they are about, each in its order.
+/// Groups changes by the thing that they are about, in their order.
 fn by_thing(changes: &[Value]) -> BTreeMap<String, Vec<&Value>> {
     let mut by: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for change in changes {
@@ -642,7 +642,7 @@ fn by_thing(changes: &[Value]) -> BTreeMap<String, Vec<&Value>> {
     by
 }
 
-/// The order in which workflows were started, which is promised for each coordinator.
+/// The order in which workflows were started, which is guaranteed per coordinator.
 fn starts(changes: &[Value]) -> BTreeMap<&str, Vec<i64>> {
     let mut by: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
     for change in changes.iter().filter(|change| change["status"] == json!("SUBMITTED")) {

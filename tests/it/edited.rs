@@ -1,7 +1,7 @@
-//! What an edit changes is what a check of the whole text finds.
+//! The findings after an edit are those of a check of the whole text.
 //!
-//! Files are typed in, cut, pasted and broken at random. After each edit the findings that were carried over from the text
-//! before have to be those of a check of all of it.
+//! Files are edited at random: typing, cutting, pasting, breaking. After each edit, the findings carried over from the
+//! previous text must equal those of a full check.
 
 use ankus::check::{self, FileKind, Finding, Glance, Input, Known};
 use ankus::files::{Entry, Files};
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Numbers that are the same in every run.
+/// Deterministic pseudo-random numbers.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -28,7 +28,7 @@ impl Numbers {
     }
 }
 
-/// What is put into texts.
+/// Pieces that are inserted into texts.
 const PIECES: [&str; 46] = [
     "a",
     "Z",
@@ -78,7 +78,7 @@ const PIECES: [&str; 46] = [
     "someone@example.org",
 ];
 
-/// Parts of actions.
+/// Beginnings of the parts of actions.
 const OWN: [&str; 16] = [
     "<arg>",
     "<argument>",
@@ -98,7 +98,7 @@ const OWN: [&str; 16] = [
     "<delete path=\"",
 ];
 
-/// Words that rules know.
+/// Words that have a meaning to rules.
 const WORDS: [&str; 14] = [
     "yarn-cluster",
     "cluster",
@@ -116,7 +116,7 @@ const WORDS: [&str; 14] = [
     "org.example.Main",
 ];
 
-/// One edit of a text: most are inside some text or value, as they are when somebody types.
+/// The text after one random edit. Most edits are inside some text or value, as in real typing.
 fn edited(text: &str, numbers: &mut Numbers) -> String {
     let boundary = |at: usize| text.floor_char_boundary(at);
     let anywhere = boundary(numbers.below(text.len() + 1));
@@ -125,7 +125,7 @@ fn edited(text: &str, numbers: &mut Numbers) -> String {
         let end = start + text[start..].find('<')?;
         Some(start..end)
     };
-    // Most is typed into what an action hands on.
+    // Most edits are in what an action passes to its program.
     let own = || -> Option<std::ops::Range<usize>> {
         let parts = (0..OWN.len()).map(|at| OWN[(anywhere + at) % OWN.len()]);
         let start =
@@ -152,7 +152,7 @@ fn edited(text: &str, numbers: &mut Numbers) -> String {
         (10..=11, Some(leaf)) => new.replace_range(leaf, numbers.of::<&str>(&WORDS)),
         (12, Some(leaf)) => new.replace_range(leaf, ""),
         (13, _) => {
-            // A word of the text somewhere else: names, transitions, elements.
+            // A word of the text is put somewhere else: names, transitions, elements.
             let words: Vec<&str> = text
                 .split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)))
                 .filter(|word| word.len() > 1)
@@ -174,7 +174,7 @@ fn edited(text: &str, numbers: &mut Numbers) -> String {
             }
         }
         (15, _) => {
-            // A whole element is repeated, or taken away.
+            // A whole action is repeated or removed.
             let Some(start) = text[..anywhere].rfind("<action ") else { return new };
             let Some(length) = text[start..].find("</action>") else { return new };
             let end = start + length + "</action>".len();
@@ -189,7 +189,7 @@ fn edited(text: &str, numbers: &mut Numbers) -> String {
     new
 }
 
-/// One edit of a name or a transition, mostly of the one that was edited last.
+/// The text after one edit of a name or a transition, mostly near the previous edit.
 fn led(text: &str, numbers: &mut Numbers, last: &mut usize) -> String {
     if numbers.below(5) == 0 {
         *last = numbers.below(text.len());
@@ -223,7 +223,7 @@ fn led(text: &str, numbers: &mut Numbers, last: &mut usize) -> String {
     new
 }
 
-/// Findings as a person sees them, with all that goes to an editor.
+/// Findings with everything that an editor receives, as text.
 fn shown(findings: &[Finding]) -> String {
     let mut all = String::new();
     for finding in findings {
@@ -246,7 +246,7 @@ fn shown(findings: &[Finding]) -> String {
     all
 }
 
-/// A definition with what lies around it.
+/// A definition with its surroundings: files and settings.
 pub(crate) struct Around {
     pub(crate) path: String,
     pub(crate) text: String,
@@ -256,11 +256,11 @@ pub(crate) struct Around {
 }
 
 impl Around {
-    /// A definition alone.
+    /// A definition without other files.
     pub(crate) fn of(path: &str, text: &str, profile: &str) -> Around {
         let profile = Profile::named(profile).expect("a profile");
         let mut settings = Settings { profile, ..Settings::default() };
-        // Where the layout is judged, all of a text is looked at.
+        // The rule on formatting always needs the whole text.
         settings.rules.insert("formatting".to_owned(), Rating::Off);
         Around {
             path: path.to_owned(),
@@ -271,7 +271,7 @@ impl Around {
         }
     }
 
-    /// The same with the files of its folder.
+    /// Adds the files of `folder`.
     pub(crate) fn with_folder(mut self, folder: &Path) -> Around {
         let own = ankus::files::folder_of(&self.path).to_owned();
         let mut add = |folder: &Path, shown: &str| {
@@ -307,12 +307,13 @@ impl Around {
         }
     }
 
-    /// Edits it anywhere so many times. How many of them were answered without a check of all of it.
+    /// Makes `times` edits anywhere. Returns how many of them were answered without a full check, and how many there
+    /// were.
     pub(crate) fn edit(&self, numbers: &mut Numbers, times: usize) -> (usize, usize) {
         self.edit_by(&mut edited, numbers, times)
     }
 
-    /// The same, mostly of names and transitions.
+    /// The same, but mostly of names and transitions.
     pub(crate) fn lead(&self, numbers: &mut Numbers, times: usize) -> (usize, usize) {
         let mut last = 0;
         let mut either = |text: &str, numbers: &mut Numbers| match numbers.below(6) {
@@ -346,7 +347,7 @@ impl Around {
         let (mut quick, mut all) = (0, 0);
         for _ in 0..times {
             let before = text.clone();
-            // What is broken is mended again before long.
+            // A broken text is restored before long.
             let patience = if known.is_some() { 12 } else { 2 };
             text = match numbers.below(patience) {
                 0 => self.text.clone(),
@@ -370,7 +371,7 @@ impl Around {
                         text.get(moved.from as usize..(i64::from(moved.to) + moved.by) as usize),
                         before.get(moved.from as usize..moved.to as usize),
                     );
-                    // Some time a check of all of it comes between two edits.
+                    // Now and then a full check comes between two edits.
                     known = match numbers.below(3) {
                         0 => fresh.map(|fresh| fresh.or_as(&next, [&findings, &anew])),
                         _ => Some(next),
@@ -386,7 +387,7 @@ impl Around {
     }
 }
 
-/// A workflow of so many actions of all kinds.
+/// A workflow of `count` actions of all kinds.
 pub(crate) fn made_up(count: usize) -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"made-up\">\n  <parameters>\n    <property><name>nameNode</name></property>\n    \
@@ -412,7 +413,7 @@ pub(crate) fn made_up(count: usize) -> String {
     text
 }
 
-/// A workflow of nothing but file operations and mail.
+/// A workflow of `count` file operations and mails.
 fn of_paths(count: usize) -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"paths\">\n  <start to=\"n0\"/>\n",
@@ -443,7 +444,7 @@ fn an_edit_of_a_text_is_answered_as_the_whole_text_is() {
     assert!(quick * 8 > all, "{quick} of {all} edits were answered without a check of all");
 }
 
-/// A workflow of many actions, with a decision, a fork, a question and a node that nothing leads to.
+/// A workflow of many actions, with a decision, a fork, a question and an unreachable node.
 fn branched(count: usize) -> String {
     let mut text = made_up(count);
     let of = |at: usize| format!("<ok to=\"n{at}\"/>");
@@ -508,7 +509,7 @@ fn edits_of_the_corpus_are_answered_as_the_whole_text_is() {
     assert!(quick * 20 > all, "{quick} of {all}");
 }
 
-/// A finding by its kind, its place and its words.
+/// The kind, the location and the message of a finding.
 fn told(finding: &Finding) -> (&'static str, u32, u32, String) {
     let found = &finding.diagnostic;
     (found.kind.name, found.span.start, found.span.end, found.message.clone())
@@ -562,7 +563,7 @@ fn a_first_look_at_an_edit_finds_what_its_words_say() {
             let range = found.diagnostic.span.range();
             assert!(text.get(range).is_some(), "{to}: a place of the text");
         }
-        // Once it is mended, everything is as it was.
+        // Once the text is restored, the findings are those from before.
         let back = Arc::new(Source::new(around.path.as_str(), around.text.as_str()));
         next.edited(&around.input(&back), &mut first).expect("inside the same node");
         assert_eq!(
@@ -588,7 +589,7 @@ fn a_first_look_at_any_edit_points_into_its_text() {
         };
         let (glance, mut findings) = whole(&text);
         let mut glance = glance.expect("a long definition");
-        // As while somebody types faster than all of it is checked.
+        // As if the user types faster than the whole text is checked.
         for _ in 0..8 {
             text = edited(&text, &mut numbers);
             all += 1;
@@ -614,6 +615,6 @@ fn a_first_look_at_any_edit_points_into_its_text() {
     }
     println!("first looks at {looked} of {all} edits, {same} as a check of all has it");
     assert!(looked * 2 > all, "{looked} of {all}");
-    // Most of these edits break the text, one after the other: then much else is found once all of it is checked.
+    // Most of these edits break the text, one after the other; a full check then finds much else.
     assert!(same * 4 > looked, "{same} of {looked}");
 }

@@ -1,4 +1,5 @@
-//! Programs that run elsewhere: on a host by ssh, which needs `sshd` (`ANKUS_SSHD`, or where systems have it), and in a cluster of YARN.
+//! Programs that run on other hosts: over ssh, which needs `sshd` (`ANKUS_SSHD`, or the usual path), and in a YARN
+//! cluster.
 
 use crate::run::{BINARY, ankus, application, text};
 use std::fs;
@@ -9,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A host that can be logged in to: this one, by a daemon of its own. Ends with the value.
+/// A host for ssh logins: this one, with a daemon of its own that ends when the value is dropped.
 pub(crate) struct Host {
     pub(crate) folder: tempfile::TempDir,
     daemon: Child,
@@ -23,7 +24,7 @@ impl Drop for Host {
 }
 
 impl Host {
-    /// None where the parts are missing, which is said.
+    /// Starts the daemon. Returns none, and prints the reason, if `sshd` or its tools are missing.
     pub(crate) fn start() -> Option<Host> {
         let given = std::env::var_os("ANKUS_SSHD").map(PathBuf::from);
         let sshd = given.unwrap_or_else(|| "/usr/sbin/sshd".into());
@@ -31,7 +32,7 @@ impl Host {
             println!("skipped: there is no sshd here (ANKUS_SSHD)");
             return None;
         }
-        // It wants a folder for privileges that it never uses here.
+        // `sshd` requires its privilege separation folder, although it never uses it here.
         let _ = fs::create_dir_all("/run/sshd");
         let folder = tempfile::tempdir().expect("a folder");
         let place = |name: &str| folder.path().join(name).display().to_string();
@@ -71,7 +72,7 @@ impl Host {
         self.folder.path().join("jobs")
     }
 
-    /// Settings of the user that have shell and java actions run there.
+    /// Writes user settings that make shell and java actions run on this host.
     fn settings(&self, folder: &Path) {
         let text = format!(
             "[launchers.edge]\nkind = \"ssh\"\nhost = \"edge\"\nconfig = \"{}\"\nfolder = \"{}\"\n\
@@ -116,7 +117,7 @@ pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// The lines of a file; none where there is no file.
+/// The number of lines of a file; 0 if there is no file.
 fn lines(path: &Path) -> usize {
     fs::read_to_string(path).map_or(0, |text| text.lines().count())
 }
@@ -175,7 +176,7 @@ fn a_kill_ends_what_runs_on_a_host() {
     let folder = tempfile::tempdir().expect("a folder");
     host.settings(folder.path());
     let beats = folder.path().join("beats");
-    // The second one leaves the process group, and is ended all the same.
+    // The second loop leaves the process group, and is ended all the same.
     let script = format!(
         "#!/bin/sh\nsetsid sh -c 'while :; do echo b >> {0}; sleep 0.1; done' &\nwhile :; do echo a >> {0}; sleep 0.1; done\n",
         beats.display()
@@ -192,7 +193,7 @@ fn a_kill_ends_what_runs_on_a_host() {
     assert_eq!(lines(&beats), count, "something of it runs");
 }
 
-/// Kills ankus so many milliseconds after it began, and has the job go on: its program ran once.
+/// Kills ankus `after` its start and resumes the job: the program must have run once.
 fn killed_and_resumed(host: &Host, after: Duration) {
     let folder = tempfile::tempdir().expect("a folder");
     host.settings(folder.path());
@@ -219,7 +220,7 @@ fn killed_and_resumed(host: &Host, after: Duration) {
 #[test]
 fn a_crash_of_ankus_starts_nothing_twice() {
     let Some(host) = Host::start() else { return };
-    // While it is brought there, and while it runs. `ANKUS_TRIES` has more of them.
+    // Killed while the program is transferred, and while it runs. `ANKUS_TRIES` sets the number of tries.
     let tries = std::env::var("ANKUS_TRIES").ok().and_then(|tries| tries.parse().ok());
     let tries: u64 = tries.unwrap_or(2);
     for number in 0..tries {
@@ -227,7 +228,7 @@ fn a_crash_of_ankus_starts_nothing_twice() {
     }
 }
 
-/// An action of ssh whose command goes on for long, with all that it started.
+/// An ssh action whose command runs for a long time, with child processes.
 fn command_over_ssh(host: &Host, folder: &Path) {
     let ssh =
         format!("#!/bin/sh\nexec ssh -F {} \"$@\"\n", host.folder.path().join("config").display());
@@ -249,7 +250,7 @@ fn command_over_ssh(host: &Host, folder: &Path) {
         .expect("settings");
 }
 
-/// The processes that a command noted, of those that are still there.
+/// How many of the processes that a command recorded are still running.
 fn left(folder: &Path) -> usize {
     let noted = fs::read_to_string(folder.join("started")).unwrap_or_default();
     noted.lines().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).count()
@@ -281,7 +282,7 @@ fn a_command_over_ssh_whose_launcher_is_lost_never_runs_twice_at_once() {
         run(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
     let started = folder.path().join("started");
     wait("the command does not start", || lines(&started) == 1);
-    // Its launcher, which is the parent of the client here.
+    // The launcher of the action, which is the parent of the client here.
     let marker = format!("ANKUS_ATTEMPT={}", folder.path().join("store/jobs/w/go-0-1").display());
     let mut killed = 0;
     for entry in fs::read_dir("/proc").expect("processes").filter_map(Result::ok) {
@@ -317,7 +318,7 @@ fn what_a_launcher_cannot_be_told_is_refused() {
             "no launcher is named `egde`",
         ),
         (edge.to_owned() + "[launchers.ssh]\nlauncher = \"edge\"\n", "cannot carry ssh actions"),
-        // The clone would stay there.
+        // The clone would stay on the host.
         (edge.to_owned() + "[launchers.git]\nlauncher = \"edge\"\n", "cannot carry git actions"),
         (edge.to_owned() + "image = \"x\"\n", "unknown key `image`"),
         ("[launchers.edge]\nkind = \"ssh\"\n".to_owned(), "the launcher `edge` has no `host`"),
@@ -349,13 +350,13 @@ fn a_tree_cannot_choose_where_programs_run() {
         "{}",
         text(&output)
     );
-    // A command that only looks goes without.
+    // A read-only command ignores the launchers.
     let output = Command::new(BINARY).args(["check", "app"]).current_dir(folder.path()).output();
     let output = output.expect("it runs");
     assert!(text(&output).contains("[launchers] of"), "{}", text(&output));
 }
 
-/// A server of HTTP at an address that it answers with.
+/// Starts an HTTP server that answers with `answer`. Returns its address.
 pub(crate) fn serve(
     answer: impl Fn(&str, &str) -> (&'static str, String) + Send + 'static,
 ) -> String {
@@ -381,7 +382,7 @@ pub(crate) fn serve(
                 }
             };
             let mut body = vec![0; length];
-            // A client that is killed may have sent a part of its request.
+            // A client that was killed may have sent only a part of its request.
             if !is_whole || reader.read_exact(&mut body).is_err() {
                 continue;
             }
@@ -396,7 +397,7 @@ pub(crate) fn serve(
     format!("http://{address}")
 }
 
-/// A cluster of YARN that runs nothing: its applications are in the state that a test sets.
+/// A YARN cluster that runs nothing: a test sets the states of its applications.
 #[derive(Clone, Default)]
 struct Cluster {
     inner: Arc<Mutex<Inner>>,
@@ -407,7 +408,7 @@ struct Inner {
     /// Id, tags, state, final status, diagnostics.
     applications: Vec<(String, String, String, String, String)>,
     given: usize,
-    /// It is there, and answers nothing of use.
+    /// The cluster is reachable, but answers with errors.
     is_busy: bool,
     requests: Vec<String>,
     submissions: Vec<String>,
@@ -585,7 +586,7 @@ fn jobs_go_on_while_a_cluster_cannot_answer() {
     let folder = tempfile::tempdir().expect("a folder");
     Cluster::settings(folder.path(), &web);
     workflow(folder.path(), "#!/bin/sh\n");
-    // It cannot even begin, and begins when it can.
+    // Nothing can be submitted at first; it is once the cluster can answer.
     cluster.inner.lock().expect("a cluster").is_busy = true;
     let mut running = spawned(folder.path());
     wait("nobody asks", || cluster.count("POST ") > 0);
@@ -635,7 +636,7 @@ fn many_jobs_in_a_cluster_are_looked_at_together() {
     assert_eq!(running.wait().expect("it ends").code(), Some(0));
 }
 
-/// What no compression makes small.
+/// Incompressible data.
 fn noise(length: usize) -> String {
     let mut state = 88_172_645_463_325_252_u64;
     let mut next = || {
@@ -676,7 +677,7 @@ fn files_that_are_too_large_to_go_along_lie_in_the_cluster_meanwhile() {
     assert_eq!(resource["value"]["size"], metadata.len());
     let modified = metadata.modified().expect("a time").duration_since(std::time::UNIX_EPOCH);
     assert_eq!(resource["value"]["timestamp"], modified.expect("a time").as_millis() as u64);
-    // A crash, and it is as it was, for the cluster compares.
+    // After a crash the resource is unchanged, because the cluster compares its time and size.
     let _ = running.kill();
     let _ = running.wait();
     cluster.end("FINISHED", "SUCCEEDED", WORDS);
@@ -686,7 +687,7 @@ fn files_that_are_too_large_to_go_along_lie_in_the_cluster_meanwhile() {
     assert!(!staged.exists(), "nothing is left there");
 }
 
-/// Needs a cluster: `ANKUS_YARN_WEB=http://localhost:8088`, whose containers find Hadoop in `ANKUS_YARN_CLASSPATH`.
+/// Needs a cluster at `ANKUS_YARN_WEB=http://localhost:8088` whose containers find Hadoop in `ANKUS_YARN_CLASSPATH`.
 #[test]
 fn a_real_cluster_runs_programs() {
     let (Ok(web), Ok(path)) =
@@ -710,7 +711,7 @@ fn a_real_cluster_runs_programs() {
         let hosts = "[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://localhost:9870\"\n";
         fs::write(&own, settings.replace("memory = \"512MB\"\n", &more) + hosts).expect("settings");
         workflow(folder.path(), script);
-        // The second one has more than can go along.
+        // The files of the second one are too large to be sent along.
         fs::write(folder.path().join("app/go.sh"), format!("{script}# {}\n", noise(size)))
             .expect("a file");
         let output = done(run(folder.path()));
@@ -719,7 +720,7 @@ fn a_real_cluster_runs_programs() {
     }
 }
 
-/// An API of Kubernetes that runs nothing: a test sets the state of its Jobs.
+/// A Kubernetes API that runs nothing: a test sets the states of its Jobs.
 #[derive(Clone, Default)]
 struct Api {
     inner: Arc<Mutex<Objects>>,

@@ -1,15 +1,15 @@
-//! What is reported about a job controls nothing: neither a terminal nor a build server nor a spreadsheet, whatever the
-//! names and output of its application and programs.
+//! Reports about a job cannot control a terminal, a build server or a spreadsheet, whatever the names and output of its
+//! application and programs.
 
 use std::path::Path;
 
 use crate::run::{ankus, application, text};
 
-/// Colors, a title, a bell, C1, marks of direction, separators of lines, commands of build servers, a formula.
+/// Colors, a title, a bell, C1 controls, direction marks, line separators, commands for build servers, a formula.
 const HOSTILE: &str = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J\u{85}\u{202e}turned\u{202c}\u{2066}kept\u{2069}\u{200f}\u{2028}\u{7f}\r\n\
                        ::error file=a::boom\n##[error]x\n##vso[task.x]y\n=cmd|' /C calc'!A1\n\u{8}end";
 
-/// A text as properties files have it.
+/// A text in the escapes of properties files.
 fn escaped(text: &str) -> String {
     let mut units = [0; 2];
     let escape = |c: char| -> String {
@@ -18,7 +18,7 @@ fn escaped(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// What in an output would steer something.
+/// The first control sequence or command in an output, if there is one.
 fn steering(output: &str) -> Option<String> {
     let is_bad = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
@@ -52,7 +52,7 @@ fn place() -> tempfile::TempDir {
     ]
     .concat();
     let says = "#!/bin/sh\nprintf 'key='\ncat said.txt\ncat said.txt >&2\n";
-    // A line of ten megabytes, with an escape in every hundred bytes.
+    // A line of ten megabytes, with an escape sequence every hundred bytes.
     let long = "#!/bin/sh\nprintf '\\033[31m%096d' 7 > part\n\
                 for i in 1 2 3 4 5; do cat part part part part part part part part part part > more; mv more part; done\n\
                 cat part; echo; cat part >&2\n";
@@ -103,7 +103,7 @@ fn nothing_that_is_told_of_a_job_steers_anything() {
         assert_eq!(code, Some(1), "{said}");
         assert_eq!(steering(&said), None, "{format}: {said}");
     }
-    // Its colors are all that colors add.
+    // `--color` adds nothing but our colors.
     let (_, colored) = told(folder, &["run", "app", "--id", "c", "--color", "always"]);
     let mut rest = String::new();
     let mut parts = colored.split("\u{1b}[");
@@ -145,7 +145,7 @@ fn nothing_that_is_told_of_a_job_steers_anything() {
         let (code, said) = told(folder, arguments);
         assert_eq!(code, Some(0), "{arguments:?}: {said}");
         assert_eq!(steering(&said), None, "{arguments:?}");
-        // And what is hostile is there, made harmless.
+        // The hostile text is there, made harmless.
         if arguments[1] == "log" && !arguments.contains(&"--audit") && arguments[2] == "job" {
             assert!(said.contains("turned") || said.contains("boom"), "{arguments:?}: {said}");
         }
@@ -153,7 +153,7 @@ fn nothing_that_is_told_of_a_job_steers_anything() {
     let (_, long) = told(folder, &["job", "log", "job", "--node", "long"]);
     assert!(long.len() > 10_000_000, "{} bytes", long.len());
 
-    // What lies there for others to read.
+    // Files that are written for others to read.
     let mut files = vec![folder.join(".ankus/audit.log")];
     for entry in std::fs::read_dir(folder.join("out")).expect("a folder") {
         files.push(entry.expect("a file").path());

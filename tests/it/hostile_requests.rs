@@ -1,4 +1,4 @@
-//! Requests that no client of ours sends: what they may not reach, change or break.
+//! Requests that no client of ours sends, and what they must not reach, change or break.
 
 use crate::cli::folder;
 use crate::serve::{Server, accounts, apps};
@@ -8,11 +8,11 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The statuses of the answers to what is sent as it is, and all that came back.
+/// Sends bytes as they are. Returns the statuses of the answers, and the whole response.
 fn sent(server: &Server, bytes: &[u8]) -> (Vec<u16>, String) {
     let mut stream = TcpStream::connect(&server.address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
-    // A connection that is refused may be closed while it is written to, or read from.
+    // A refused connection may be closed while we write or read.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -33,7 +33,7 @@ fn a_request_is_one_request_for_one_host() {
     let line = "GET /oozie/v2/admin/status HTTP/1.1";
     assert_eq!(get(line, &here).0, [200]);
     assert_eq!(get("GET /oozie/v2/admin/status HTTP/1.0", "").0.len(), 0, "answered as HTTP/1.0");
-    // By whichever name it is looked up, it is the name that is let in.
+    // The host name must be an allowed one wherever it is given.
     for (line, headers) in [
         (line, String::new()),
         (line, format!("{here}Host: evil.example\r\n")),
@@ -54,7 +54,7 @@ fn a_request_is_one_request_for_one_host() {
     }
     let absolute = format!("GET http://{}/oozie/v2/admin/status HTTP/1.1", server.address);
     assert_eq!(get(&absolute, &here).0, [200]);
-    // What another server might take for a second request is answered as none.
+    // A request that another server could take for two (request smuggling) gets no second answer.
     let post = format!("POST /oozie/v2/jobs HTTP/1.1\r\n{here}");
     for head in [
         format!(
@@ -92,7 +92,7 @@ fn a_request_is_one_request_for_one_host() {
     assert_eq!(server.ask_at("GET", "/healthz", "", "").status, "200 OK");
 }
 
-/// What jobs carry is shown as text, on every page, and no browser is left to guess what it is.
+/// Texts of jobs are displayed as text on every page, and no browser has to guess the content type.
 #[test]
 fn texts_of_jobs_stay_texts() {
     let attack = "\"><script>owned()</script><img src=x onerror=owned()>'";
@@ -193,7 +193,7 @@ fn texts_of_jobs_stay_texts() {
     assert!(server.ask("GET", "v2/admin/list_sharelib?lib=%5Cc", "", "").status.starts_with("4"));
 }
 
-/// By its properties a workflow may claim to be of any coordinator; that changes nothing there.
+/// A workflow may claim in its properties to belong to any coordinator; that changes nothing there.
 #[test]
 fn a_claimed_parent_hears_nothing() {
     let slow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='slow'><start to='wait'/><action name='wait'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node><exec>sleep</exec><argument>120</argument></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
@@ -250,10 +250,11 @@ fn basic(text: &str) -> String {
     format!("authorization: Basic {encoded}\r\n")
 }
 
-/// To try a password takes time. Those who guess wait for each other, and hold up nobody who has shown who they are.
+/// Checking a password takes time. Clients that guess passwords wait for each other, and do not delay authenticated
+/// clients.
 #[test]
 fn many_wrong_passwords_hold_up_nobody_else() {
-    // More than there are threads that answer.
+    // More than the number of threads that answer.
     const GUESSES: usize = 600;
     let folder = apps();
     let token = accounts(folder.path(), "");
@@ -270,7 +271,7 @@ fn many_wrong_passwords_hold_up_nobody_else() {
             status
         };
         let guesses: Vec<_> = (0..GUESSES).map(|at| scope.spawn(move || guess(at))).collect();
-        // The first wrong guess has been refused, so that the others wait.
+        // The first wrong guess has been refused, so that the others are waiting.
         while tried.load(Ordering::SeqCst) == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -289,7 +290,7 @@ fn many_wrong_passwords_hold_up_nobody_else() {
     assert_eq!(server.ask("GET", "v2/jobs", &basic("ann:s3cret"), "").status, "200 OK");
 }
 
-/// Large bodies that never end take the memory of a few, and small requests are answered beside them.
+/// Large bodies that never end take the memory of only a few, and small requests are answered meanwhile.
 #[test]
 fn bodies_that_never_end_take_little_memory() {
     let folder = apps();
@@ -303,7 +304,7 @@ fn bodies_that_never_end_take_little_memory() {
         let mut stream = TcpStream::connect(&server.address).expect("it listens");
         stream.set_write_timeout(Some(Duration::from_secs(1))).expect("a time-out");
         stream.write_all(head.as_bytes()).expect("it reads heads");
-        // Most of it is not taken.
+        // Most of it is not read.
         let _ = stream.write_all(&vec![b'x'; 8_000_000]);
         stream
     };
@@ -314,7 +315,7 @@ fn bodies_that_never_end_take_little_memory() {
     assert_eq!(server.ask("GET", "v2/admin/status", "", "").status, "200 OK");
     let id = server.id("v2/jobs?action=start", "tidy");
     if let (Some(before), Some(now)) = (before, server.resident_kb()) {
-        // All of them together are 480 MB; twelve places have 10 MB each, and growing takes as much for a moment.
+        // All of them together are 480 MB; twelve places hold 10 MB each, and growing needs as much again for a moment.
         assert!(now - before < 280 << 10, "{} MB more with open bodies", (now - before) >> 10);
     }
     drop(streams);

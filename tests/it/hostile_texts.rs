@@ -10,27 +10,27 @@ mod texts;
 
 use texts::{Attack, attacks};
 
-/// What takes the square of its size at a twentieth of it takes a four-hundredth of the time, which is still long enough to
-/// be noticed here: attacks were kept that took a program without optimization minutes.
+/// An attack of quadratic cost takes a four-hundredth of the time at a twentieth of its size, which is still long
+/// enough to be noticed here: the attacks that were kept took minutes in a program without optimization.
 const PART: usize = 20;
-/// What takes less of a processor is not worth a question.
+/// Checks that take less processor time than this are never at fault.
 const LITTLE: Duration = Duration::from_secs(3);
-/// What takes more is given up.
+/// A check that takes longer than this is aborted.
 const MOST: Duration = Duration::from_secs(240);
-/// How much more the double may take; the square would be four times as much.
+/// The factor by which doubling the size may increase the time; quadratic growth would be 4.
 const GROWTH: f64 = 3.0;
 
-/// How a check ended.
+/// The result of a check.
 struct Checked {
     code: Option<i32>,
     said: String,
-    /// Of the processor, for the machine may be busy with other things.
+    /// Processor time, because the machine may be busy with other things.
     time: Duration,
 }
 
 fn check(attack: &Attack, size: usize) -> Checked {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    // The search for settings ends here.
+    // The search for settings stops at this folder.
     std::fs::create_dir(folder.path().join(".git")).expect("the folder can be written to");
     let tree = (attack.make)(size);
     for (path, bytes) in &tree.files {
@@ -50,7 +50,7 @@ fn check(attack: &Attack, size: usize) -> Checked {
     let status = format!("/proc/{}/stat", child.id());
     let mut time = Duration::ZERO;
     let code = loop {
-        // Behind the name of the program in parentheses: the 12th and 13th word, in hundredths of a second.
+        // After the program's name in parentheses: the 12th and 13th field, in hundredths of a second.
         let words = std::fs::read_to_string(&status).unwrap_or_default();
         let words = words.rsplit_once(')').map_or("", |(_, rest)| rest).split(' ');
         let spent: u64 = words.skip(12).take(2).filter_map(|word| word.parse::<u64>().ok()).sum();
@@ -68,9 +68,9 @@ fn check(attack: &Attack, size: usize) -> Checked {
     Checked { code, said: std::fs::read_to_string(said.path()).unwrap_or_default(), time }
 }
 
-/// What is wrong with the end of a check.
+/// What is wrong with the result of a check, if anything.
 fn fault_of_end(checked: &Checked) -> Option<String> {
-    // What is too large to be read is refused in one sentence, and so are settings that are too much.
+    // A file that is too large to be read is refused in one sentence, and so are settings that exceed a limit.
     let refused = checked.said.contains("the most") || checked.said.contains("ankus.toml");
     match checked.code {
         Some(0 | 1) => None,
@@ -80,18 +80,19 @@ fn fault_of_end(checked: &Checked) -> Option<String> {
 }
 
 fn fault(attack: &Attack) -> Option<String> {
-    // Depths stay what they are.
+    // An attack by depth cannot be scaled down.
     if attack.size < 1_000 {
         return fault_of_end(&check(attack, attack.size));
     }
     let size = attack.size / PART;
     let half = check(attack, size / 2);
     let fault = fault_of_end(&half);
-    // What takes the square of its size takes four times as much for the whole.
+    // With quadratic growth, the whole takes four times as long as the half.
     if fault.is_some() || half.time * 4 < LITTLE {
         return fault;
     }
-    // What grows with its size up to the half is taken to go on so; what does not may have come to its bound there.
+    // Linear growth up to the half is assumed to continue; if the growth is not linear, it may have reached its bound
+    // there.
     if half.time >= LITTLE && too_much(&half, &check(attack, size / 4)).is_none() {
         return None;
     }
@@ -105,7 +106,7 @@ fn fault(attack: &Attack) -> Option<String> {
     })
 }
 
-/// How many times as long something took as its half, if that is too much.
+/// The growth from the half to the whole, if it is too large.
 fn too_much(whole: &Checked, half: &Checked) -> Option<f64> {
     let growth = whole.time.as_secs_f64() / half.time.as_secs_f64().max(0.01);
     (growth > GROWTH).then_some(growth)
@@ -113,7 +114,7 @@ fn too_much(whole: &Checked, half: &Checked) -> Option<f64> {
 
 #[test]
 fn no_single_file_keeps_a_check_busy() {
-    // What a busy machine did once it does not do again.
+    // A fault counts only if it occurs twice, because the machine may have been busy.
     let wrong: Vec<String> = attacks()
         .filter(|attack| fault(attack).is_some())
         .filter_map(|attack| Some(format!("{}: {}", attack.name, fault(attack)?)))

@@ -1,5 +1,5 @@
 //! Every read-only command, on trees that attack it: nothing is started, nothing outside is read or written, nothing
-//! hangs, and no control character comes out.
+//! hangs, and no control character is printed.
 
 #[path = "../../fixtures/hostile/trees.rs"]
 mod trees;
@@ -13,13 +13,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use trees::{Attack, CANARY, Ground, attacks};
 
-/// The longest that a command may take.
+/// The time limit of a command.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The address space that it gets, in kB, and the memory that it may fill.
+/// The limits of its address space and of its resident memory, in kB.
 const SPACE_KB: u64 = 4 << 20;
 const RESIDENT_KB: u64 = 1 << 20;
 
-/// What is run on every tree; `@` stands for what is named.
+/// The commands that run on every tree; `@` stands for the attack's path.
 const COMMANDS: &[&str] = &[
     "check @",
     "check --isolated @",
@@ -44,8 +44,8 @@ const COMMANDS: &[&str] = &[
     "test @",
 ];
 
-/// The same answers in other forms: a tree gets one in so many of them, each tree others, and all if `ANKUS_EVERY_FORMAT`
-/// is set.
+/// Commands with other output formats. Each tree gets one in [`ONE_IN`] of them, different ones for each tree, or all
+/// if `ANKUS_EVERY_FORMAT` is set.
 const FORMS: &[&str] = &[
     "check --format concise @",
     "check --format jsonl @",
@@ -76,14 +76,14 @@ const FORMS: &[&str] = &[
 ];
 const ONE_IN: usize = 5;
 
-/// What changes files because it was asked to; the tree may change, and nothing else.
+/// Commands whose purpose is to change files; they may change the tree, and nothing else.
 const CHANGING: &[&str] =
     &["check --fix --unsafe-fixes @", "fmt @", "upgrade --to 1.0 @", "test --init @"];
 
-/// What a command may write.
+/// The files that a command may write.
 const RESULTS: &[&str] = &["out.json", "baseline.json", "out.svg", "out.html", "out.plan"];
 
-/// Everything on the ground with what it holds: a digest of content, or the target of a link.
+/// Every file below the folder with its state: a digest of the content, or the target of a link.
 fn state(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut state = BTreeMap::new();
     let mut open = vec![folder.to_owned()];
@@ -117,7 +117,7 @@ struct Ran {
     resident_kb: u64,
 }
 
-/// Runs a command in the tree, with bounds.
+/// Runs a command in the tree, within limits.
 fn run(ground: &Ground, arguments: &str, attack: &Attack) -> Ran {
     let binary = env!("CARGO_BIN_EXE_ankus");
     let named = attack.named.unwrap_or(".");
@@ -136,7 +136,7 @@ fn run(ground: &Ground, arguments: &str, attack: &Attack) -> Ran {
         .stdin(Stdio::null());
     let out = tempfile::NamedTempFile::new().expect("room");
     command.stdout(out.reopen().expect("ours")).stderr(out.reopen().expect("ours"));
-    // Both streams go on from where the file ends.
+    // Both streams append to the same file.
     let append = || std::fs::File::options().append(true).open(out.path()).expect("ours");
     command.stdout(append()).stderr(append());
     let began = Instant::now();
@@ -144,8 +144,8 @@ fn run(ground: &Ground, arguments: &str, attack: &Attack) -> Ran {
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut resident_kb = 0;
     let code = loop {
-        // Up to its `exec`, a process that was spawned shares the memory of this one, and bears its
-        // name: the peak would be that of all tests together.
+        // Between `fork` and `exec`, the child process shares the memory of this one and has its name: the peak would
+        // be that of all tests together.
         if let Ok(text) = std::fs::read_to_string(&status)
             && text.lines().next() == Some("Name:\tankus")
             && let Some(line) = text.lines().find(|line| line.starts_with("VmHWM:"))
@@ -167,7 +167,7 @@ fn run(ground: &Ground, arguments: &str, attack: &Attack) -> Ran {
     Ran { code, out, took: began.elapsed(), resident_kb }
 }
 
-/// What is wrong with an output as such.
+/// Adds what is wrong with an output, whatever the command.
 fn faults_of_text(out: &[u8], arguments: &str, faults: &mut Vec<String>) {
     if out.windows(CANARY.len()).any(|window| window == CANARY.as_bytes()) {
         faults.push("the secret came out".to_owned());
@@ -175,7 +175,7 @@ fn faults_of_text(out: &[u8], arguments: &str, faults: &mut Vec<String>) {
     let text = String::from_utf8_lossy(out);
     let is_raw = |c: &char| {
         let is_control = c.is_control() && !matches!(c, '\n' | '\t');
-        // A calendar ends its lines so.
+        // Lines of an iCalendar file end with CR LF.
         let is_line = *c == '\r' && arguments.contains("ics");
         let is_bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
         (is_control && !is_line) || is_bidi
@@ -201,7 +201,7 @@ fn faults_of_text(out: &[u8], arguments: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// What is run on the tree at this place of the list.
+/// The commands for the tree at index `at`.
 fn commands(at: usize) -> impl Iterator<Item = &'static &'static str> {
     let every = std::env::var_os("ANKUS_EVERY_FORMAT").is_some();
     let is_its = move |form: usize| every || form % ONE_IN == at % ONE_IN;
@@ -241,7 +241,7 @@ fn try_attack(at: usize, attack: &Attack) -> Vec<String> {
                 && before.get(path).is_none_or(|before| !before.starts_with("link"));
             let is_tree = changes && path.starts_with(ground.folder().join("tree"));
             let is_asked = is_result || (is_tree && !what.starts_with("link"));
-            // Kept answers, in the user's own folder.
+            // Cached results, in the user's own folder.
             let is_kept = path.starts_with(ground.folder().join("home"));
             if before.get(path) != Some(what) && !is_asked && !is_kept {
                 own.push(format!("it wrote {}", path.as_os_str().as_bytes().escape_ascii()));
@@ -298,7 +298,7 @@ fn nothing_gets_out_of_a_tree() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Applications whose properties hold a secret wherever a value is asked for.
+/// Applications whose properties hold a secret wherever a value is expected.
 const VALUES: &[(&str, &[(&str, &str)])] = &[
     (
         "workflow.xml",
@@ -340,7 +340,7 @@ const VALUES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// What stands in the place of each attribute of the coordinator where it is not the one that is tried.
+/// The value of each attribute of the coordinator, except the one that is tried.
 const ATTRIBUTES: [(&str, &str); 12] = [
     ("AT", "${coord:days(1)}"),
     ("AS", "2020-01-01T00:00Z"),
@@ -356,7 +356,7 @@ const ATTRIBUTES: [(&str, &str); 12] = [
     ("AM", "${coord:current(0)}"),
 ];
 
-/// Findings give names of properties and shapes of values, and never what properties hold.
+/// Findings contain names of properties and the form of values, but never the values.
 #[test]
 fn values_of_properties_are_in_no_finding() {
     let mut faults = Vec::new();
@@ -431,7 +431,7 @@ fn values_of_properties_are_in_no_finding() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// A baseline that somebody names is theirs and counts, whatever the tree says; one that lies in the tree does not.
+/// A baseline that the user names applies, whatever the tree says; one that lies in the tree does not.
 #[test]
 fn a_baseline_that_is_named_counts_for_an_isolated_check() {
     let folder = tempfile::tempdir().expect("room");
@@ -449,7 +449,7 @@ fn a_baseline_that_is_named_counts_for_an_isolated_check() {
     assert_eq!(ankus(&["check", "--isolated", "--baseline", "baseline.json"]), Some(0));
 }
 
-/// A file that becomes a link while it is looked at leads nowhere else.
+/// A file that is replaced by a link during the check gives access to nothing else.
 #[test]
 fn a_file_that_changes_under_the_check_leads_nowhere() {
     let folder = tempfile::tempdir().expect("room");
@@ -476,7 +476,7 @@ fn a_file_that_changes_under_the_check_leads_nowhere() {
                     if name == "workflow.xml" { workflow.into() } else { kept },
                 );
                 let _ = std::fs::rename(&new, &real);
-                // The folder itself, too.
+                // The same for the folder itself.
                 let (app_link, aside) =
                     (ground.folder().join("tree/link"), ground.folder().join("tree/aside"));
                 let _ = std::os::unix::fs::symlink(ground.folder().join("outside"), &app_link);

@@ -1,4 +1,4 @@
-//! The language server through the real program: what it says of texts, and how it lives and ends.
+//! The language server, tested through the real program: what it reports, and how it starts and ends.
 
 mod client;
 mod edits;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A finding as both sides say it: range in lines and units of UTF-16, level, rule, message.
+/// A finding in a form that both sides have: range in lines and UTF-16 units, level, rule, message.
 type Said = ((u32, u32), (u32, u32), u32, String, String);
 
-/// Line and unit of UTF-16 of a byte, counted anew.
+/// The line and the UTF-16 column of a byte offset, computed independently.
 fn place(text: &str, offset: usize) -> (u32, u32) {
     let before = &text[..offset.min(text.len())];
     let line = before.matches('\n').count() as u32;
@@ -27,7 +27,7 @@ fn place(text: &str, offset: usize) -> (u32, u32) {
     (line, column as u32)
 }
 
-/// What the command finds in a folder or a file, by path.
+/// The findings of `ankus check` in a folder or a file, by path.
 fn by_command(folder: &Path, arguments: &[&str]) -> BTreeMap<PathBuf, Vec<Said>> {
     let mut all = vec!["check", "--no-cache", "--format", "json"];
     all.extend(arguments);
@@ -75,7 +75,7 @@ fn said(found: &[Diagnostic]) -> Vec<Said> {
     said
 }
 
-/// What a server has published, by path.
+/// The findings that a server has published, by path.
 fn published(editor: &Editor) -> BTreeMap<PathBuf, Vec<Said>> {
     let all = editor.published.iter().filter(|(_, found)| !found.diagnostics.is_empty());
     let path = |uri: &str| PathBuf::from(uri.strip_prefix("file://").expect("a file"));
@@ -118,7 +118,7 @@ fn folder_with(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
 const LOST: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"nowhere\"/>\n  <end name=\"end\"/>\n</workflow-app>\n";
 const FINE: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"end\"/>\n  <end name=\"end\"/>\n</workflow-app>\n";
 
-/// Waits until all that is published is as expected.
+/// Waits until the published findings are the expected ones.
 #[track_caller]
 fn becomes(editor: &mut Editor, what: &str, expected: &BTreeMap<PathBuf, Vec<Said>>) {
     if editor.comes(|editor| published(editor) == *expected) {
@@ -138,17 +138,17 @@ fn becomes(editor: &mut Editor, what: &str, expected: &BTreeMap<PathBuf, Vec<Sai
     panic!("{what}:\n{wrong}");
 }
 
-/// Has a folder checked by both, and expects the same.
+/// Checks a folder with the server and the command, and expects the same findings.
 #[track_caller]
 fn same_as_the_command(folder: &Path) {
     let expected = by_command(folder, &["."]);
     let mut editor = Editor::open(folder);
     becomes(&mut editor, "as the command", &expected);
-    // Opened, all say the same once more, now of a version.
+    // When the files are opened, the findings are the same, now with a version.
     let mut uris = Vec::new();
     for path in expected.keys() {
         let text = std::fs::read(path).expect("it was found there");
-        // What is no UTF-8 is no text of the protocol.
+        // Text that is not UTF-8 cannot be sent in the protocol.
         if let Ok(text) = String::from_utf8(text)
             && !text.starts_with('\u{feff}')
         {
@@ -171,7 +171,7 @@ fn findings_are_those_of_the_command() {
     }
 }
 
-/// The values of properties are masked in a baseline, and compared so.
+/// Values of properties are masked in a baseline, and compared masked.
 #[test]
 fn a_baseline_hides_the_same_as_for_the_command() {
     let (_room, folder) = folder_with(&[
@@ -242,7 +242,7 @@ fn every_edit_is_answered_in_both_units() {
             let range = Some(Range { start: at(from), end: at(to) });
             TextDocumentContentChangeEvent { range, range_length: None, text: text.to_owned() }
         };
-        // Letters outside of the first plane in front of what is changed, and lines that end as on Windows.
+        // Characters outside the Basic Multilingual Plane before the change, and Windows line endings.
         let smile = if is_utf8 { 4 } else { 2 };
         let fine = FINE.replace('\n', "\r\n");
         editor.replace(&uri, 2, &fine);
@@ -280,7 +280,7 @@ fn texts_without_a_file_and_without_a_workspace() {
     let own: Vec<String> = said(&found).into_iter().map(|said| said.3).collect();
     assert_eq!(own, rules(report["findings"].as_array().expect("a list")));
     assert!(!own.is_empty());
-    // What a finding offers is offered here as well.
+    // Quick fixes are offered here as well.
     editor.replace(&untitled, 2, &LOST.replace("nowhere", "edn"));
     let found = editor.findings(&untitled, 2);
     let (document, range) = (json!({"uri": untitled}), found[0].range);
@@ -290,7 +290,7 @@ fn texts_without_a_file_and_without_a_workspace() {
     assert!(titles.any(|title| title == "Rename to `end`"), "{actions:#?}");
     editor.replace(&untitled, 3, FINE);
     assert_eq!(editor.findings(&untitled, 3), []);
-    // A file of no workspace is as `ankus check FILE` has it.
+    // A file outside any workspace has the findings of `ankus check FILE`.
     let (_other, lone) = folder_with(&[("workflow.xml", LOST), ("job.properties", "a=1\n")]);
     let file = lone.join("workflow.xml");
     let lone_uri = editor.open_file(&file);
@@ -313,10 +313,10 @@ fn other_xml_gets_nothing_at_all() {
     }
     let uri = editor.open_file(&folder.join("workflow.xml"));
     editor.findings(&uri, 1);
-    // What comes behind is answered behind.
+    // Messages are answered in their order.
     editor.replace(&uri, 2, LOST);
     editor.findings(&uri, 2);
-    // `log4j.properties` lies beside a definition and may be its own.
+    // `log4j.properties` lies beside a definition and may belong to it.
     let mut others: Vec<&String> = editor.published.keys().collect();
     others.retain(|other| !other.ends_with("workflow.xml") && !other.ends_with("log4j.properties"));
     assert_eq!(others, [""; 0]);
@@ -337,7 +337,7 @@ fn files_of_an_application_are_seen_together_as_they_are_open() {
     let workflow = folder.join("app/workflow.xml");
     let workflow_uri = editor.open_file(&workflow);
     editor.findings(&workflow_uri, 1);
-    // The unsaved workflow asks for a parameter that nobody gives; the file on the disk does not.
+    // The unsaved workflow requires a parameter that nothing sets; the file on disk does not.
     let asking = FINE.replace(
         "<start to=\"end\"/>",
         "<parameters><property><name>input</name></property></parameters><start to=\"end\"/>",
@@ -349,7 +349,7 @@ fn files_of_an_application_are_seen_together_as_they_are_open() {
     std::fs::write(&workflow, FINE).expect("room");
     assert!(!expected.is_empty());
     becomes(&mut editor, "what the command says of the same text", &expected);
-    // Closed, the file counts again.
+    // After the text is closed, the file counts again.
     let text_document = TextDocumentIdentifier { uri: workflow_uri };
     editor.notify::<note::DidCloseTextDocument>(DidCloseTextDocumentParams { text_document });
     let expected = by_command(&folder, &["."]);
@@ -376,7 +376,7 @@ fn settings_and_scenarios_are_read_as_they_are_written() {
             "unknown key `rulez`\ndid you mean `rules`?".to_owned()
         )]
     );
-    // Unsaved, and in force.
+    // The settings are not saved, but in force.
     editor.replace(&settings, 2, "[rules]\nunresolved-transition = \"off\"\n");
     assert_eq!(editor.findings(&settings, 2), []);
     let key = workflow.as_str().to_owned();
@@ -469,7 +469,7 @@ fn findings_can_be_asked_for() {
     assert_eq!(said(&found), by_command(&folder, &["."])[&folder.join("workflow.xml")]);
     let again = ask(&mut editor, first["resultId"].clone());
     assert_eq!((&again["kind"], &again["resultId"]), (&json!("unchanged"), &first["resultId"]));
-    // The answer is always about the text as it is when it is asked for.
+    // The answer is always about the current text.
     editor.replace(&uri, 2, FINE);
     let mended = ask(&mut editor, first["resultId"].clone());
     assert_eq!((&mended["kind"], &mended["items"]), (&json!("full"), &json!([])));
@@ -486,19 +486,19 @@ fn findings_can_be_asked_for() {
         }
     };
     assert!(all.iter().all(|item| item["kind"] == "full"), "{all:?}");
-    // Who asks is not told as well.
+    // A client that pulls diagnostics is not sent them as well.
     assert!(editor.published.is_empty());
     assert_eq!(editor.shut_down(), Some(0));
 }
 
-/// The place of the first of some words in a text, and so many letters further.
+/// The position of the first occurrence of `words`, plus `further` bytes.
 fn place_of(text: &str, words: &str, further: usize) -> Value {
     let at = text.find(words).unwrap_or_else(|| panic!("`{words}` is not there"));
     let (line, character) = place(text, at + further);
     json!({"line": line, "character": character})
 }
 
-/// A text after some edits of the protocol, which must not overlap.
+/// A text after non-overlapping edits of the protocol.
 fn edited(text: &str, edits: &Value) -> String {
     let mut lines: Vec<usize> = vec![0];
     lines.extend(text.match_indices('\n').map(|(at, _)| at + 1));
@@ -567,7 +567,7 @@ fn names_are_explained_found_and_changed() {
     assert_eq!(change["textDocument"]["version"], 1, "{edit}");
     let expected = text.replace("\"end\"", "\"done\"");
     assert_eq!(edited(&text, &change["edits"]), expected);
-    // What the server would refuse is refused here, with a reason.
+    // A name that the server would refuse is refused here, with a reason.
     let mut asked = target;
     asked["newName"] = json!("end😀");
     let error = editor.ask("textDocument/rename", asked).expect_err("the name is taken");
@@ -586,7 +586,7 @@ fn names_are_explained_found_and_changed() {
     assert_eq!(editor.shut_down(), Some(0));
 }
 
-/// Applies the edits of a workspace edit that are about one text.
+/// Applies those edits of a workspace edit that are about one text.
 fn applied(text: &str, uri: &lsp_types::Uri, edit: &Value) -> String {
     let of = |change: &Value| change["textDocument"]["uri"] == uri.as_str();
     match edit["documentChanges"].as_array() {
@@ -621,7 +621,7 @@ fn what_is_typed_is_completed_explained_and_laid_out() {
         .filter_map(|item| item["label"].as_str())
         .collect();
     assert!(labels.contains(&"tidy") && labels.contains(&"end"), "{labels:?}");
-    // This client fills in no places, so none are sent.
+    // This client does not support snippets, so none are sent.
     let offered = ask("textDocument/completion", at("\n  </action>", 0));
     assert!(offered["items"].as_array().is_some(), "{offered}");
     assert!(!offered.to_string().contains("insertTextFormat"), "{offered}");
@@ -735,7 +735,7 @@ fn the_manual_lists_what_is_there() {
         asked += 1;
     }
     assert!(asked >= 45 && wrong.is_empty(), "{asked} methods, wrong: {wrong:?}");
-    // Whatever the server says it can do has a row.
+    // Every capability that the server announces has a row.
     let can = serde_json::to_value(answer.capabilities).expect("a value");
     for (name, _) in can.as_object().expect("an object") {
         let Some(stem) = name.strip_suffix("Provider") else { continue };

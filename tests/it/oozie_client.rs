@@ -1,7 +1,7 @@
-//! The real `oozie` client against `ankus serve`: the commands that were recorded with a real server, in order, by what they
-//! print and how they end.
+//! The real `oozie` client against `ankus serve`: the commands recorded with a real server, in order, compared by their
+//! output and exit code.
 //!
-//! The client comes from Maven Central, once; without Java or Maven the test says that it is skipped.
+//! The client is downloaded from Maven Central, once; without Java or Maven, the test reports that it is skipped.
 
 use crate::ws_api::even;
 use crate::ws_api::{Exchange, MAKING, STATES, World, recorded, slowness};
@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>x</groupId><artifactId>client</artifactId><version>1</version><dependencies><dependency><groupId>org.apache.oozie</groupId><artifactId>oozie-client</artifactId><version>5.2.1</version><exclusions><exclusion><groupId>javax.jms</groupId><artifactId>jms</artifactId></exclusion><exclusion><groupId>jdk.tools</groupId><artifactId>jdk.tools</artifactId></exclusion></exclusions></dependency></dependencies></project>"#;
 
-/// How long it is waited until a command prints what it printed then.
+/// How long to wait for a command to print what was recorded.
 const EACH: Duration = Duration::from_secs(3);
-/// The same in all.
+/// The same for all commands together.
 const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The jars of the client.
@@ -46,14 +46,14 @@ pub(crate) fn jars() -> Option<PathBuf> {
     }
 }
 
-/// A process that runs commands.
+/// A process that runs commands of the client.
 struct Client {
     child: Child,
     asks: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
-/// What a command printed, and how it ended.
+/// The output and the exit code of a command.
 struct Ran {
     exit: i64,
     out: String,
@@ -100,13 +100,13 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The words of a command as a shell splits them.
+/// Splits a command into words as a shell does.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut is_quoted, mut is_word) = (String::new(), false, false);
@@ -131,7 +131,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Writes the scripts that commands send along, as their requests show them.
+/// Writes the scripts that commands send, taken from the recorded requests.
 fn scripts(world: &World, sessions: &[(Value, Vec<Exchange>)]) {
     for (session, exchanges) in sessions {
         let words = words(session["command"].as_str().unwrap_or_default());
@@ -148,7 +148,7 @@ fn scripts(world: &World, sessions: &[(Value, Vec<Exchange>)]) {
     }
 }
 
-/// Writes the files of properties that commands name, as their requests show them.
+/// Writes the properties files that commands name, taken from the recorded requests.
 fn configured(world: &World, sessions: &[(Value, Vec<Exchange>)]) {
     for (session, exchanges) in sessions {
         let words = words(session["command"].as_str().unwrap_or_default());
@@ -170,7 +170,7 @@ fn configured(world: &World, sessions: &[(Value, Vec<Exchange>)]) {
                 text.push_str(&format!("{name}={}\n", value.replace('\\', "\\\\")));
             }
         }
-        // What a command gives by itself does not stand in the file, but some value may.
+        // Properties given on the command line are not in the file, but the file needs some value.
         if !text.contains("\nx=") && words[at + 1].starts_with("async") {
             text.push_str("x=1\n");
         }
@@ -178,8 +178,8 @@ fn configured(world: &World, sessions: &[(Value, Vec<Exchange>)]) {
     }
 }
 
-/// What is printed, with blanks and lines of dashes made even: ids have other lengths here. The stub of the test server names
-/// what it starts otherwise, zones that are behind or ahead of UTC have other days, and properties have no order.
+/// Normalizes output: blanks and dashed lines, because ids have other lengths here; the names of programs that the stub
+/// of the test server starts; dates in time zones behind or ahead of UTC; the order of properties.
 fn evened(text: &str) -> Vec<String> {
     static EVEN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         let all = [
@@ -187,7 +187,7 @@ fn evened(text: &str) -> Vec<String> {
             (r"file:\S*/\.ankus/jobs/\S*", "-"),
             (r"http://console/\w", "-"),
             (r"(x-\w .*)\b(?:local|tracker)\b", "$1-"),
-            // The stub fails before it has begun anything; a program has begun.
+            // The stub fails before anything has started; a program has started.
             (r"x-b +FAILED/KILLED", "- ERROR"),
             (r"^External ID : x-b *$", "External ID : -"),
             (r"(x-\w) +(?:SUCCEEDED|FAILED/KILLED)", "$1 OK"),
@@ -212,7 +212,7 @@ fn evened(text: &str) -> Vec<String> {
     let is_trace = |line: &&str| line.starts_with("\tat ");
     let lines = text.lines().filter(|line| !is_trace(line)).map(line);
     let mut lines: Vec<String> = lines.filter(|line| !line.starts_with("-----")).collect();
-    // The database gives the coordinators of a bundle in any order, and did.
+    // The database returned the coordinators of a bundle in arbitrary order.
     let is_bundle = lines.iter().any(|line| line.starts_with("Job ID : <id-B>"));
     if is_bundle || text.trim_start().starts_with("<configuration>") {
         lines.sort_unstable();
@@ -242,12 +242,13 @@ fn recorded_commands_of_the_client_print_what_they_printed() {
             continue;
         };
         let text = |name: &str| session[name].as_str().unwrap_or_default().to_owned();
-        // Of help only a summary was recorded, nobody answers on a wrong port, and to wait a minute for nothing takes long.
+        // Skipped: help, of which only a summary was recorded; a wrong port, where nothing answers; and a minute of
+        // waiting for nothing.
         if session.get("stdout_summary").is_some()
             || text("name") == "url-wrong-port"
             || command.contains("-timeout")
         {
-            // In that minute there was a pass that makes actions of coordinators.
+            // In that minute a materialization pass took place.
             if command.contains("-poll") && (command.contains("-C ") || command.contains("-B ")) {
                 std::thread::sleep(Duration::from_secs(MAKING + 1));
             }
@@ -270,19 +271,19 @@ fn recorded_commands_of_the_client_print_what_they_printed() {
         let mut another =
             (!own.is_empty() || without).then(|| Client::start(&jars, &world.apps, &own)).flatten();
         let then = [text("stdout"), text("stderr")];
-        // Only what is waited costs patience, and not what the command itself takes on a busy machine.
+        // Patience is spent by waiting only, not by a command that is slow on a busy machine.
         let mut began = None;
         let difference = loop {
             let ran = another.as_mut().unwrap_or(&mut client).run(&arguments);
             let now = [ran.out, ran.err].map(|text| text.replace(&address, "localhost:11000"));
             world.ids.learn(&then.concat(), &now.concat());
             let exit = session["exit"].as_i64().unwrap_or_default();
-            // A process has only the last byte of it.
+            // An exit code has only the last byte.
             let difference = differs(&world, (exit & 0xff, &then), (ran.exit & 0xff, &now));
             let looks = ["-info", "jobs", "-retries", "-missingdeps"]
                 .iter()
                 .any(|word| arguments.iter().any(|it| it == word));
-            // Where there was a job in a state, there was a pass over states before, each minute.
+            // If a job was found by its state, a pass over states (one a minute) had taken place before.
             let is_none = |text: &str| text.contains("No Jobs match");
             let awaits_pass =
                 is_none(&now.concat()) && !is_none(&then.concat()) && command.contains("status=");
@@ -291,7 +292,7 @@ fn recorded_commands_of_the_client_print_what_they_printed() {
             } else {
                 (EACH * slowness()).min(left)
             };
-            // What was told first to run again had ended first.
+            // The first rerun had ended before the second was requested.
             let is_early = exit == 0 && ran.exit != 0 && now[1].contains("E1018");
             let may_come = (looks && arguments.len() > 1) || is_early;
             let waited = began.get_or_insert_with(Instant::now).elapsed();
@@ -334,7 +335,7 @@ fn differs(
         return Some(format!("    exit {then_exit}, now {exit}: {}", now.concat()));
     }
     for (then, now) in then.iter().zip(now) {
-        // Of logs only the form counts; each line has a level.
+        // Of logs, only the format counts; each line has a level.
         let is_log = ["INFO", " WARN "].iter().any(|level| then.contains(level));
         if even::is_excerpt("", then) || then.contains("… ") || is_log {
             continue;
@@ -344,7 +345,7 @@ fn differs(
         for at in 0..longest {
             let line =
                 |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "(nothing)".to_owned());
-            // The real server sees in a pass that comes every minute that a coordinator has ended.
+            // The real server notices the end of a coordinator in a pass that runs every minute.
             let is_later = line(&told) == "Status : RUNNING" && line(&ours) == "Status : SUCCEEDED";
             if line(&told) != line(&ours) && !is_later {
                 return Some(format!("    {}\n    now {}", line(&told), line(&ours)));
@@ -354,7 +355,7 @@ fn differs(
     None
 }
 
-/// The Java API of the client: every kind of job, and each command.
+/// The Java API of the client, with every kind of job and each command.
 #[test]
 fn the_java_api_of_the_client_is_served() {
     let Some(jars) = jars() else { return };

@@ -1,4 +1,5 @@
-//! `ankus serve` killed and started again while jobs of every kind are in the middle of something: what was asked for happens, once.
+//! `ankus serve` is killed and started again while jobs of every kind are in progress: every request takes effect,
+//! once.
 
 use crate::cli::folder;
 use crate::serve::Server;
@@ -8,10 +9,11 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a busy machine; more than the minute that a pause may be away.
+/// How long something may take on a busy machine; more than the minute until a pause time may take effect.
 const LONG: Duration = Duration::from_secs(120);
 
-/// A workflow whose program notes its process and its nominal time, and waits until a file of that name is there.
+/// A workflow whose program records its process id and its argument (the nominal time), and waits until `go` or
+/// `go-ARGUMENT` exists.
 fn waiting() -> String {
     let script = "echo $$ $1 >> pids; n=0; while [ ! -e go ] &amp;&amp; [ ! -e go-$1 ] &amp;&amp; [ $n -lt 3000 ]; do sleep 0.1; n=$((n+1)); done; [ ! -e fail-$1 ]";
     format!(
@@ -19,7 +21,8 @@ fn waiting() -> String {
     )
 }
 
-/// A coordinator with so many days behind it. The next of its days is half a day away, so that none begins during a test.
+/// A coordinator that started `days` days ago. Its next nominal time is half a day away, so that no action is created
+/// during a test.
 fn coordinator(name: &str, days: i64, concurrency: i64, more: &str) -> String {
     let noon = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(12);
     let day = |days: i64| {
@@ -33,7 +36,7 @@ fn coordinator(name: &str, days: i64, concurrency: i64, more: &str) -> String {
     .replace("${coord:actionId()}", "${coord:formatTime(coord:nominalTime(), 'yyyyMMdd')}")
 }
 
-/// A server over a folder, which can be killed and started again.
+/// A folder with a server, which can be killed and started again.
 struct World {
     folder: tempfile::TempDir,
     server: Option<Server>,
@@ -54,7 +57,7 @@ impl World {
         self.server.as_ref().expect("it runs")
     }
 
-    /// `kill -9`, and another server over the same store.
+    /// Kills the server with `kill -9`, and starts another on the same store.
     fn restarts(&mut self) {
         self.server = None;
         self.server = Some(Server::start(self.folder.path(), &[]));
@@ -68,7 +71,7 @@ impl World {
         std::fs::write(self.path().join(name), "").expect("writable");
     }
 
-    /// Submits and starts what a property names.
+    /// Submits and starts the application at `app`.
     #[track_caller]
     fn starts(&self, kind: &str, app: &str) -> String {
         let body = format!(
@@ -96,7 +99,7 @@ impl World {
         assert!(answer.status.starts_with("200"), "{path}: {}", answer.status);
     }
 
-    /// Sends a command, and does not wait for its answer.
+    /// Sends a command without waiting for the answer.
     fn sends(&self, path: &str) {
         let address = &self.server().address;
         let mut stream = TcpStream::connect(address).expect("it listens");
@@ -116,7 +119,7 @@ impl World {
         actions.iter().map(one).collect()
     }
 
-    /// Waits until the actions of a coordinator are in these states.
+    /// Waits until the actions of a coordinator have these states.
     #[track_caller]
     fn waits(&self, id: &str, wanted: &[(i64, &str)]) {
         let wanted: Vec<(i64, String)> =
@@ -136,7 +139,7 @@ impl World {
         }
     }
 
-    /// What programs began: the name of each.
+    /// The programs that have started: process id and argument.
     fn begun(&self) -> Vec<(u32, String)> {
         let text = std::fs::read_to_string(self.path().join("pids")).unwrap_or_default();
         let line = |line: &str| {
@@ -146,7 +149,7 @@ impl World {
         text.lines().filter_map(line).collect()
     }
 
-    /// How many of them are there still.
+    /// How many of them are still running.
     fn alive(&self) -> usize {
         let is_ours = |pid: &u32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -155,7 +158,7 @@ impl World {
         self.begun().iter().filter(|(pid, _)| is_ours(pid)).count()
     }
 
-    /// Every program has begun once.
+    /// Asserts that `count` programs have started, each once.
     #[track_caller]
     fn each_once(&self, count: usize) {
         let mut names: Vec<String> = self.begun().into_iter().map(|(_, name)| name).collect();
@@ -168,7 +171,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // Programs that are left end by themselves.
+        // Programs that are still running end by themselves.
         self.touch("go");
     }
 }
@@ -183,7 +186,7 @@ fn a_killed_bundle_is_killed_after_a_crash_with_all_below_it() {
     ];
     let files: Vec<(&str, &str)> =
         files.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    // At once, after a while, and after the answer.
+    // The server is killed at once, after a while, and after its answer.
     for pause in [Some(0), Some(2), Some(10), Some(40), None] {
         let mut world = World::new(&files);
         let bundle = world.starts("bundle", "b");
@@ -210,7 +213,7 @@ fn a_killed_bundle_is_killed_after_a_crash_with_all_below_it() {
         let status =
             || world.server().json(&format!("v2/job/{bundle}?show=status"))["status"].clone();
         if pause.is_some() && status() != "KILLED" {
-            // Nobody was told that it was killed.
+            // The client got no answer to its kill, so it asks again.
             world.put(&kill);
         }
         world.until(|| match (status(), world.alive()) {
@@ -235,7 +238,8 @@ fn a_killed_bundle_is_killed_after_a_crash_with_all_below_it() {
     }
 }
 
-/// However often it is suspended and goes on, and whenever the server is killed, no more run than may.
+/// No more actions run than the concurrency allows, however often the coordinator is suspended and resumed, and
+/// whenever the server is killed.
 #[test]
 fn suspensions_make_no_room_for_more_than_may_run() {
     let text = coordinator("s", 3, 1, "");
@@ -255,7 +259,7 @@ fn suspensions_make_no_room_for_more_than_may_run() {
         std::thread::sleep(Duration::from_millis(60));
         assert_eq!(world.begun().len(), 1, "in round {round}: {:?}", world.actions(&id));
     }
-    // The commands came on connections of their own, in any order.
+    // The commands came on separate connections, in any order.
     world.until(|| {
         let status = world.server().json(&format!("v2/job/{id}?show=status"))["status"].clone();
         if status == "SUSPENDED" {
@@ -265,7 +269,7 @@ fn suspensions_make_no_room_for_more_than_may_run() {
         let is_so = status == "RUNNING" && actions[0].1 == "RUNNING" && actions[1].1 == "READY";
         is_so.then_some(()).ok_or_else(|| format!("{status} {actions:?}"))
     });
-    // One that a client suspends by itself counts, and goes on.
+    // A workflow that a client suspends itself still counts, and can be resumed.
     let workflow = world.server().json(&format!("v2/job/{id}@1?show=info"))["externalId"].clone();
     let workflow = workflow.as_str().expect("an id").to_owned();
     world.put(&format!("v2/job/{workflow}?action=suspend"));
@@ -279,7 +283,8 @@ fn suspensions_make_no_room_for_more_than_may_run() {
     world.each_once(3);
 }
 
-/// By its properties a workflow may claim to be that of any action or a part of any workflow; what is done to it happens to it alone.
+/// A workflow may claim in its properties to belong to any action or to be a part of any workflow. Commands to it
+/// affect only the workflow itself.
 #[test]
 fn a_workflow_that_claims_a_parent_suspends_nothing_there() {
     let app = coordinator("c", 1, 1, "");
@@ -314,14 +319,14 @@ fn a_workflow_that_claims_a_parent_suspends_nothing_there() {
         world.server().waits(&claimed, "SUSPENDED");
         claiming.push(claimed);
     }
-    // What is told late is told before this server begins anew.
+    // Late notifications are delivered before this server has started again.
     world.restarts();
     for claimed in &claiming {
         world.server().waits(claimed, "SUSPENDED");
     }
     assert_eq!(world.actions(&id), [(1, "RUNNING".to_owned())]);
     world.server().waits(&own, "RUNNING");
-    // The workflow of the action is listened to.
+    // Changes of the action's own workflow are reported to the coordinator.
     world.put(&format!("v2/job/{own}?action=suspend"));
     world.waits(&id, &[(1, "SUSPENDED")]);
     for workflow in claiming.iter().chain([&own]) {
@@ -343,7 +348,7 @@ fn an_action_times_out_while_nobody_runs_it_or_after_a_crash() {
         .replace("<concurrency>1</concurrency>", "<concurrency>2</concurrency>");
     let mut world = World::new(&[(".ankus/root/apps/t/coordinator.xml", minute.as_str())]);
     let id = world.starts("coord", "t");
-    // With a time-out of 0 it ends a minute after it was made: half of that passes before the crash.
+    // With a time-out of 0 the action ends a minute after it was created: half of that passes before the crash.
     world.until(|| match world.actions(&id).first() {
         Some((1, status)) if status == "WAITING" || status == "TIMEDOUT" => Ok(()),
         other => Err(format!("{other:?}")),
@@ -368,7 +373,7 @@ fn an_action_times_out_while_nobody_runs_it_or_after_a_crash() {
             seen.push("restarted".to_owned());
         }
     }
-    // It may be run again, with data, and another crash.
+    // It may be rerun, with data, across another crash.
     let day = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(12);
     for day in [day - jiff::SignedDuration::from_hours(24), day] {
         let day = day.strftime("%Y%m%d");
@@ -406,7 +411,7 @@ fn what_is_run_again_runs_once_through_a_crash() {
     let failed = world.actions(&id);
     let (number, _) = failed.iter().find(|(_, status)| status == "KILLED").expect("one");
     for (round, how) in ["", "&failed=true", ""].into_iter().enumerate() {
-        // Told, and killed at once; the second time as the program runs already.
+        // Requested, and the server is killed at once; in the second round once the program runs.
         world.reruns(&id, &format!("{number}{how}"));
         if round == 1 {
             world.until(|| if world.alive() == 1 { Ok(()) } else { Err("it begins".to_owned()) });
@@ -438,21 +443,21 @@ fn changes_of_a_running_coordinator_hold_through_a_crash() {
     let mut world = World::new(&[(".ankus/root/apps/c/coordinator.xml", text.as_str())]);
     let id = world.starts("coord", "c");
     world.until(|| if world.alive() == 1 { Ok(()) } else { Err("one begins".to_owned()) });
-    // More at once: what is ready begins, through the crash.
+    // A higher concurrency: the actions that are ready start, despite the crash.
     world.put(&format!("v2/job/{id}?action=change&value=concurrency%3D3"));
     world.restarts();
     world.until(
         || if world.alive() == 3 { Ok(()) } else { Err(format!("{:?}", world.actions(&id))) },
     );
     assert_eq!(world.server().json(&format!("v2/job/{id}?show=info"))["concurrency"], json!(3));
-    // Fewer: what runs goes on, and nothing begins in its place.
+    // A lower concurrency: the running actions go on, and none starts in the place of one that ends.
     world.put(&format!("v2/job/{id}?action=change&value=concurrency%3D1"));
     world.restarts();
     let names: Vec<String> = world.begun().into_iter().map(|(_, name)| name).collect();
     world.touch(&format!("go-{}", names[0]));
     world.until(|| if world.alive() == 2 { Ok(()) } else { Err(format!("{}", world.alive())) });
     assert_eq!(world.begun().len(), 3);
-    // A pause that lies behind pauses it, and one that is cleared lets it go on.
+    // A pause time pauses it once it has passed, and clearing the pause time resumes it.
     let past = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%MZ").to_string();
     let is = |world: &World, wanted: &str| {
         world.until(|| {
@@ -472,7 +477,8 @@ fn changes_of_a_running_coordinator_hold_through_a_crash() {
     world.put(&format!("v2/job/{id}?action=change&value=pausetime%3D"));
     world.restarts();
     is(&world, "RUNNING");
-    // An end before what is still to be made: the rest goes, and it ends with what runs.
+    // An end before the actions that are still to be created: these are dropped, and the coordinator ends with the
+    // running ones.
     let end = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1);
     let end = end.strftime("%Y-%m-%dT%H:%MZ").to_string();
     world.put(&format!("v2/job/{id}?action=change&value=endtime%3D{end}"));
@@ -550,7 +556,7 @@ fn old_actions_of_a_coordinator_that_goes_on_are_purged() {
     let old = world.server().json(&format!("v2/job/{id}@1?show=info"))["externalId"].clone();
     let old = old.as_str().expect("an id").to_owned();
     std::thread::sleep(Duration::from_millis(20));
-    // Without being asked for, and where they are not old enough, they stay.
+    // Actions stay if the purge does not ask for them, or if they are not old enough.
     world.put("v2/admin/purge?wf=0&coord=0&bundle=0");
     world.put("v2/admin/purge?wf=1&coord=0&bundle=0&oldcoordaction=true");
     world.waits(&id, &[(1, "SUCCEEDED"), (2, "SUCCEEDED"), (3, "RUNNING")]);
@@ -574,7 +580,7 @@ fn old_actions_of_a_coordinator_that_goes_on_are_purged() {
             .status
             .contains("E0604")
     );
-    // What is purged cannot be run again, and the rest goes on.
+    // Purged actions cannot be rerun, and the rest goes on.
     let rerun = format!("v2/job/{id}?action=coord-rerun&type=action&scope=1");
     assert!(world.server().ask("PUT", &rerun, "", "").status.starts_with("400"));
     world.touch("go");

@@ -1,4 +1,4 @@
-//! `ankus serve`: the real program, asked over HTTP as the clients of a server ask.
+//! `ankus serve`: the real program, queried over HTTP as the clients of a server do.
 
 use crate::cli::{ankus, folder};
 use serde_json::Value;
@@ -18,7 +18,7 @@ const WORKFLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="tid
 
 const BROKEN: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="b"><start to="nope"/><end name="end"/></workflow-app>"#;
 
-/// A server in a folder.
+/// A server that runs in a folder.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -36,7 +36,7 @@ impl Server {
         Server::start_with(folder, more, "/nowhere/ankus.toml")
     }
 
-    /// The same with the settings of a user.
+    /// Starts a server with a user's settings.
     pub(crate) fn start_with(folder: &Path, more: &[&str], settings: &str) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(more).current_dir(folder);
@@ -44,7 +44,7 @@ impl Server {
         Server::spawned(command).unwrap_or_else(|line| panic!("{line}"))
     }
 
-    /// A server that a command starts, or what it says instead.
+    /// Starts a server with a command. Returns the first line that it prints if it does not start.
     pub(crate) fn spawned(mut command: Command) -> Result<Server, String> {
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(|why| why.to_string())?;
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
@@ -57,12 +57,12 @@ impl Server {
             return Err(line);
         };
         let address = address.to_owned();
-        // What it logs has to go somewhere.
+        // Its log must be drained.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Ok(Server { child, address })
     }
 
-    /// Ends it by the signal that service managers send, and waits for that.
+    /// Ends the server with SIGTERM, as service managers do, and waits for it.
     pub(crate) fn ends(mut self) {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &id]).status().expect("it is there");
@@ -70,7 +70,7 @@ impl Server {
         self.child.wait().expect("it ends");
     }
 
-    /// The memory that it has now, in kB; nothing where the system does not say so.
+    /// The resident memory in kB; none if the system does not report it.
     pub(crate) fn resident_kb(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -82,7 +82,7 @@ impl Server {
         self.ask_at(method, &format!("/oozie/{path}"), headers, body)
     }
 
-    /// Asks for any path.
+    /// Sends a request for any path.
     #[track_caller]
     pub(crate) fn ask_at(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
@@ -140,7 +140,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -162,7 +162,7 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     assert_eq!(server.ask("OPTIONS", "v2/jobs?user=ana", "", "").status, "200 OK");
     let id = server.id("v2/jobs?user=ana", "tidy");
     server.waits(&id, "PREP");
-    // It stays so until it is started, whoever runs the store meanwhile.
+    // It stays in PREP until it is started, even when another process runs the store.
     drop(server);
     let server = Server::start(folder.path(), &[]);
     std::thread::sleep(Duration::from_millis(300));
@@ -181,7 +181,7 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     assert_eq!(action["status"], "OK");
     let definition = server.ask("GET", &format!("v2/job/{id}?show=definition"), "", "");
     assert_eq!(definition.body, WORKFLOW);
-    // What it ran stays, whatever lies at its path by now, until it runs that.
+    // The definition of a job stays the one that it ran, whatever lies at its path now, until a rerun.
     let edited = WORKFLOW.replace("<start", "<!-- edited -->\n<start");
     assert_ne!(edited, WORKFLOW);
     let place = folder.path().join(".ankus/root/apps/tidy/workflow.xml");
@@ -190,7 +190,7 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     assert_eq!(shown(), WORKFLOW);
     let log = server.ask("GET", &format!("v2/job/{id}?show=log"), "", "");
     assert!(log.body.contains("the job is SUCCEEDED"), "{}", log.body);
-    // As on a server, a picture is PNG where nothing else is asked for.
+    // As on a server, a picture is a PNG unless another format is requested.
     let dots = server.ask("GET", &format!("v1/job/{id}?show=graph"), "", "");
     assert!(dots.head.contains("content-type: image/png\r\n"), "{}", dots.head);
     assert!(dots.body.contains("PNG\r\n") && dots.body.len() > 2_000, "{}", dots.body.len());
@@ -208,7 +208,7 @@ fn a_job_is_submitted_started_shown_and_run_again() {
     let dry = server.submit("v2/jobs?action=dryrun", "tidy");
     assert_eq!(dry.body, r#"{"id":"OK"}"#);
     assert_eq!(server.json("v2/jobs")["total"], 1);
-    // A held job can be killed, and many jobs at once.
+    // A held job can be killed, and so can many jobs at once.
     let held = server.id("v2/jobs", "tidy");
     server.ask("PUT", "v2/jobs?action=kill&jobtype=wf&filter=status%3DPREP", "", "");
     server.waits(&held, "KILLED");
@@ -232,7 +232,8 @@ fn what_is_refused_is_refused_as_a_server_does() {
     check(server.ask("GET", "v2/jobs?filter=zork", "", ""), "400 E0420", "E0420");
     check(server.ask("PUT", "v2/job/0-C?action=start", "", ""), "400 E0303", "E0303");
     check(server.ask("GET", "callback?status=X", "", ""), "400 E0402", "E0402");
-    // Neither entities nor other files come in, nor a page of another site, nor a name that others gave this machine.
+    // Refused: entities, files outside the file systems, requests by a page of another site or with a foreign host
+    // name.
     let kind = "content-type: application/xml\r\n";
     let entity = "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><configuration><property><name>user.name</name><value>&e;</value></property></configuration>";
     assert!(server.ask("POST", "v2/jobs", kind, entity).status.starts_with("500"));
@@ -253,7 +254,7 @@ fn what_is_refused_is_refused_as_a_server_does() {
         large.len()
     );
     stream.write_all(head.as_bytes()).expect("it reads");
-    // It may hang up before all of it was sent.
+    // The server may hang up before the whole body was sent.
     let _ = stream.write_all(large.as_bytes());
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
@@ -280,7 +281,7 @@ fn others_than_this_machine_are_served_only_by_choice() {
     let kill = format!("v2/job/{id}?action=kill");
     let other = server.ask("PUT", &format!("{kill}&user.name=bob"), "", "");
     assert!(other.status.starts_with("401"), "{}", other.status);
-    // A cookie that nobody signed says nothing.
+    // A cookie with a forged signature is ignored.
     let forged = "cookie: hadoop.auth=\"u=ana&p=ana&t=simple&e=9999999999999&s=AAAA\"\r\n";
     assert!(server.ask("PUT", &kill, forged, "").status.starts_with("401"));
     server.waits(&id, "PREP");
@@ -288,7 +289,7 @@ fn others_than_this_machine_are_served_only_by_choice() {
     server.waits(&id, "KILLED");
 }
 
-/// A file of accounts with a password for ann and a token for etl.
+/// Writes an accounts file with a password for ann and a token for etl.
 pub(crate) fn accounts(folder: &Path, groups: &str) -> String {
     let ankus = |argument: &str, input: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
@@ -347,21 +348,21 @@ fn passwords_and_tokens_say_who_asks_and_the_audit_log_names_them() {
     let kill = format!("v2/job/{id}?action=kill");
     let other = server.ask("PUT", &kill, &basic("ann:s3cret"), "");
     assert!(other.status.starts_with("401 E0508"), "{}", other.status);
-    // On behalf of somebody else, only as the file lets it.
+    // Acting for another user requires permission in the file.
     let path = format!("{kill}&doAs=ann");
     assert!(server.ask("PUT", &path, &bearer, "").status.starts_with("401"));
     assert_eq!(server.ask("PUT", &kill, &bearer, "").status, "200 OK");
     let audit = std::fs::read_to_string(folder.path().join(".ankus/audit.log")).expect("a log");
     let killed = audit.lines().find(|line| line.contains("OPERATION [kill]")).expect("a line");
     assert!(killed.contains("USER [etl]"), "{killed}");
-    // Cookies are those of the store, whoever serves it, until the file knows the user no more.
+    // Cookies are valid for the store, whichever process serves it, until the user is removed from the file.
     let answer = server.ask("GET", "v2/jobs", &basic("ann:s3cret"), "");
     let cookie = answer.head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
     let cookie = cookie.and_then(|cookie| cookie.split(';').next()).expect("a cookie");
     assert!(cookie.contains("t=basic"), "{cookie}");
     drop(server);
     let server = Server::start(folder.path(), &how);
-    // The case of a header is not lost in the helper above, so it is asked again here.
+    // The helper above changes the case of headers, so the cookie is requested again here.
     let fresh = raw_cookie(&server, &basic("ann:s3cret"));
     let ask = || server.ask("GET", "v2/jobs", &format!("cookie: {fresh}\r\n"), "").status;
     assert_eq!(ask(), "200 OK");
@@ -427,7 +428,7 @@ fn proxy_users_are_those_of_the_site() {
     }
 }
 
-/// The cookie that an answer sets, as it was sent.
+/// The cookie that an answer sets, in its original case.
 fn raw_cookie(server: &Server, headers: &str) -> String {
     let mut stream = TcpStream::connect(&server.address).expect("it listens");
     let host = &server.address;
@@ -502,7 +503,7 @@ fn what_says_nothing_of_who_asks_is_refused_at_the_start() {
     }
 }
 
-/// An action whose data cannot be looked at says so, and does not wait in silence.
+/// An action whose data cannot be accessed reports that, instead of waiting in silence.
 #[test]
 fn what_cannot_be_looked_at_is_said() {
     let coordinator = "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"c\" frequency=\"${coord:days(1)}\" start=\"2024-01-01T00:00Z\" end=\"2024-01-02T00:00Z\" timezone=\"UTC\"><datasets><dataset name=\"d\" frequency=\"${coord:days(1)}\" initial-instance=\"2024-01-01T00:00Z\" timezone=\"UTC\"><uri-template>file:///secret/${YEAR}</uri-template></dataset></datasets><input-events><data-in name=\"in\" dataset=\"d\"><instance>${coord:current(0)}</instance></data-in></input-events><action><workflow><app-path>hdfs://nn/apps/tidy</app-path></workflow></action></coordinator-app>";
@@ -679,7 +680,7 @@ fn expectations_of_workflows_actions_and_coordinators_are_listed_and_filtered() 
         list["slaSummaryList"].as_array().expect("a list").clone()
     };
     let all = list("user_name=ann");
-    // The workflow that the coordinator started has expectations of its own, like the one that was submitted.
+    // The workflow that the coordinator started has SLA expectations of its own, like the one that was submitted.
     assert_eq!(all.len(), 5, "{all:#?}");
     let of_job = list(&format!("id={workflow}"));
     assert_eq!(
@@ -729,7 +730,7 @@ const APPENDING: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="a"
   <shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node><exec>true</exec></shell>
   <ok to="e"/><error to="k"/></action><kill name="k"><message>m</message></kill><end name="e"/></workflow-app>"#;
 
-/// With a full disk nothing is acknowledged and nothing ends; when there is room it goes on by itself.
+/// While the disk is full, nothing is acknowledged and nothing ends; once there is space, everything goes on by itself.
 #[test]
 fn a_full_disk_is_waited_for() {
     let place = folder(&[]);
@@ -779,7 +780,7 @@ fn a_full_disk_is_waited_for() {
     let ready = || server.ask_at("GET", "/readyz", "", "").status;
     assert!(ready().starts_with("503"));
     assert!(server.ask_at("GET", "/healthz", "", "").status.starts_with("200"));
-    // Longer than a store is waited for that refuses for another reason.
+    // Longer than the wait for a store that refuses for another reason.
     std::thread::sleep(Duration::from_secs(7));
     assert!(ready().starts_with("503"));
     std::fs::write(at("free"), "").expect("a file");
@@ -792,7 +793,8 @@ fn a_full_disk_is_waited_for() {
     server.child.wait().expect("it ends");
 }
 
-/// A bundle that is submitted and started with one request does not wait for its kick-off; one that is only submitted does.
+/// A bundle that is submitted and started with one request does not wait for its kick-off time; one that is only
+/// submitted does.
 #[test]
 fn a_bundle_that_is_told_to_start_does_not_wait_for_its_kick_off() {
     let bundle = "<bundle-app xmlns='uri:oozie:bundle:0.2' name='b'><controls><kick-off-time>2090-01-01T00:00Z</kick-off-time></controls>\

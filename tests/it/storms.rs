@@ -1,15 +1,18 @@
-//! Operators at work on real programs: commands and kills at random moments, and what programs saw of it.
+//! Storms: an operator's commands and kills at random moments against jobs with real programs, and what those programs
+//! observed.
 //!
-//! In: the `ankus` binary, how many storms, a seed. A storm is a store of its own with one application, and an operator who for some
-//! seconds kills jobs, runs them again, suspends and resumes them, and kills processes: whoever runs the store, a launcher,
-//! everything, politely or not; stops them for a while, or removes their socket. Then somebody takes up what there is. Out: an error unless
+//! Needs the `ankus` binary, the number of storms and a seed. A storm is a store of its own with one application, and
+//! an operator who for some seconds kills, reruns, suspends and resumes jobs, and kills processes (the one that runs
+//! the store, a launcher, or all of them), with SIGTERM or SIGKILL; stops processes for a while, or removes their
+//! socket. Finally, what is left is run to its end. The result is an error unless
 //!
-//! - no copy of an action ran beside another: every program holds a lock of its action, together with all it starts;
-//! - nothing was alive ten seconds after its job was said to be KILLED;
-//! - no command took longer than it may;
+//! - no two copies of an action ran at the same time: every program holds a lock of its action, as do its child
+//!   processes;
+//! - nothing was alive ten seconds after its job was reported KILLED;
+//! - no command exceeded its time limit;
 //! - every job ended.
 //!
-//! It uses nothing but the standard library: the tests and `cargo xtask kill-runs` share it.
+//! Only the standard library is used, because the tests and `cargo xtask kill-runs` share this file.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -24,10 +27,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// So long after KILLED something may be alive.
+/// How long something may stay alive after its job is reported KILLED.
 const STOPPED: Duration = Duration::from_secs(10);
 
-/// What storms were made of.
+/// Totals over all storms.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) commands: AtomicU64,
@@ -36,7 +39,7 @@ pub(crate) struct Report {
     pub(crate) programs: AtomicU64,
 }
 
-/// A program that runs for a while, with a child that ignores being asked to end every now and then.
+/// A program that runs for a while, and that ignores SIGTERM if its second argument is `stubborn`.
 const STEP: &str = r#"#!/bin/sh
 exec 9>>"$ANKUS_FILE_ROOT/locks/$1"
 flock -n 9 || echo "overlap $1 $$" >> "$ANKUS_FILE_ROOT/log"
@@ -80,7 +83,7 @@ fn workflow(name: &str, start: &str, nodes: &str) -> String {
     )
 }
 
-/// Applications by their names: the first workflow of each is the one that is run.
+/// Applications by name; the first workflow of each is the one that is run.
 fn applications() -> Vec<(&'static str, Vec<(String, String)>)> {
     let leaf = |name: &str, how: &str| {
         let nodes = step(&format!("{name}-one"), how, &format!("{name}-two"))
@@ -158,7 +161,7 @@ const COORDINATOR: &str = r#"<coordinator-app name="days" frequency="${coord:day
   <value>${coord:formatTime(coord:nominalTime(), 'dd')}</value></property></configuration></workflow></action>
 </coordinator-app>"#;
 
-/// Numbers that look random and are the same for the same seed.
+/// Deterministic pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -170,22 +173,22 @@ impl Random {
     }
 }
 
-/// An operator and the store that he works on.
+/// An operator and the store they work on.
 struct Storm<'a> {
     program: &'a Path,
-    /// No command may take longer.
+    /// The time limit of a command.
     patience: Duration,
     folder: PathBuf,
     store: PathBuf,
     random: Random,
-    /// Commands that go on while others are given.
+    /// Commands that run in the background while others are given.
     others: Vec<(Child, String, Instant)>,
     is_coordinator: bool,
     report: &'a Report,
     told: Vec<String>,
 }
 
-/// What came of a command.
+/// The result of a command.
 struct Outcome {
     code: Option<i32>,
     text: String,
@@ -200,7 +203,7 @@ impl Storm<'_> {
         command
     }
 
-    /// Gives a command and waits for its end.
+    /// Runs a command and waits for it to end.
     fn ask(&mut self, arguments: &[&str]) -> Result<Outcome, String> {
         let name = arguments.join(" ");
         self.told.push(name.clone());
@@ -225,7 +228,7 @@ impl Storm<'_> {
         }
     }
 
-    /// Gives a command and does not wait.
+    /// Starts a command in the background.
     fn begin(&mut self, arguments: &[&str]) -> Result<(), String> {
         let name = arguments.join(" ");
         self.told.push(format!("{name} &"));
@@ -238,12 +241,12 @@ impl Storm<'_> {
         Ok(())
     }
 
-    /// Takes note of commands that have ended meanwhile.
+    /// Forgets the background commands that have ended.
     fn gather(&mut self) {
         self.others.retain_mut(|(child, ..)| matches!(child.try_wait(), Ok(None)));
     }
 
-    /// Signals processes by their numbers.
+    /// Sends a signal to processes.
     fn signal(&self, signal: &str, processes: &[u32]) {
         if processes.is_empty() {
             return;
@@ -254,7 +257,7 @@ impl Storm<'_> {
         let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
-    /// Processes of programs: those that have a folder of this store in their environment.
+    /// The processes of programs: those with a folder of this store in their environment.
     fn programs(&self) -> Vec<u32> {
         let mark = format!("ANKUS_ATTEMPT={}/", self.store.display()).into_bytes();
         processes(|environment, _| {
@@ -275,7 +278,7 @@ impl Storm<'_> {
         self.others.iter().map(|(child, ..)| child.id()).collect()
     }
 
-    /// Jobs that have not ended, and whether any has been submitted.
+    /// The jobs that have not ended, and whether any has been submitted.
     fn open(&mut self) -> Result<(BTreeSet<String>, bool), String> {
         let listed = self.ask(&["job", "list"])?;
         let (mut open, mut any) = (BTreeSet::new(), false);
@@ -304,7 +307,7 @@ impl Storm<'_> {
         Ok((open, any))
     }
 
-    /// Nothing of the store is alive any more, soon.
+    /// Waits until no program of the store is alive. Fails if that takes too long.
     fn all_stopped(&mut self, why: &str) -> Result<(), String> {
         let since = Instant::now();
         loop {
@@ -327,7 +330,7 @@ impl Storm<'_> {
             0..=2 => {
                 let killed = self.ask(&["job", "kill", id])?;
                 if killed.text.starts_with("KILLED") && self.random.below(2) == 0 {
-                    // A rerun that was asked for before may be about to begin.
+                    // A rerun that was requested earlier may be about to begin.
                     if self.others.iter().all(|(_, name, _)| !name.contains("rerun")) {
                         self.all_stopped("the job was KILLED")?;
                     }
@@ -383,7 +386,7 @@ impl Storm<'_> {
         Ok(())
     }
 
-    /// Runs to its end whatever there is.
+    /// Runs every job to its end.
     fn settle(&mut self) -> Result<(), String> {
         let since = Instant::now();
         while !self.others.is_empty() {
@@ -433,7 +436,7 @@ impl Storm<'_> {
         for _ in 0..6 + self.random.below(6) {
             self.act(id)?;
         }
-        // It may have been killed before anything was submitted.
+        // The process may have been killed before it submitted anything.
         let mut tries = 0;
         while !self.store.join("store.sqlite").exists() || !self.open()?.1 {
             self.gather();
@@ -457,7 +460,7 @@ impl Storm<'_> {
     }
 }
 
-/// Processes of this machine by what their environments and arguments say.
+/// The processes of this machine whose environment and arguments satisfy `are_meant`.
 fn processes(are_meant: impl Fn(&[u8], &[u8]) -> bool) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -475,7 +478,7 @@ fn processes(are_meant: impl Fn(&[u8], &[u8]) -> bool) -> Vec<u32> {
     found
 }
 
-/// Has so many storms rage, some at a time; no command may take longer than this.
+/// Runs this many storms, `at_once` of them at a time; no command may take longer than `patience`.
 pub(crate) fn rage(
     program: &Path,
     storms: u64,
@@ -511,7 +514,7 @@ pub(crate) fn rage(
     Err(format!("{} of {storms} storms show a fault:\n{}", faults.len(), faults.join("\n")))
 }
 
-/// What became of a crowd.
+/// Totals of a crowd.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     pub(crate) submissions: u64,
@@ -519,8 +522,9 @@ pub(crate) struct Crowd {
     pub(crate) kills: u64,
 }
 
-/// So many jobs at once in one store, each by a process of its own that comes and goes: some are killed at random moments and come
-/// again with the same id until their job is there. Every command is answered, and every job ends.
+/// Runs many jobs at once in one store, each submitted by a short-lived process of its own. Some of these are killed at
+/// random moments and started again with the same id until their job exists. Every command must be answered, and every
+/// job must end.
 pub(crate) fn crowd(
     program: &Path,
     jobs: u64,
@@ -552,7 +556,7 @@ pub(crate) fn crowd(
     };
     let mut crowd = Crowd::default();
     let mut random = Random((seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ jobs) | 1);
-    // Whom a process belongs to: a job that it submits, or a command to one.
+    // With each process, the job that it submits; none for a command about a job.
     let mut processes: Vec<(Option<u64>, String, Child, Instant)> = Vec::new();
     let mut submitted = BTreeSet::new();
     let said = folder.join("said");
@@ -595,10 +599,10 @@ pub(crate) fn crowd(
             Ok(None) => true,
             Ok(Some(status)) => {
                 match (*job, status.code()) {
-                    // It was killed; perhaps its job is not there.
+                    // The process was killed, perhaps before its job was submitted.
                     (Some(job), None) => again.push(job),
                     (Some(job), _) => drop(submitted.insert(job)),
-                    // 1 says that the job would not take it, which is an answer.
+                    // 1 means that the job refused the command, which is an answer.
                     (None, None | Some(0 | 1 | 3)) => {}
                     (None, Some(code)) => {
                         failed.get_or_insert(format!("`{name}` ends with {code}"));

@@ -1,7 +1,7 @@
 //! The recorded exchanges of a real server with its clients, replayed in order against `ankus serve`.
 //!
-//! Ids, moments of the run, the folder of applications and the test server's `script` action are made even; everything else
-//! of an answer counts: status, reason, headers and body.
+//! Ids, times of the run, the folder of applications and the test server's `script` action are normalized; everything
+//! else in an answer counts: status, reason, headers and body.
 
 pub(crate) mod even;
 
@@ -15,17 +15,18 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long it is waited in all until jobs have come as far as they had on the real server.
+/// How long to wait, in total, for jobs to reach the states that they had on the real server.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How long for one answer.
+/// How long to wait for one answer.
 const EACH: Duration = Duration::from_secs(STATES + 4);
 
-/// How long after a rerun of actions the next command comes: each was a client of its own, which took a second to start.
+/// The delay between a rerun of actions and the next command: each command was a client process of its own, which took
+/// a second to start.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// How long where only what is said of it may still come.
+/// How long to wait where only secondary data can still change.
 const SOON: Duration = Duration::from_millis(700);
 
-/// The test server's `script` action: what its definitions ask of it.
+/// The test server's `script` action: does what the definitions ask of it.
 const SCRIPT: &str = r#"#!/bin/sh
 value() { sed -n "s/.*<$1>\(.*\)<\/$1>.*/\1/p" "$2"; }
 start=$(value start "$1")
@@ -50,14 +51,14 @@ schemas = ["uri:oozie:script:0.1"]
 elements = ["start?", "check?", "end?", "kill?", "data?", "echo*"]
 "#;
 
-/// Seconds between two of the passes that make actions of coordinators, and of those over their states: 300 and 60 on the recorded server,
-/// which waited for them between its exchanges.
+/// Seconds between two materialization passes, and between two passes over the states of coordinators: 300 and 60 on
+/// the recorded server, whose client waited for them between its exchanges.
 pub(crate) const MAKING: u64 = 8;
 pub(crate) const STATES: u64 = 20;
 
 const SITE: &str = "<configuration><property><name>oozie.service.HadoopAccessorService.supported.filesystems</name><value>*</value></property><property><name>oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext</name><value>11</value></property><property><name>oozie.service.ProxyUserService.proxyuser.root.hosts</name><value>*</value></property><property><name>oozie.service.ProxyUserService.proxyuser.root.groups</name><value>*</value></property>PASSES</configuration>";
 
-/// The site of the recorded server, with shorter waits.
+/// The site configuration of the recorded server, with shorter intervals.
 fn site() -> String {
     let property = |name: &str, value: u64| {
         format!("<property><name>oozie.service.{name}</name><value>{value}</value></property>")
@@ -79,7 +80,7 @@ fn coordinator(name: &str, head: &str, concurrency: u32, inner: &str, app: &str)
     )
 }
 
-/// Applications that the recordings do not show; those that they show are taken from there.
+/// Applications whose text the recordings do not contain; all others are taken from there.
 fn unseen() -> Vec<(&'static str, String)> {
     let long =
         "frequency=\"${coord:days(1)}\" start=\"2026-11-15T00:00Z\" end=\"2030-01-01T00:00Z\"";
@@ -161,7 +162,7 @@ pub(crate) fn recorded(place: &Path) -> Vec<Exchange> {
     all
 }
 
-/// What came back.
+/// An answer of our server.
 pub(crate) struct Answer {
     status: u64,
     reason: String,
@@ -179,7 +180,7 @@ fn ask(address: &str, line: &str, headers: &BTreeMap<String, String>, body: &str
     head.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
     stream.write_all(head.as_bytes()).expect("it reads");
     let mut bytes = Vec::new();
-    // A body that is refused unread may end the connection.
+    // When a body is refused unread, the connection may be closed.
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -198,7 +199,7 @@ fn ask(address: &str, line: &str, headers: &BTreeMap<String, String>, body: &str
     }
 }
 
-/// Writes the applications as they were when this exchange took place.
+/// Writes the applications as they were at the time of this exchange.
 fn laid_out(apps: &Path, even: &Even, number: &str) {
     let number: u32 = number.parse().expect("a number");
     let concurrency = match number {
@@ -211,7 +212,7 @@ fn laid_out(apps: &Path, even: &Even, number: &str) {
     std::fs::write(apps.join("c2/coordinator.xml"), even.sent(&text)).expect("writable");
 }
 
-/// What differs between what was told then and now, if anything does.
+/// The difference between the recorded answer and ours, if there is one.
 fn difference(even: &Even, then: &Exchange, now: &Answer) -> Option<String> {
     if (then.status, &even.told(&then.reason)) != (now.status, &even.ours(&now.reason)) {
         return Some(format!(
@@ -237,7 +238,7 @@ fn difference(even: &Even, then: &Exchange, now: &Answer) -> Option<String> {
     }
     let (told, ours) = (even.told(&then.answer), even.ours(&now.body));
     if let (Ok(told), Ok(ours)) = (serde_json::from_str(&told), serde_json::from_str(&ours)) {
-        // The order of members says nothing; that slashes are escaped is seen in the text.
+        // The order of members is irrelevant; whether slashes are escaped can only be seen in the text.
         if now.body.replace("\\/", "").contains('/')
             && !then.answer.replace("\\/", "").contains('/')
         {
@@ -257,7 +258,7 @@ fn difference(even: &Even, then: &Exchange, now: &Answer) -> Option<String> {
     Some(format!("body {}\n       now {}", part(&told), part(&ours)))
 }
 
-/// How many times as long as alone something takes on this machine now: what it is asked to run, per core.
+/// How many times longer things take on this machine now than without load: its load average per core.
 pub(crate) fn slowness() -> u32 {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default();
@@ -270,7 +271,7 @@ pub(crate) struct World {
     pub(crate) server: crate::serve::Server,
     pub(crate) even: Even,
     pub(crate) ids: Ids,
-    /// Where the applications lie.
+    /// The folder of the applications.
     pub(crate) apps: PathBuf,
     _place: tempfile::TempDir,
 }
@@ -317,12 +318,12 @@ impl World {
         World { server, even, ids, apps, _place: place }
     }
 
-    /// Makes the applications what they were when the file of this number was recorded.
+    /// Restores the applications as they were when the file of this number was recorded.
     pub(crate) fn lay_out(&self, number: &str) {
         laid_out(&self.apps, &self.even, number);
     }
 
-    /// Asks what was asked then.
+    /// Sends a recorded request.
     pub(crate) fn ask(&mut self, then: &Exchange) -> Answer {
         let line = self.ids.sent(&self.even.sent(&then.line));
         let body = self.ids.sent(&self.even.sent(&then.body));
@@ -343,20 +344,20 @@ fn recorded_exchanges_are_answered_as_the_server_answered_them() {
     let mut reran = false;
     for then in &all {
         world.lay_out(&then.file[..3]);
-        // What was told first to run again had ended first.
+        // The first rerun had ended before the second was requested.
         if std::mem::replace(&mut reran, then.line.contains("action=coord-rerun&")) {
             std::thread::sleep(BETWEEN);
         }
-        // A client that polls waits a minute between two questions, in which there was a pass.
+        // A polling client waits a minute between two requests, in which a pass took place.
         let is_poll = then.line.starts_with("GET") && then.line.contains("show=status");
         if is_poll && polled == then.line {
             std::thread::sleep(Duration::from_secs(MAKING + 1));
         }
-        // Java asks by OPTIONS first, each time.
+        // Java sends an OPTIONS request first, each time.
         if !then.line.starts_with("OPTIONS") {
             polled = if is_poll { &then.line } else { "" };
         }
-        // Only what is waited costs patience, and not what an answer takes on a busy machine.
+        // Patience is spent by waiting only, not by an answer that is slow on a busy machine.
         let mut began = None;
         let difference = loop {
             let now = world.ask(then);
@@ -366,7 +367,7 @@ fn recorded_exchanges_are_answered_as_the_server_answered_them() {
             let patience = match even::states(&then.answer) == states {
                 true if then.line.contains("/job/") => SOON,
                 true => Duration::ZERO,
-                // Of jobs that have ended another list may come, but no other states.
+                // For jobs that have ended, another list may follow, but no other states.
                 false if !states.is_empty() && states.iter().all(has_ended) => SOON,
                 false => EACH,
             };
@@ -393,7 +394,7 @@ fn recorded_exchanges_are_answered_as_the_server_answered_them() {
     agree("ws-api", agreed, all.len());
 }
 
-/// The two jobs that were there before the first exchange.
+/// Submits the two jobs that existed before the first exchange.
 fn prepared(address: &str, ids: &mut Ids, apps: &Path) {
     let kind = BTreeMap::from([("content-type".to_owned(), "application/xml".to_owned())]);
     for (number, name, last) in [(0, "ok", "SUCCEEDED"), (1, "async", "SUSPENDED")] {

@@ -1,4 +1,4 @@
-//! A client of the language server: the real program, spoken to as an editor does.
+//! A client of the language server: talks to the real program as an editor does.
 
 use lsp_types::{
     Diagnostic, DidChangeTextDocumentParams, DidOpenTextDocumentParams, InitializeResult,
@@ -14,7 +14,7 @@ use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// After so long nothing more is to be expected; slow machines take their time.
+/// How long to wait for a message, with slow machines in mind.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An editor with its server.
@@ -24,11 +24,11 @@ pub(crate) struct Editor {
     messages: Receiver<Value>,
     number: i32,
     answers: BTreeMap<i32, Value>,
-    /// What was published last, by URI.
+    /// The latest published diagnostics, by URI.
     pub(crate) published: BTreeMap<String, PublishDiagnosticsParams>,
     /// Every other message of the server.
     pub(crate) told: Vec<Value>,
-    /// What the server is answered when it asks for the configuration.
+    /// The answer to the server's request for the configuration.
     pub(crate) configuration: Value,
 }
 
@@ -55,12 +55,12 @@ fn message(from: &mut impl BufRead) -> Option<Value> {
     Some(serde_json::from_slice(&text).expect("a message is JSON"))
 }
 
-/// The URI of a path without anything that needs an escape.
+/// The URI of a path that contains nothing to be escaped.
 pub(crate) fn uri(path: &Path) -> Uri {
     Uri::from_str(&format!("file://{}", path.display())).expect("a plain path")
 }
 
-/// What an editor can do that can do a lot.
+/// The capabilities of a full-featured editor.
 pub(crate) fn abilities() -> Value {
     json!({
         "textDocument": {"publishDiagnostics": {
@@ -71,14 +71,14 @@ pub(crate) fn abilities() -> Value {
 }
 
 impl Editor {
-    /// Starts a server in a folder, and says nothing yet.
+    /// Starts a server in a folder, and sends nothing yet.
     pub(crate) fn start(folder: &Path) -> Editor {
         Editor::of(Command::new(env!("CARGO_BIN_EXE_ankus")).arg("lsp").current_dir(folder))
     }
 
-    /// Starts a server by a command.
+    /// Starts a server with a command.
     pub(crate) fn of(command: &mut Command) -> Editor {
-        // Nothing of whoever runs the tests.
+        // Nothing comes from the environment of the user who runs the tests.
         command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env("USER", "nobody");
         let command = command.stdin(Stdio::piped());
         let mut server = command.stdout(Stdio::piped()).spawn().expect("the program starts");
@@ -110,7 +110,7 @@ impl Editor {
         editor
     }
 
-    /// Says who it is.
+    /// Sends `initialize` and waits for the answer.
     pub(crate) fn initialize(
         &mut self,
         abilities: Value,
@@ -139,24 +139,24 @@ impl Editor {
         input.flush().expect("the server reads");
     }
 
-    /// Tells something by its name.
+    /// Sends a notification by the name of its method.
     pub(crate) fn tell(&mut self, method: &str, params: Value) {
         self.send(json!({"method": method, "params": params}));
     }
 
-    /// Tells something.
+    /// Sends a notification.
     pub(crate) fn notify<N: note::Notification>(&mut self, params: N::Params) {
         self.tell(N::METHOD, serde_json::to_value(params).expect("a value"));
     }
 
-    /// Asks something, and does not wait for the answer.
+    /// Sends a request without waiting for the answer. Returns its id.
     pub(crate) fn begin(&mut self, method: &str, params: Value) -> i32 {
         self.number += 1;
         self.send(json!({"id": self.number, "method": method, "params": params}));
         self.number
     }
 
-    /// The answer to something that was asked, or the error.
+    /// Waits for the answer to a request, or its error.
     pub(crate) fn answer(&mut self, id: i32) -> Result<Value, Value> {
         self.until("an answer", |editor| editor.answers.contains_key(&id));
         let mut answer = self.answers.remove(&id).expect("it is there");
@@ -166,13 +166,13 @@ impl Editor {
         }
     }
 
-    /// Asks something by its name, and waits for the answer or the error.
+    /// Sends a request by the name of its method, and waits for the answer or the error.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         let id = self.begin(method, params);
         self.answer(id)
     }
 
-    /// Asks something that is answered.
+    /// Sends a request that must succeed.
     #[track_caller]
     pub(crate) fn request<R: request::Request>(&mut self, params: R::Params) -> R::Result {
         let params = serde_json::to_value(params).expect("a value");
@@ -180,7 +180,7 @@ impl Editor {
         serde_json::from_value(answer).expect("as the protocol says")
     }
 
-    /// Takes one more message; `false` where none comes in time.
+    /// Receives one more message; `false` if none comes in time.
     fn take(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         let message = match self.messages.recv_timeout(left) {
@@ -212,7 +212,7 @@ impl Editor {
         true
     }
 
-    /// Takes messages until something is so; whether it came to be.
+    /// Receives messages until `is_so` holds. Returns whether it did in time.
     pub(crate) fn comes(&mut self, is_so: impl Fn(&Editor) -> bool) -> bool {
         let end = Instant::now() + PATIENCE;
         while !is_so(self) {
@@ -223,7 +223,7 @@ impl Editor {
         true
     }
 
-    /// Takes messages until something is so.
+    /// Receives messages until `is_so` holds, and panics if it does not in time.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, is_so: impl Fn(&Editor) -> bool) {
         if !self.comes(is_so) {
@@ -273,7 +273,7 @@ impl Editor {
         self.change(uri, version, vec![whole]);
     }
 
-    /// What was found in a version of a text, once it is said.
+    /// Waits for the findings of a version of a text.
     #[track_caller]
     pub(crate) fn findings(&mut self, uri: &Uri, version: i32) -> Vec<Diagnostic> {
         let key = uri.as_str().to_owned();
@@ -284,14 +284,14 @@ impl Editor {
         self.published[&key].diagnostics.clone()
     }
 
-    /// Ends the server as the protocol says; its exit code.
+    /// Shuts the server down as the protocol demands. Returns its exit code.
     pub(crate) fn shut_down(mut self) -> Option<i32> {
         self.request::<request::Shutdown>(());
         self.tell("exit", Value::Null);
         self.wait()
     }
 
-    /// The exit code of a server that ends.
+    /// Waits for the server to end. Returns its exit code.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {

@@ -1,5 +1,5 @@
-//! Edits through the real program: a rename reaches every file that means the name, those that are not open as well, and a
-//! text is laid out as `ankus fmt` does it.
+//! Edits through the real program: a rename reaches every file that refers to the name, open or not, and a text is
+//! formatted as `ankus fmt` does it.
 
 use super::client::{Editor, abilities};
 use super::{fixture, folder_with};
@@ -8,7 +8,7 @@ use lsp_types::TextEdit;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// How many edits each file gets, by its name.
+/// The number of edits of each file, by file name.
 fn edits(answer: &Value) -> BTreeMap<String, usize> {
     let by_uri = answer["changes"].as_object().expect("changes by file");
     let name = |uri: &String| uri.rsplit('/').next().unwrap_or_default().to_owned();
@@ -38,7 +38,7 @@ fn a_node_is_renamed_in_its_scenarios_too() {
         let names_it = std::fs::read_to_string(&path).expect("a text").contains("north");
         assert_eq!(seen.contains_key(&name), names_it, "{name}: {seen:?}");
     }
-    // A name that is taken is refused, and nothing is edited.
+    // A name that is in use is refused, and nothing is edited.
     let taken = editor.ask("textDocument/rename", {
         let mut params = params;
         params["newName"] = json!("south");
@@ -63,7 +63,7 @@ fn a_text_is_laid_out_as_the_command_does_it() {
         let edits = editor.ask("textDocument/formatting", params).expect("edits");
         let edits: Vec<TextEdit> = serde_json::from_value(edits).expect("edits");
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-        // Each edit replaces whole lines; the last one comes first, so that the others stay where they are.
+        // Each edit replaces whole lines. They are applied from the last to the first, so that line numbers stay valid.
         for edit in edits.iter().rev() {
             assert_eq!((edit.range.start.character, edit.range.end.character), (0, 0), "{edit:?}");
             let (from, to) = (edit.range.start.line as usize, edit.range.end.line as usize);
@@ -78,7 +78,7 @@ fn a_text_is_laid_out_as_the_command_does_it() {
     }
 }
 
-/// Nodes of a workflow that runs on any machine.
+/// Nodes of a workflow that can run on any machine.
 const STEPS: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"steps\">
     <start to=\"first\"/>
     <action name=\"first\"><fs><mkdir path=\"hdfs://nn/out/first\"/></fs><ok to=\"second\"/><error to=\"failed\"/></action>
@@ -103,7 +103,7 @@ fn a_part_that_is_extracted_runs_as_it_did() {
         });
         editor.ask("textDocument/codeAction", params).expect("an answer")
     };
-    // A client that creates no files is offered nothing.
+    // A client that cannot create files is offered nothing.
     let mut editor = Editor::open(&folder);
     assert_eq!(ask(&mut editor), json!([]));
     assert_eq!(editor.shut_down(), Some(0));

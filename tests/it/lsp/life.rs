@@ -1,4 +1,4 @@
-//! How the language server lives and ends: panics, questions that are taken back, clients that leave.
+//! The life cycle of the language server: panics, canceled requests, clients that disappear.
 
 use super::client::{Editor, abilities, uri};
 use super::{LOST, folder_with};
@@ -30,7 +30,7 @@ fn what_nobody_waits_for_is_not_answered() {
     let mut can = abilities();
     can["textDocument"]["diagnostic"] = json!({});
     editor.initialize(can, &[&folder], Value::Null);
-    // A workflow that takes a while, so that there is time to change one's mind.
+    // A workflow that takes a while to check, so that there is time to cancel.
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n<start to=\"n0\"/>\n",
     );
@@ -48,7 +48,7 @@ fn what_nobody_waits_for_is_not_answered() {
     editor.tell("$/cancelRequest", json!({"id": asked}));
     let error = editor.answer(asked).expect_err("it was cancelled");
     assert_eq!(error["code"], -32800, "{error}");
-    // Of many versions only the last counts.
+    // Of many versions, only the last counts.
     for version in 2..40 {
         editor.replace(&uri, version, &text.replace("name=\"w\"", &format!("name=\"w{version}\"")));
     }
@@ -61,23 +61,23 @@ fn what_nobody_waits_for_is_not_answered() {
 #[test]
 fn it_ends_with_its_client() {
     let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
-    // With a word.
+    // With `shutdown` and `exit`.
     assert_eq!(Editor::open(&folder).shut_down(), Some(0));
-    // Without one.
+    // With `exit` only.
     let mut editor = Editor::open(&folder);
     editor.tell("exit", Value::Null);
     assert_eq!(editor.wait(), Some(1));
-    // By the end of the input.
+    // By closing the input.
     let mut editor = Editor::open(&folder);
     drop(editor.input.take());
     assert_eq!(editor.wait(), Some(1));
-    // Before anything was said.
+    // Before `initialize`.
     let mut editor = Editor::start(&folder);
     let error = editor.ask("textDocument/hover", json!({})).expect_err("too early");
     assert_eq!(error["code"], -32002);
     drop(editor.input.take());
     assert_eq!(editor.wait(), Some(1));
-    // After `shutdown` nothing is answered any more.
+    // After `shutdown`, requests are refused.
     let mut editor = Editor::open(&folder);
     editor.ask("shutdown", Value::Null).expect("it obeys");
     let error = editor.ask("textDocument/hover", json!({})).expect_err("too late");
@@ -96,12 +96,12 @@ fn it_ends_when_the_process_of_its_client_does() {
     editor.ask("initialize", params).expect("an answer");
     client.kill().expect("ours");
     client.wait().expect("ours");
-    // The input stays open all the while.
+    // The input stays open all the time.
     assert_eq!(editor.wait(), Some(1));
     assert!(editor.input.is_some());
 }
 
-/// A first answer is about what was typed; what it does to the graph is told once all was checked.
+/// The first answer is about the edited place; the consequences for the graph follow once the whole text is checked.
 #[test]
 fn a_large_text_is_looked_at_where_it_was_edited_and_then_whole() {
     let mut text = String::from(
@@ -116,7 +116,7 @@ fn a_large_text_is_looked_at_where_it_was_edited_and_then_whole() {
         );
     }
     text += "<join name=\"meet\" to=\"end\"/><kill name=\"fail\"><message>m</message></kill><end name=\"end\"/></workflow-app>";
-    // The way out of a fork: the transition is one that there is, and the graph is broken.
+    // A path leaves the fork: the target of the transition exists, but the graph is invalid.
     let broken = text.replacen("<ok to=\"meet\"/>", "<ok to=\"end\"/>", 1);
     for pulls in [false, true] {
         let (_room, folder) = folder_with(&[]);
@@ -135,7 +135,7 @@ fn a_large_text_is_looked_at_where_it_was_edited_and_then_whole() {
             let first = editor.ask("textDocument/diagnostic", params.clone()).expect("an answer");
             assert!(!is_refused(&first.to_string()), "{first}");
             editor.replace(&uri, 2, &broken);
-            // Asked at once, and again as long as there is something new.
+            // Requested at once, and again whenever the server asks for a refresh.
             let mut answer =
                 editor.ask("textDocument/diagnostic", params.clone()).expect("an answer");
             while !is_refused(&answer.to_string()) {

@@ -1,4 +1,4 @@
-//! Pictures beside the text, as a panel of an editor asks for them.
+//! Diagrams beside the text, as the panel of an editor requests them.
 
 use super::client::{Editor, uri};
 use super::{FINE, fixture, folder_with};
@@ -28,7 +28,7 @@ fn a_graph_names_its_nodes_and_the_ways_through_the_cursor() {
     let seen = ask(&mut editor, "name=\"north\"");
     let svg = seen["svg"].as_str().expect("a picture");
     assert!(roxmltree::Document::parse(svg).is_ok(), "{svg}");
-    // Each node leads to its element, and each element of the picture to a node.
+    // Each node refers to its element, and each element of the picture to a node.
     let nodes = seen["nodes"].as_array().expect("a list");
     for node in nodes {
         let id = node["id"].as_str().expect("an id");
@@ -49,7 +49,7 @@ fn a_graph_names_its_nodes_and_the_ways_through_the_cursor() {
     ] {
         assert_eq!(path.contains(name), is, "{name}");
     }
-    // To a kill node, failures lead.
+    // Failed actions lead to a kill node.
     let seen = ask(&mut editor, "<kill name=");
     assert_eq!(seen["current"], "failed");
     assert!(strings(&seen["path"]).contains("north"));
@@ -70,7 +70,7 @@ fn a_graph_is_that_of_the_text_as_it_is_typed() {
     editor.replace(&file, 2, &FINE.replace("\"end\"", "\"ende\""));
     let seen = graph(&mut editor, &file);
     assert!(seen["svg"].as_str().is_some_and(|svg| svg.contains("data-to=\"ende\"")), "{seen}");
-    // One that has never been saved, one that is broken, and one that is not Oozie's.
+    // A text that was never saved, a broken one, and one that does not belong to Oozie.
     let untitled = Uri::from_str("untitled:Untitled-1").expect("a URI");
     editor.open_text(&untitled, "xml", &FINE[..FINE.len() - 20]);
     assert!(graph(&mut editor, &untitled)["svg"].is_string());
@@ -95,7 +95,7 @@ fn a_timeline_is_that_of_a_coordinator() {
     assert!(seen["svg"].as_str().is_some_and(|svg| svg.contains("nightly")), "{seen}");
     let workflow = editor.open_file(&folder.join("workflow.xml"));
     assert_eq!(ask(&mut editor, &workflow), Ok(Value::Null));
-    // What cannot be drawn is said.
+    // A definition that cannot be drawn gets an error with the reason.
     editor.replace(&file, 2, &coordinator.replace("2026-01-08T00:00Z", "${until}"));
     let refused = ask(&mut editor, &file).expect_err("no end is known");
     assert!(refused["message"].as_str().is_some_and(|why| why.contains("until")), "{refused}");

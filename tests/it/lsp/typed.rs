@@ -1,4 +1,4 @@
-//! Files that are typed letter by letter, with questions in between.
+//! Files that are typed character by character, with requests in between.
 
 use super::client::{Editor, uri};
 use super::{by_command, fixture, said};
@@ -6,8 +6,8 @@ use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Has a file typed letter by letter where it lies, with questions in between; what is found in the end is what the
-/// command finds.
+/// Types a file in place, character by character, with requests in between. The final findings must be those of the
+/// command.
 fn typed_through(folder: &Path, file: &Path) {
     let text = std::fs::read_to_string(file).expect("a text");
     let expected = by_command(folder, &["."]).remove(file).unwrap_or_default();
@@ -22,7 +22,7 @@ fn typed_through(folder: &Path, file: &Path) {
             TextDocumentContentChangeEvent { range, range_length: None, text: letter.to_string() };
         editor.change(&uri, version, vec![change]);
         match letter {
-            // The second half of the end of a line.
+            // The second half of a line ending.
             '\n' if before == '\r' => {}
             '\n' | '\r' => at = Position { line: at.line + 1, character: 0 },
             letter => at.character += letter.len_utf16() as u32,
@@ -40,7 +40,7 @@ fn typed_through(folder: &Path, file: &Path) {
     assert_eq!(editor.shut_down(), Some(0));
 }
 
-/// All files of a folder and of those in it, in order.
+/// All files in a folder and its subfolders, in order.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -58,7 +58,7 @@ fn a_file_may_be_typed_letter_by_letter() {
     typed_through(&folder, &folder.join("workflow.xml"));
     let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
     let corpus = corpus.canonicalize().expect("it is there");
-    // `cargo xtask type-through` types more of them, from everywhere.
+    // `cargo xtask type-through` types more of them, from the whole corpus.
     let asked = std::env::var("ANKUS_TYPE_THROUGH").ok().and_then(|number| number.parse().ok());
     let (folder, most) = match asked {
         Some(most) => (corpus, most),
@@ -73,7 +73,7 @@ fn a_file_may_be_typed_letter_by_letter() {
             .any(|root| text.contains(root));
         is_definition && (1_000..4_000).contains(&length)
     });
-    // Those that are typed stand evenly among all of them.
+    // The typed files are spread evenly over all of them.
     let step = (fits.len() / most).max(1);
     let chosen: Vec<_> = fits.into_iter().step_by(step).take(most).collect();
     assert_eq!(chosen.len(), most);

@@ -1,4 +1,4 @@
-//! What may differ between two runs of the same server, made even.
+//! Normalizes what may differ between two runs of the same server.
 
 use jiff::civil::Date;
 use jiff::{Span, Timestamp, ToSpan as _};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// The day on which the exchanges were recorded. Dates of requests and answers are moved by the days since.
+/// The day on which the exchanges were recorded. Dates in requests and answers are shifted by the days since then.
 const RECORDED: &str = "2026-11-21";
 
 static ID: LazyLock<Regex> =
@@ -19,7 +19,7 @@ static DATE: LazyLock<Regex> = LazyLock::new(|| {
 });
 static FOLDER: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"data(\\?/)(\d{4})(\d\d)(\d\d)").expect("a pattern"));
-/// What only the stub of the test server has, or only ours.
+/// Values that only the stub of the test server has, or only our server.
 static STUB: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let all = [
         (r#""externalId":"(?:x-|<id-W>#)(\w+)""#, r#""externalId":"x-$1""#),
@@ -43,12 +43,12 @@ static STUB: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     all.iter().map(|(from, to)| (Regex::new(from).expect("a pattern"), *to)).collect()
 });
 
-/// Makes even.
+/// Normalizes texts.
 pub(crate) struct Even {
     apps: String,
     days: Span,
     today: Date,
-    /// The second of the day at which it was made.
+    /// The second of the day at which this was created.
     began: i64,
 }
 
@@ -56,7 +56,7 @@ fn second_of_day(at: &jiff::Zoned) -> i64 {
     i64::from(at.hour()) * 3600 + i64::from(at.minute()) * 60 + i64::from(at.second())
 }
 
-/// A moment that a text names: a day, and the time of the day in seconds.
+/// The time that a match denotes: a date, and the second of the day.
 fn moment(found: &Captures<'_>) -> Option<(Date, i64)> {
     let number = |at: usize| found.get(at)?.as_str().parse::<i16>().ok();
     let month = |at: usize| {
@@ -90,18 +90,18 @@ impl Even {
         Even { apps: apps.display().to_string(), days, today, began }
     }
 
-    /// A recorded text as it is sent now.
+    /// Adapts a recorded text to be sent now.
     pub(crate) fn sent(&self, text: &str) -> String {
         let text = self.moved(text, false);
         text.replace("/APPS", &self.apps)
     }
 
-    /// A recorded answer, made even.
+    /// Normalizes a recorded answer.
     pub(crate) fn told(&self, text: &str) -> String {
         self.evened(&self.moved(text, true))
     }
 
-    /// An answer of now, made even.
+    /// Normalizes an answer of our server.
     pub(crate) fn ours(&self, text: &str) -> String {
         let text = text.replace(&self.apps, "/APPS");
         let text = text.replace(&self.apps.replace('/', "\\/"), "\\/APPS");
@@ -123,12 +123,12 @@ impl Even {
         text.into_owned()
     }
 
-    /// Moves the days of a recorded text; moments of the run itself become the same word.
+    /// Shifts the dates of a recorded text, and replaces times of the run by one placeholder.
     fn moved(&self, text: &str, is_answer: bool) -> String {
         let recorded: Date = RECORDED.parse().expect("a day");
         let text = DATE.replace_all(text, |found: &Captures<'_>| {
             let Some((date, second)) = moment(found) else { return found[0].to_owned() };
-            // What lies years ahead was written so in the definitions.
+            // Dates years ahead come from the definitions.
             if date.year() >= 2028 || date.year() < 2026 {
                 return found[0].to_owned();
             }
@@ -147,8 +147,8 @@ impl Even {
         text.into_owned()
     }
 
-    /// Moments of the run itself become the same word. Whole hours stand in the definitions, but the one that begins while
-    /// this runs is a moment of the run as well, and so is the next day, should it begin.
+    /// Replaces times of the run by one placeholder. Whole hours come from the definitions, except that an hour or a
+    /// day that begins during this run is a time of the run as well.
     fn now(&self, text: &str) -> String {
         let now = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
         let days = |date: Date| i64::from(self.today.until(date).expect("days").get_days());
@@ -157,7 +157,7 @@ impl Even {
         let is_now = |date: Date, second: i64| {
             second % 3600 != 0 || (self.began - 60..=until).contains(&since(date, second))
         };
-        // In a zone ahead of UTC, or behind, it may be another day already, or still.
+        // In a time zone ahead of UTC or behind it, it may already be tomorrow or still yesterday.
         let is_today = |date: Date, after: &str| {
             let elsewhere =
                 [" IST", " JST", " EST", " +02:30"].iter().any(|zone| after.starts_with(zone));
@@ -177,7 +177,7 @@ impl Even {
     }
 }
 
-/// A date with another day, in the same form.
+/// Replaces a date by another in the same format.
 fn rewritten(text: &str, before: Date, after: Date) -> String {
     let text = text.replace(&before.to_string(), &after.to_string());
     let form = |date: Date, form: &str| date.strftime(form).to_string();
@@ -190,12 +190,12 @@ fn rewritten(text: &str, before: Date, after: Date) -> String {
     text
 }
 
-/// Recorded ids with ours.
+/// Maps recorded ids to ours.
 #[derive(Default)]
 pub(crate) struct Ids(HashMap<String, String>);
 
 impl Ids {
-    /// A recorded text with our ids.
+    /// Replaces recorded ids by ours.
     pub(crate) fn sent(&self, text: &str) -> String {
         let ours = |found: &Captures<'_>| {
             let id = &found[0];
@@ -204,7 +204,7 @@ impl Ids {
         ID.replace_all(text, ours).into_owned()
     }
 
-    /// Learns which of our ids stand for recorded ones, where two answers name as many.
+    /// Learns which of our ids correspond to recorded ones, if both answers contain equally many.
     pub(crate) fn learn(&mut self, then: &str, now: &str) {
         let ids = |text: &str| -> Vec<String> {
             ID.find_iter(text).map(|found| found.as_str().to_owned()).collect()
@@ -230,7 +230,7 @@ pub(crate) fn states(text: &str) -> Vec<&str> {
     all
 }
 
-/// Whether only a part of an answer was recorded, or one that is another on every machine.
+/// Whether only an excerpt of an answer was recorded, or the answer depends on the machine.
 pub(crate) fn is_excerpt(line: &str, answer: &str) -> bool {
     let of_machine = ["show=log", "show=errorlog", "admin/metrics", "admin/instrumentation"];
     answer.contains("\"_note\"")
@@ -241,20 +241,20 @@ pub(crate) fn is_excerpt(line: &str, answer: &str) -> bool {
         || of_machine.iter().any(|part| line.contains(part))
 }
 
-/// The members in which two objects differ, at most some of them.
+/// Collects the members in which two objects differ, up to a limit.
 pub(crate) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<String>) {
     if differs.len() > 8 {
         return;
     }
     match (told, ours) {
         (Value::Object(told), Value::Object(ours)) => {
-            // The stub fails before it has begun anything; a program has begun.
+            // The stub fails before anything has started; a program has started.
             let has_failed = ours.get("errorCode").is_some_and(|code| code == "77");
-            // The real server sees in a pass that comes every minute that a coordinator has ended.
+            // The real server notices the end of a coordinator in a pass that runs every minute.
             let is_ended = told.contains_key("coordJobName") && ours["status"] == "SUCCEEDED";
             for (name, value) in told {
                 let other = ours.get(name).unwrap_or(&Value::Bool(false));
-                // The database gives those of a bundle in any order, and did.
+                // The database returned the coordinators of a bundle in arbitrary order.
                 if name == "bundleCoordJobs" {
                     let (told, ours) = (by_name(value), by_name(other));
                     compared(&format!("{at}.{name}"), &told, &ours, differs);
@@ -288,14 +288,14 @@ pub(crate) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<S
     }
 }
 
-/// Coordinators by their names.
+/// Sorts coordinators by name.
 fn by_name(coordinators: &Value) -> Value {
     let mut all = coordinators.as_array().cloned().unwrap_or_default();
     all.sort_by_key(|one| one["coordJobName"].to_string());
     Value::Array(all)
 }
 
-/// The properties of a configuration, whose order says nothing; what is none is compared as it is.
+/// The properties of a configuration, sorted, since their order is irrelevant. Any other text is returned as it is.
 fn properties(text: &str) -> Vec<&str> {
     if !text.starts_with("<configuration>") {
         return vec![text];
