@@ -19,7 +19,7 @@ pub const LOCAL_ALONE: [&str; 2] = ["git", "ssh"];
 /// A place that runs programs, other than this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// What runs programs there.
+    /// The kind of launcher.
     pub kind: &'static PlaceKind,
     /// Values of the keys specific to its kind: texts as written, sizes in bytes, durations in seconds.
     pub values: BTreeMap<&'static str, String>,
@@ -80,7 +80,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "host",
                 Form::Text,
                 true,
-                "The host: `host`, `user@host`, or a name that the configuration of ssh knows.",
+                "The host: `host`, `user@host`, or a name in the configuration of ssh.",
             ),
             key("port", Form::Number, false, "Its port."),
             key("identity", Form::Text, false, "A file with a private key."),
@@ -133,7 +133,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "staging",
                 Form::Text,
                 false,
-                "A folder of the cluster for files of actions that are too large to go along: `hdfs://nn:8020/tmp/ankus`.",
+                "A folder of the cluster for files of actions that are too large for the submission: `hdfs://nn:8020/tmp/ankus`.",
             ),
         ],
     },
@@ -149,7 +149,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "certificate",
                 Form::Text,
                 false,
-                "A file with the certificate by which the server is known.",
+                "A file with the certificates that the server is verified with.",
             ),
             key("service-account", Form::Text, false, "The service account of pods."),
             key(
@@ -168,7 +168,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "keep",
                 Form::Span,
                 false,
-                "How long a Job stays when it has ended; an hour by default.",
+                "How long a Job is kept after it has ended; an hour by default.",
             ),
         ],
     },
@@ -181,7 +181,7 @@ pub static KINDS: &[PlaceKind] = &[
                 "user",
                 Form::Text,
                 false,
-                "Whom applications run as, where Livy lets its callers choose; the user of the job by default.",
+                "The user that applications run as, if Livy allows its clients to choose; the user of the job by default.",
             ),
             key(
                 "authorization-file",
@@ -193,13 +193,13 @@ pub static KINDS: &[PlaceKind] = &[
                 "staging",
                 Form::Text,
                 false,
-                "A folder of the cluster for files of actions, which Livy does not take: `hdfs://nn:8020/tmp/ankus`.",
+                "A folder of the cluster for files of actions, because Livy accepts only URIs: `hdfs://nn:8020/tmp/ankus`.",
             ),
             key(
                 "web",
                 Form::Text,
                 false,
-                "The web services of the resource manager, which is asked for applications that Livy has forgotten.",
+                "The web services of the resource manager, queried for applications that Livy has forgotten.",
             ),
         ],
     },

@@ -41,8 +41,8 @@ const VALUES: [(&str, &str); 6] = [
     ("mail-from", "Argo and Step Functions: the address that mails come from."),
     ("role", "Step Functions: the role of the state machines."),
     ("scheduler-role", "Step Functions: the role that starts executions."),
-    ("smtp-host", "Argo: the server that takes mails."),
-    ("task-function", "Step Functions: the Lambda function that does what is not carried over."),
+    ("smtp-host", "Argo: the mail server."),
+    ("task-function", "Step Functions: the Lambda function for actions that are not converted."),
 ];
 
 /// Choices for constructs for which another engine has a better equivalent, the default first.
@@ -50,22 +50,22 @@ const IDIOMS: [(&str, &[&str], &str); 5] = [
     (
         "done-flag",
         &["write", "completion"],
-        "Airflow: what an action becomes that only writes the done-flag of an output: itself, or a task without work that others wait for.",
+        "Airflow: what an action that only writes the done-flag of an output becomes: a task that writes it, or an empty task that others wait for.",
     ),
     (
         "failure-mail",
         &["task", "notice"],
-        "Airflow: what a mail becomes that tells of a failure and leads to a kill node alone.",
+        "Airflow: what a failure mail that leads only to a kill node becomes.",
     ),
     (
         "joined",
         &["folder", "task", "graph"],
-        "Airflow: what waiting for what another coordinator writes at the same time becomes: a sensor for the folder, a sensor for the task, or one graph of both.",
+        "Airflow: how to wait for what another coordinator writes for the same time: with a sensor for the folder, with a sensor for the task, or in one graph.",
     ),
     (
         "own-output",
         &["sensor", "past"],
-        "Airflow: what waiting for what the run before wrote becomes: a sensor, or dependence on the past.",
+        "Airflow: how to wait for what the previous run wrote: with a sensor, or by dependence on the past.",
     ),
     (
         "sla",
@@ -76,13 +76,10 @@ const IDIOMS: [(&str, &[&str], &str); 5] = [
 
 /// Tables by action type or kind of connection.
 const TABLES: [(&str, &str); 4] = [
-    ("connections", "Connections of Airflow by what they lead to."),
-    ("images", "Images of containers by type of action, and `hadoop` and `python` for all others."),
-    ("pools", "Pools of Airflow by type of action, and `default` for all others."),
-    (
-        "tables",
-        "Airflow: tables of Hive, `database.table`, by the folder that their partitions lie below.",
-    ),
+    ("connections", "Connections of Airflow by service."),
+    ("images", "Container images by action type, and `hadoop` and `python` for all others."),
+    ("pools", "Pools of Airflow by action type, and `default` for all others."),
+    ("tables", "Airflow: Hive tables, `database.table`, by the folder of their partitions."),
 ];
 
 /// The settings of `[migration]`.
@@ -264,9 +261,9 @@ impl Reader<'_> {
 /// The JSON Schema of the table.
 pub(super) fn schema(text: &dyn Fn(&str) -> Json) -> Json {
     let mut all = serde_json::Map::new();
-    all.insert("to".to_owned(), text("Where to: `airflow`. It turns on the rules about moving."));
+    all.insert("to".to_owned(), text("The target: `airflow`. It turns on the migration rules."));
     for (name, operators) in OPERATORS {
-        let words = format!("What does the work of `{name}` in Airflow.");
+        let words = format!("The operator for `{name}` in Airflow.");
         let entry = json!({"enum": operators, "default": operators[0], "description": words});
         all.insert(name.to_owned(), entry);
     }
@@ -301,7 +298,7 @@ pub(super) fn schema(text: &dyn Fn(&str) -> Json) -> Json {
     }
     json!({
         "type": "object",
-        "description": "Where applications move to, and what their actions become there.",
+        "description": "The target of a migration, and what actions become there.",
         "properties": all,
         "additionalProperties": false,
     })

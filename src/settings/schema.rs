@@ -20,7 +20,8 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     for kind in kinds {
         ratings.insert(kind.name.to_owned(), described(&level, kind.summary));
     }
-    let rules = object("Levels by rule or by group; a rule's own wins.", Value::Object(ratings));
+    let rules =
+        object("Levels by rule or by group; the rule takes precedence.", Value::Object(ratings));
     let texts = json!({"type": "array", "items": {"type": "string"}});
     let text = |description: &str| json!({"type": "string", "description": description});
     let number =
@@ -28,19 +29,19 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     let most =
         |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
     let size = |description: &str| json!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "description": description});
-    let span = |description: &str| json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}], "description": format!("{description} Seconds, or a text as `90s`, `15m`, `2h` or `30d`.")});
+    let span = |description: &str| json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}], "description": format!("{description} Seconds, or a string such as `90s`, `15m`, `2h` or `30d`.")});
     let map = |description: &str| json!({"type": "object", "additionalProperties": {"type": "string"}, "description": description});
     let list = |description: &str| described(&texts, description);
     let mut function = object(
         "A function that the site adds to its server.",
         json!({
-            "name": text("Its name, as `site:quarter`."),
+            "name": text("Its name, such as `site:quarter`."),
             "parameters": {"type": "array", "items": {"enum": ["string", "integer", "number", "boolean", "map", "any"]}},
             "result": {"enum": ["string", "integer", "number", "boolean", "map", "any"]},
-            "value": text("What a run here takes it to return, whatever the arguments."),
-            "command": {"anyOf": [{"type": "string"}, texts], "description": "The program that answers in a run, with its first arguments; those of the call follow. Relative paths begin at the folder of this file."},
+            "value": text("The value that it returns in evaluations, whatever its arguments."),
+            "command": {"anyOf": [{"type": "string"}, texts], "description": "The program that evaluates it in a run, with its first arguments; those of the call follow. Relative paths are relative to the folder of this file."},
             "time": span("How long the program may take, 10 seconds by default."),
-            "phases": list("Groups of functions that have it: `workflow`, `coord-action-create`, …"),
+            "phases": list("Phases in which it is available: `workflow`, `coord-action-create`, …"),
         }),
     );
     function["required"] = json!(["name"]);
@@ -48,80 +49,80 @@ pub fn schema(kinds: &[&Kind]) -> Value {
         "An action type that the site adds to its server.",
         json!({
             "name": text("The name of its element."),
-            "schemas": list("Namespaces it may stand in."),
-            "elements": list("What it holds, in order: `queue`, `script?`, `arg*`, `file+`; `@host`, `@port!` for attributes."),
-            "xsd": text("An XML Schema that says what it holds, relative to this file."),
-            "cluster": {"type": "boolean", "description": "Whether it runs on the cluster, and so must know a name node and a resource manager."},
+            "schemas": list("Namespaces that it may have."),
+            "elements": list("Its content, in order: `queue`, `script?`, `arg*`, `file+`; `@host`, `@port!` for attributes."),
+            "xsd": text("An XML Schema of its content, relative to this file."),
+            "cluster": {"type": "boolean", "description": "Whether it runs on the cluster, and so needs a name node and a resource manager."},
         }),
     );
     action["required"] = json!(["name"]);
     let mut settings = object(
         "Settings of ankus, the toolkit for Apache Oozie applications.",
         json!({
-            "target": {"enum": Target::ALL.map(Target::name), "default": Target::default().name(), "description": "The server whose verdict counts."},
-            "profile": {"enum": Profile::ALL.map(Profile::name), "default": Profile::default().name(), "description": "Which rules are wanted where no level is given."},
+            "target": {"enum": Target::ALL.map(Target::name), "default": Target::default().name(), "description": "The server version to check against."},
+            "profile": {"enum": Profile::ALL.map(Profile::name), "default": Profile::default().name(), "description": "Which rules are on unless a level is given."},
             "rules": rules,
-            "overrides": {"type": "array", "description": "Other levels for some paths; the later wins.", "items": object("", json!({
+            "overrides": {"type": "array", "description": "Other levels for some paths; the last match wins.", "items": object("", json!({
                 "paths": list("Globs as in `.gitignore`, relative to this file."),
                 "rules": {"$ref": "#/properties/rules"},
             }))},
-            "check": object("What `ankus check` looks at, and how it ends where the command line does not say.", json!({
-                "exclude": list("Globs as in `.gitignore`, relative to this file: what is left out, beside backups and build folders."),
-                "include": list("Globs of what is looked at although `exclude`, the default or an ignore file leaves it out."),
+            "check": object("What `ankus check` checks, and its exit code, unless the command line says otherwise.", json!({
+                "exclude": list("Globs as in `.gitignore`, relative to this file: files to skip, besides backups and build folders."),
+                "include": list("Globs of files to check although `exclude`, the defaults or an ignore file skip them."),
                 "level": described(&reported, "Findings below this level are not reported; `info` by default."),
                 "deny": described(&reported, "Findings of this level and above make the check fail; `error` by default."),
                 "baseline": text("A baseline, relative to this file."),
                 "pages": text("Where the pages of rules are published, with `{rule}` for the name: reports link to it."),
             })),
-            "fmt": object("How `ankus fmt` lays definitions out; wins over `.editorconfig`.", json!({
-                "indent": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 16}, {"const": "tab"}], "description": "Blanks a level, or `tab`; 4 by default."},
-                "width": number("Columns after which the attributes of a tag get a line each; 120 by default."),
+            "fmt": object("How `ankus fmt` formats definitions; takes precedence over `.editorconfig`.", json!({
+                "indent": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 16}, {"const": "tab"}], "description": "Spaces per level, or `tab`; 4 by default."},
+                "width": number("Longest line, in columns, before the attributes of a tag get a line each; 120 by default."),
             })),
             "el": object("Functions of expressions.", json!({"functions": {"type": "array", "items": function}})),
             "actions": object("Types of actions.", json!({"types": {"type": "array", "items": action}})),
-            "server": object("What the site's server has by default.", json!({
+            "server": object("Defaults of the site's server.", json!({
                 "name-node": text("`oozie.actions.default.name-node`"),
                 "job-tracker": text("`oozie.actions.default.job-tracker`"),
                 "resource-manager": text("`oozie.actions.default.resource-manager`"),
-                "definition-limit": number("The longest definition it takes; 100,000 by default."),
-                "filesystems": list("Schemes of the file systems it supports."),
-                "retry-max": number("The most retries an action may ask for; 3 by default."),
-                "timezone": text("`oozie.processing.timezone`: `UTC`, or an offset as `GMT+0900`."),
-                "share-lib": text("`oozie.service.WorkflowAppService.system.libpath`: the folder of the share library, whose newest `lib_TIMESTAMP` counts."),
+                "definition-limit": number("The longest definition that it accepts; 100,000 by default."),
+                "filesystems": list("Schemes of the file systems that it supports."),
+                "retry-max": number("The maximum of `retry-max`; 3 by default."),
+                "timezone": text("`oozie.processing.timezone`: `UTC`, or an offset such as `GMT+0900`."),
+                "share-lib": text("`oozie.service.WorkflowAppService.system.libpath`: the folder of the share library, whose newest `lib_TIMESTAMP` is used."),
                 "site": text("The site's configuration, an `oozie-site.xml`, relative to this file."),
-                "variables": list("Names that builds or servers of the site provide and no file shows."),
+                "variables": list("Properties that builds or servers of the site provide, in no file."),
             })),
             "migration": super::migrating::schema(&text),
-            "secrets": object("Values that are shown to nobody.", json!({"names": list("Names beside the built-in ones; `*` at an end stands for anything.")})),
+            "secrets": object("Values that are masked.", json!({"names": list("Names besides the built-in ones; `*` at either end matches anything.")})),
             "hosts": json!({
                 "type": "object",
-                "description": "Folders, or clusters, that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`, or `\"hdfs://nn1.example.com:8020\"`.",
+                "description": "Folders or clusters that file systems map to: `\"hdfs://prod:8020\" = \"./data\"`, or `\"hdfs://nn1.example.com:8020\"`.",
                 "properties": {"file://": json!({
                     "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
-                    "description": "Folders of this machine that `file:` URIs may reach; none by default.",
+                    "description": "Local folders that `file:` URIs may reach; none by default.",
                 })},
                 "additionalProperties": {"type": "string"},
             }),
             "tools": map("Programs by the names of tools: `hive = \"/opt/hive/bin/hive\"`."),
-            "now": text("What counts as now, as `2026-01-31T00:00Z`, for the same findings on every day."),
+            "now": text("The current time for rules about dates, such as `2026-01-31T00:00Z`; today by default."),
             "launchers": object("How programs of actions are started and stopped.", json!({
-                "after_reboot": {"enum": ["again", "error"], "default": "again", "description": "What becomes of a program that a shutdown or a service manager ended: it is started again, or its action ends with an error."},
-                "grace": number("How many seconds a program has to end when it is asked to; 5 by default."),
-                "max": most("How many programs may run at once in a store; twice as many as there are processors by default, and at least 8."),
-                "disk_floor": size("With less free on the disk of the store nothing new starts: bytes, or a text as `1GB`; 100MB by default, and no more than a hundredth of the disk."),
+                "after_reboot": {"enum": ["again", "error"], "default": "again", "description": "What happens to a program that was ended by a shutdown or a service manager: it is started again, or its action ends with an error."},
+                "grace": number("How many seconds a program has to end after SIGTERM, before it is killed; 5 by default."),
+                "max": most("How many programs may run at once in a store; by default twice the number of processors, and at least 8."),
+                "disk_floor": size("With less free space on the store's disk, no new program starts: bytes, or a string such as `1GB`; 100MB by default, but at most a hundredth of the disk."),
                 "output": size("How much is kept of each stream of a program; 256MB by default."),
                 "output_job": size("How much is kept of all programs of one run of a job; 4GB by default."),
                 "queues": {"type": "object", "description": "How many programs may run at once, by queue.", "additionalProperties": {"type": "integer", "minimum": 1}},
-                "local": object("Programs of this machine.", json!({
-                    "environment": list("Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is left out after all. All by default; in a sandbox a few."),
-                    "sandbox": {"enum": ["none", "bubblewrap", "systemd-run"], "default": "none", "description": "What stands around programs."},
-                    "network": {"type": "boolean", "default": true, "description": "Whether programs in the sandbox `bubblewrap` reach the network."},
-                    "writable": list("Folders that programs in the sandbox `bubblewrap` may write to, beside their own."),
+                "local": object("Programs on this machine.", json!({
+                    "environment": list("Environment variables that are recorded with a job when it is submitted: names, where `*` matches anything and a leading `!` excludes. All by default; in a sandbox a few."),
+                    "sandbox": {"enum": ["none", "bubblewrap", "systemd-run"], "default": "none", "description": "The sandbox that programs run in."},
+                    "network": {"type": "boolean", "default": true, "description": "Whether programs in the sandbox `bubblewrap` can use the network."},
+                    "writable": list("More folders that programs in the sandbox `bubblewrap` may write to."),
                     "time": span("How long a program may run."),
-                    "cpu": span("How long a process of it may compute."),
-                    "memory": size("How much memory it may have: the address space of each process, or with `systemd-run` all of it together."),
-                    "disk": size("How much it may put into its folder, and into any file."),
-                    "tasks": most("How many processes and threads there may be of it, with `systemd-run`."),
+                    "cpu": span("Processor time of each of its processes."),
+                    "memory": size("How much memory it may use: the address space of each process, or with `systemd-run` the memory of all together."),
+                    "disk": size("How much it may write to its folder, and to any one file."),
+                    "tasks": most("How many processes and threads it may have, with `systemd-run`."),
                 })),
             })),
             "store": object("The store of runs.", json!({
@@ -132,31 +133,31 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                         object("", json!({
                             "workflows": span("Workflows."),
                             "coordinators": span("Coordinators, with their workflows."),
-                            "bundles": span("Bundles, with all below them."),
-                            "actions": span("Actions of coordinators that go on, with their workflows: for ever where this is not said."),
+                            "bundles": span("Bundles, with everything below them."),
+                            "actions": span("Actions of running coordinators, with their workflows; forever by default."),
                         })),
                     ],
-                    "description": "How long jobs are kept that have ended, as `30d`: for ever by default.",
+                    "description": "How long ended jobs are kept, such as `30d`; forever by default.",
                 },
             })),
-            "limits": object("What a command that only looks may take for one file. Only your own settings count.", json!({
-                "timeout": number("Seconds after which a check is given up, with a finding that says so; 60 by default, 0 for never."),
-                "memory": number("MiB that a check may take; of a file that would take more, only that is said. 2048 by default."),
+            "limits": object("Limits of read-only commands for one file. Only your own settings apply.", json!({
+                "timeout": number("Seconds after which a check is stopped, with a finding that says so; 60 by default, 0 for no limit."),
+                "memory": number("MiB of memory that a check may take; a file that would take more gets only a finding that says so. 2048 by default."),
             })),
             "mail": object("Where mail goes; without a host it is kept in the store.", json!({
                 "host": text("Host of the SMTP server."),
                 "port": number("Its port."),
                 "from": text("The sender."),
                 "tls": text("`offered` (by default), `required`, `implicit` or `off`."),
-                "certificates": text("A file with the certificate by which the server is known."),
-                "user": text("As whom to log in."),
+                "certificates": text("A file with the certificates that the server is verified with."),
+                "user": text("The user to log in as."),
                 "password-file": text("A file with the password."),
                 "plain-password": json!({"type": "boolean", "description": "Whether the password may be sent without TLS."}),
             })),
         }),
     );
     let of_type = object(
-        "Programs of this type of action.",
+        "Programs of this action type.",
         json!({
             "max": most("How many may run at once in a store."),
             "launcher": text("The launcher that starts them: `local`, or the name of a table with a `kind`."),
@@ -178,8 +179,8 @@ pub fn schema(kinds: &[&Kind]) -> Value {
 /// The schema of a launcher for another place.
 fn place(kind: &PlaceKind) -> Value {
     let mut place = json!({"type": "object", "properties": {
-        "kind": {"const": kind.name, "description": "What runs programs there."},
-        "tools": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Programs by the names of tools, as they are called there."},
+        "kind": {"const": kind.name, "description": "The kind of launcher."},
+        "tools": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Programs at that place, by the names of tools."},
         "environment": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Variables of programs."},
     }, "additionalProperties": false});
     if kind.only.is_some()
