@@ -101,16 +101,7 @@ fn what_runs_for_real_ends_at_the_limit() {
 #[cfg(unix)]
 fn what_runs_for_real_ends_with_the_test() {
     let (here, told) = endless("");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
-    command.args(["test", "--real"]).current_dir(here.path()).env("USER", "nobody");
-    command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").stdout(Stdio::piped());
-    let child = command.spawn().expect("the binary starts");
-    let began = Instant::now();
-    while !told.exists() {
-        assert!(began.elapsed() < Duration::from_secs(60), "the action does not start");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(runs(&told));
+    let child = begun(here.path(), &told);
     let id = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(id, rustix::process::Signal::TERM).expect("our own child");
     let output = child.wait_with_output().expect("our own child");
@@ -118,6 +109,38 @@ fn what_runs_for_real_ends_with_the_test() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("`wait` cannot be run for real: interrupted"), "{said}");
     assert!(!runs(&told));
+}
+
+/// Nobody can ask a program to end then but its launcher.
+#[test]
+#[cfg(unix)]
+fn what_runs_for_real_ends_with_a_test_that_is_killed() {
+    let (here, told) = endless("");
+    let mut child = begun(here.path(), &told);
+    child.kill().expect("our own child");
+    child.wait().expect("our own child");
+    let began = Instant::now();
+    while runs(&told) {
+        assert!(began.elapsed() < Duration::from_secs(60), "the program goes on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A test whose program runs.
+#[cfg(unix)]
+fn begun(here: &Path, told: &Path) -> std::process::Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    command.args(["test", "--real"]).current_dir(here).env("USER", "nobody");
+    // What is left by one that is killed goes with the folder.
+    command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env("TMPDIR", here);
+    let child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
+    let began = Instant::now();
+    while !told.exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "the action does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(runs(told));
+    child
 }
 
 /// Whether the process that is named in this file runs.

@@ -31,7 +31,8 @@ pub(super) fn stage(
         .map_err(|error| format!("cannot find the program that is running: {error}"))?;
     let surroundings = Surroundings {
         needs,
-        launchers: Box::new(Everywhere::new(launcher)),
+        // Nobody takes up a scenario that was broken off.
+        launchers: Box::new(Everywhere::new(launcher).ending_with_us()),
         limits: needs::limits(settings),
         frontends: Box::new(needs::Kept),
     };

@@ -85,6 +85,9 @@ pub struct Program {
     /// Where it runs, if not on this machine.
     #[serde(default)]
     pub seat: Option<Seat>,
+    /// Whether nobody needs it when the process that started it has ended in any way: it is ended then.
+    #[serde(default)]
+    pub with_starter: bool,
 }
 
 /// The resource limits of a program.
@@ -202,13 +205,20 @@ pub struct Local {
     launcher: PathBuf,
     spares: Spares,
     watcher: Watcher,
+    /// Whether what it starts ends when this process has ended.
+    ends_with_us: bool,
 }
 
 impl Local {
     /// Creates launchers with the program that becomes a launcher when it is called with [`LAUNCH`].
     pub fn new(launcher: PathBuf) -> Local {
         let spares = Spares::new(launcher.clone());
-        Local { launcher, spares, watcher: Watcher::default() }
+        Local { launcher, spares, watcher: Watcher::default(), ends_with_us: false }
+    }
+
+    /// What it starts ends when this process has ended in any way.
+    pub fn ending_with_us(self) -> Local {
+        Local { ends_with_us: true, ..self }
     }
 }
 
@@ -218,6 +228,8 @@ impl Launchers for Local {
     }
 
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()> {
+        let bound = self.ends_with_us.then(|| Program { with_starter: true, ..program.clone() });
+        let program = bound.as_ref().unwrap_or(program);
         if let Some(started) = start(&self.launcher, &self.spares, folder, program)? {
             self.watcher.adopt(folder, started);
             // JOBS/JOB/ATTEMPT

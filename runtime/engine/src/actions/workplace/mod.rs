@@ -567,6 +567,7 @@ impl Workplace<'_, '_> {
             has_guard: needs.sandbox.kind == Kind::Bubblewrap,
             notes: self.notes(request, None),
             seat: None,
+            with_starter: false,
         })
     }
 

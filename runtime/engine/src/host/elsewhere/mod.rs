@@ -275,6 +275,11 @@ impl Everywhere {
         Everywhere { local: Local::new(launcher), posts: Mutex::default(), asked: Mutex::default() }
     }
 
+    /// Programs of this machine end when this process has ended in any way.
+    pub fn ending_with_us(self) -> Everywhere {
+        Everywhere { local: self.local.ending_with_us(), ..self }
+    }
+
     fn post(&self, place: &Place) -> io::Result<Arc<Post>> {
         let key = serde_json::to_string(&place.system).map_err(io::Error::other)?;
         let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);

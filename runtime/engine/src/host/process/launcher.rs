@@ -24,8 +24,8 @@ use rustix::process::{
 };
 
 use super::{
-    BEGUN, Bound, ENDED, Exit, Identity, MARK, PASSING, Program, is_passing, is_to_stop,
-    note_reserved, table, write_exit, write_whole,
+    BEGUN, Bound, ENDED, Exit, Identity, MARK, PASSING, Program, Urgency, is_passing, is_to_stop,
+    note_reserved, stop, table, write_exit, write_whole,
 };
 use ankus_procedure::private;
 
@@ -286,6 +286,8 @@ struct Watched<'a> {
     /// The limit that it has exceeded, and since when it has been asked to end for that.
     passed: Option<(Bound, Instant)>,
     was_forced: Option<Instant>,
+    /// Since when whoever started it is gone, where it is to end with them.
+    abandoned: Option<Instant>,
 }
 
 impl<'a> Watched<'a> {
@@ -313,6 +315,7 @@ impl<'a> Watched<'a> {
             measured: now,
             passed: None,
             was_forced: None,
+            abandoned: None,
         }
     }
 
@@ -351,12 +354,22 @@ impl<'a> Watched<'a> {
         if let (Some(end), None) = (&self.end, self.status) {
             fds.push(PollFd::new(end, PollFlags::IN));
         }
+        // Whoever started us listens at the other end as long as they live.
+        let starter = io::stdout();
+        let listens = (self.program.with_starter && self.abandoned.is_none()).then_some(fds.len());
+        if listens.is_some() {
+            fds.push(PollFd::new(&starter, PollFlags::empty()));
+        }
         let readable = match poll(&mut fds, pause.as_ref()) {
             Ok(_) => fds.iter().map(|fd| !fd.revents().is_empty()).collect(),
             // Interrupted by a signal; checked again.
             Err(_) => vec![false; fds.len()],
         };
         drop(fds);
+        if listens.is_some_and(|place| readable[place]) {
+            self.abandoned = Some(Instant::now());
+            let _ = stop(self.folder, Urgency::Ask);
+        }
         for (place, readable) in places.into_iter().zip(readable) {
             self.streams[place].is_readable = readable;
         }
@@ -368,7 +381,7 @@ impl<'a> Watched<'a> {
         if self.status.is_none() && self.end.is_none() {
             pauses.push(LOOK);
         }
-        if self.passed.is_some() {
+        if self.passed.is_some() || self.abandoned.is_some() {
             pauses.push(LOOK);
         }
         if let (Some(most), None) = (bounds.time_ms, &self.passed) {
@@ -383,6 +396,13 @@ impl<'a> Watched<'a> {
     /// Enforces the limits: the program is asked to end, and killed after its grace period.
     fn keep_bounds(&mut self) {
         let bounds = &self.program.bounds;
+        if let Some(since) = self.abandoned {
+            // It was asked to end. What has left its group goes as well.
+            if since.elapsed() >= Duration::from_millis(bounds.grace_ms) {
+                let _ = stop(self.folder, Urgency::Force);
+            }
+            return;
+        }
         if self.passed.is_none() {
             let is_late = |most: u64| self.began.elapsed() >= Duration::from_millis(most);
             let passed = if bounds.time_ms.is_some_and(is_late) {
