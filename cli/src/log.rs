@@ -3,13 +3,17 @@
 use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, operate};
+use ankus_engine::actions::carried::{self, UNREACHED};
 use ankus_engine::driver::object::Mask as _;
-use ankus_engine::driver::{audit, object, view};
+use ankus_engine::driver::{self, audit, object, view};
 use ankus_lang::machine::{Change, JobStatus, Row, Run, Status};
-use ankus_lang::plan::{NOWHERE, Plan};
+use ankus_lang::plan::{NOWHERE, Plan, Work};
 use ankus_lang::time::ProcessingZone;
+use ankus_lang::uri::FileUri;
 use ankus_procedure::store::Reader;
+use ankus_project::application::APPLICATION_PATH;
 use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -456,7 +460,47 @@ pub(super) fn workflow_entries(
             entry.text.push_str(&mask.text(&why));
         }
     }
+    say_unreached(reader, shown, mask, &mut entries)?;
     Ok(entries)
+}
+
+/// Adds the clusters of the paths of `fs` actions that nothing stands for but the file root. Other actions have a program, at the
+/// start of whose `stderr` this is.
+fn say_unreached(
+    reader: &dyn Reader,
+    shown: &store::Shown,
+    mask: &Masked,
+    entries: &mut Vec<Entry>,
+) -> miette::Result<()> {
+    let (run, plan) = (&shown.run, &shown.plan);
+    let is_of_files = |node| matches!(&plan.node(node).work, Work::Action(it) if it.kind == "fs");
+    let rows = run.in_order().into_iter().filter(|(node, _)| is_of_files(*node));
+    let own = FileUri::parse(run.property(APPLICATION_PATH).unwrap_or_default()).origin();
+    let mut hosts = None;
+    for (index, row) in rows {
+        let Some(element) = &row.conf else { continue };
+        let uris = carried::paths(element).into_iter().map(|path| FileUri::parse(&path));
+        let others = uris.filter(|uri| !uri.authority.is_empty()).map(|uri| uri.origin());
+        let others: BTreeSet<String> = others.filter(|origin| *origin != own).collect();
+        let action = format!("{}@{}", run.job.id, plan.node(index).name);
+        let Some(place) = entries.iter().position(|entry| entry.action == action) else { continue };
+        if others.is_empty() {
+            continue;
+        }
+        if hosts.is_none() {
+            let needs = driver::needs::of_job(reader, &run.job.id).map_err(store::failure)?;
+            hosts = Some(needs.map_or_else(BTreeMap::new, |needs| needs.hosts));
+        }
+        let at = entries[place].at;
+        let is_named = |origin: &String| hosts.as_ref().is_some_and(|it| it.contains_key(origin));
+        let notes = others.iter().filter(|origin| !is_named(origin)).map(|origin| {
+            let text = mask.text(&format!("{origin} is not reached: {UNREACHED}"));
+            Entry { at, level: Level::Warn, action: action.clone(), text }
+        });
+        let notes: Vec<Entry> = notes.collect();
+        entries.splice(place + 1..place + 1, notes);
+    }
+    Ok(())
 }
 
 fn level_of(status: Status) -> Level {

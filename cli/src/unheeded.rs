@@ -169,11 +169,7 @@ impl Known<'_> {
         let (mut names, mut broken) = (Vec::new(), Vec::new());
         for written in carried::texts(element, "job-xml") {
             let path = self.resolved(&written);
-            if path.is_empty() || path.starts_with('/') || path.contains(':') || path.contains("${")
-            {
-                continue;
-            }
-            let Some(file) = join(folder_of(&self.plan.path), &path) else { continue };
+            let Some(file) = self.of_application(&path) else { continue };
             let read = match self.files.text(&file) {
                 Some(source) => configuration::read_xml(&source.text),
                 None if self.files.presence(&file) == Presence::Absent => {
@@ -187,6 +183,30 @@ impl Known<'_> {
             }
         }
         (names, broken)
+    }
+
+    /// Returns the file of the application that a path names: a path relative to its folder, or a full path into it.
+    fn of_application(&self, path: &str) -> Option<String> {
+        if path.is_empty() || path.contains("${") {
+            return None;
+        }
+        let is_whole = path.starts_with('/') || path.contains(':');
+        let uri = FileUri::parse(path);
+        let inner = if is_whole {
+            let own = FileUri::parse(&self.resolved(self.given.get(APPLICATION_PATH)?));
+            let own = match own.parent() {
+                Some(folder) if own.name().ends_with(".xml") => folder,
+                _ => own,
+            };
+            let is_there = uri.origin() == own.origin()
+                || (uri.authority.is_empty()
+                    && (uri.scheme.is_empty() || uri.scheme == own.scheme));
+            let inner = uri.path.strip_prefix(own.path.trim_end_matches('/'))?.strip_prefix('/')?;
+            is_there.then_some(inner)?
+        } else {
+            path
+        };
+        join(folder_of(&self.plan.path), inner)
     }
 
     /// Returns the paths of the sub-workflows, except those that only a run can determine.

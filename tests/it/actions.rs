@@ -376,15 +376,17 @@ fn what_an_action_names_in_vain_is_listed_before_it_runs() {
         shell("again", "", "<prepare><mkdir path='hdfs://archive/c'/></prepare><exec>true</exec>", "gone"),
         shell("gone", "", "<job-xml>${site}.xml</job-xml><exec>true</exec>", "open"),
         shell("open", "", "<job-xml>conf/open.xml</job-xml><exec>true</exec>", "unknown"),
-        shell("unknown", "", "<job-xml>${wf:conf('site')}.xml</job-xml><exec>true</exec>", "typed"),
+        shell("unknown", "", "<job-xml>${wf:conf('site')}.xml</job-xml><job-xml>hdfs://archive/site.xml</job-xml><exec>true</exec>", "typed"),
         shell("typed", " cred='meta'", "<exec>true</exec>", "named"),
-        shell("named", " cred='store'", "<exec>true</exec>", "post"),
+        shell("named", " cred='store'", "<exec>true</exec>", "whole"),
+        shell("whole", "", "<job-xml>${nameNode}/apps/x/conf/open.xml</job-xml><job-xml>/apps/x/no.xml</job-xml><exec>true</exec>", "post"),
         "\n<action name='post' cred='meta'><email xmlns='uri:oozie:email-action:0.2'><to>a@b.example</to><subject>s</subject>\
          <body>b</body></email><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>"
             .to_owned(),
     ]
     .concat();
-    let properties = "nameNode=hdfs://main\narchive=hdfs://archive\nsite=conf/site\n";
+    let properties = "nameNode=hdfs://main\narchive=hdfs://archive\nsite=conf/site\n\
+        oozie.wf.application.path=${nameNode}/apps/x\n";
     application(
         folder.path(),
         &[
@@ -404,7 +406,9 @@ fn what_an_action_names_in_vain_is_listed_before_it_runs() {
             ":5: action `open`: its job-xml `conf/open.xml` cannot be read: the root node",
             ":7: action `typed`: is refused with JA020: Could not load credentials of type [hcatalog]",
             ":8: action `named`: is refused with JA021",
-            ":9: action `post`: cred=\"meta\" has no effect: a server has no credentials for email actions either",
+            ":9: action `whole`: its job-xml `hdfs://main/apps/x/conf/open.xml` cannot be read: the root node",
+            ":9: action `whole`: its job-xml `/apps/x/no.xml` cannot be read: there is no such file in the application",
+            ":10: action `post`: cred=\"meta\" has no effect: a server has no credentials for email actions either",
         ] {
             assert!(said.contains(line), "{line}: {said}");
         }
@@ -424,6 +428,32 @@ fn what_an_action_names_in_vain_is_listed_before_it_runs() {
     let log = fs::read_to_string(folder.path().join(".ankus/jobs/y/far-0-1/stderr"));
     assert!(!log.unwrap_or_default().contains("is not reached"));
     assert!(folder.path().join("data/a").is_dir());
+}
+
+/// An `fs` action has no program whose `stderr` could say so.
+#[test]
+fn the_log_of_a_job_names_the_clusters_of_its_files_that_are_not_reached() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='files'/><action name='files'><fs>\
+        <name-node>hdfs://main</name-node><mkdir path='/a'/><mkdir path='${archive}/a'/><delete path='hdfs://archive/b'/>\
+        <move source='hdfs://known/none' target='/none'/></fs><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", workflow),
+            ("app/job.properties", "nameNode=hdfs://main\narchive=hdfs://archive\n"),
+            ("ankus.toml", "[hosts]\n\"hdfs://known\" = \"data\"\n"),
+        ],
+    );
+    let said =
+        |arguments: &[&str]| text(&ankus(folder.path(), arguments).output().expect("it runs"));
+    said(&["run", "app", "--id", "x"]);
+    for log in [said(&["job", "log", "x"]), said(&["job", "log", "x", "--node", "files"])] {
+        let notes: Vec<&str> = log.lines().filter(|it| it.contains("is not reached")).collect();
+        let [note] = notes[..] else { panic!("one note: {log}") };
+        assert!(note.contains(" WARN ") && note.contains("ACTION[x@files]"), "{log}");
+        assert!(note.contains("hdfs://archive is not reached: [hosts] does not name it"), "{log}");
+    }
 }
 
 /// What a `spark-defaults.conf` of the application says, its action and its own file of properties can say otherwise.
