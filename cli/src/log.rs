@@ -328,6 +328,7 @@ pub(super) fn run(
             let url = mask.text(&sent.url);
             let outcome = match &sent.fault {
                 None => "was delivered".to_owned(),
+                Some(fault) if sent.attempts == 1 => format!("failed: {}", mask.text(fault)),
                 Some(fault) => {
                     format!("failed {} times, at last: {}", sent.attempts, mask.text(fault))
                 }

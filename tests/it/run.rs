@@ -528,6 +528,18 @@ fn listeners_are_told() {
 }
 
 #[test]
+fn a_listener_that_is_none_of_the_web_is_not_tried_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    let url = "oozie.wf.workflow.notification.url=ftp://127.0.0.1:1/$status";
+    let output = ankus(folder.path(), &["run", "app", "--id", "w", "-D", url]).output();
+    assert!(output.expect("it runs").status.success());
+    let log = text(&ankus(folder.path(), &["job", "log", "w"]).output().expect("it runs"));
+    let told = "--- notification ftp://127.0.0.1:1/SUCCEEDED failed: its URL does not begin with http:// or https://";
+    assert!(log.contains(told), "{log}");
+}
+
+#[test]
 fn expectations_of_a_workflow_are_kept_told_and_listed() {
     let sla = |leaves: &str| {
         format!("<info xmlns='uri:oozie:sla:0.2'><nominal-time>{leaves}</should-end></info>")

@@ -117,7 +117,7 @@ impl Procedure for Notification {
             shared.notifier.tried();
         }
         let Saved { job, url, attempts, .. } = &self.saved;
-        let is_over = outcome.is_ok() || *attempts > MORE_ATTEMPTS;
+        let is_over = outcome.is_ok() || *attempts > MORE_ATTEMPTS || !is_web(url);
         let row = Notified {
             url: url.clone(),
             at: shared.host.wall_ms(),
@@ -244,7 +244,18 @@ fn ask_for(notifier: &Arc<Notifier>, ask: Ask) {
     }
 }
 
+/// Whether a URL is one of the web: a server fails at any other, and does not try it again either.
+fn is_web(url: &str) -> bool {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme.trim().to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https"))
+}
+
 fn get(given: &str, proxy: Option<&str>, timeout: Duration) -> Result<(), String> {
+    if !is_web(given) {
+        return Err(
+            "its URL does not begin with http:// or https://, so nothing is sent".to_owned()
+        );
+    }
     let proxy = proxy.map(ureq::Proxy::new).transpose();
     let proxy = proxy.map_err(|error| error.to_string())?;
     let mut url = given.to_owned();
