@@ -74,6 +74,9 @@ fn a_job_ends_as_it_ended_in_the_cluster() {
         let said = text(&output);
         assert_eq!(output.status.code(), Some(code), "{status}: {said}");
         assert!(said.contains(words), "{status}: {said}");
+        let shown = ["job", "show", "w", "--store", "store", "--format", "json"];
+        let shown = text(&ankus(folder.path(), &shown).output().expect("it runs"));
+        assert!(shown.contains("\"externalChildIDs\": \"job_1700000000000_0001\""), "{shown}");
     }
 }
 

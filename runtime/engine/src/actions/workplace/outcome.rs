@@ -34,7 +34,14 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         }
         Err(Failed { code, message }) => {
             let error = ActionError { code: Some(code), message: Some(message) };
-            Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
+            // A job of map-reduce is known from its submission on, and its pages tell why it failed.
+            let child_ids = (kind == "map-reduce").then(|| job_ids(folder)).flatten();
+            let output = Output { child_ids, ..Output::default() };
+            Answer::Finished(Finished {
+                error: error.into(),
+                output: output.into(),
+                ..Finished::new("FAILED/KILLED")
+            })
         }
     }
 }
@@ -292,6 +299,8 @@ const LAST_WORDS: [&str; 11] = [
 /// How others of them begin.
 const LAST_BEGINNINGS: [&str; 2] =
     ["Closing: 0: jdbc:", "For more detailed output, check the application tracking page"];
+/// A message in front of a stack trace has at most so many lines.
+const MESSAGE: usize = 20;
 /// So many characters of a line are told.
 const TOLD: usize = 300;
 
@@ -301,7 +310,7 @@ fn telling_line(path: &Path) -> Option<String> {
     // Of a stack trace of Java, what was thrown says more than where.
     let is_frame = |line: &str| {
         let line = line.trim_start();
-        line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"))
+        line.starts_with("at ") || (line.starts_with("... ") && line.contains(" more"))
     };
     // Clients of Java log on while they clear away, and that is no reason. Warnings rarely are one.
     let is_chatter = |line: &str| {
@@ -311,8 +320,14 @@ fn telling_line(path: &Path) -> Option<String> {
     };
     let mut lines = text.lines().rev().filter(is_said).filter(|line| !is_chatter(line));
     let last = lines.next()?;
-    let thrown = is_frame(last).then(|| lines.find(|line| !is_frame(line))).flatten();
-    Some(told(thrown.unwrap_or(last)))
+    if !is_frame(last) {
+        return Some(told(last));
+    }
+    let message = lines.skip_while(|line| is_frame(line)).take_while(|line| !is_frame(line));
+    let message: Vec<&str> = message.take(MESSAGE).collect();
+    // It may have many lines, and the first of them says what it is.
+    let cause = message.iter().find(|line| line.starts_with("Caused by: "));
+    Some(told(cause.or(message.first()).copied().unwrap_or(last)))
 }
 
 /// The last line, whatever it says.
@@ -425,6 +440,13 @@ mod tests {
                     "Error: Error while compiling statement: Table not found t (state=42S02,code=10001)",
                 ),
             ),
+            (
+                "Error: HiveSQLException: not run (state=,code=0)\n\tat org.A.b(A:1)\nCaused by: AnalysisException: no table t\n\
+                 Check its name.\n+- 'UnresolvedRelation [t]\n\n\tat org.A.b(A:1)\n\t... 16 more (state=42P01,code=0)\n\
+                 Closing: 0: jdbc:hive2://h:10000\n",
+                Some("Caused by: AnalysisException: no table t"),
+            ),
+            ("begun\nX: thrown\n\tat org.A.b(A:1)\n", Some("X: thrown")),
             ("", None),
         ] {
             fs::write(&path, text).expect("a file");
