@@ -46,6 +46,7 @@ fn a_cluster_that_is_down_is_named_with_its_setting() {
 }
 
 /// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder` (or `hdfs:`, where that is built in), where everything in that folder goes.
+/// The folder is there, and everybody may write to it.
 #[test]
 fn a_run_works_on_a_cluster() {
     let Ok(url) = std::env::var("ANKUS_HDFS") else {
@@ -119,7 +120,7 @@ fn a_run_works_on_a_cluster() {
 
 fn files(url: &str) -> FileSystems {
     let place = Place::read(url, Path::new("")).expect("the URL of a cluster");
-    FileSystems::new("", Hosts::from([("hdfs://prod:8020".to_owned(), place)])).with_user("root")
+    FileSystems::new("", Hosts::from([("hdfs://prod:8020".to_owned(), place)])).with_user("ann")
 }
 
 fn uri(path: &str) -> FileUri {

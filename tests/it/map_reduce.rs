@@ -4,6 +4,7 @@ use crate::run::{BINARY, ankus, application, hadoop, text};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -296,6 +297,65 @@ fn a_kill_reaches_the_cluster() {
     let put = asked.iter().find(|it| it.starts_with("PUT ")).expect("a kill");
     let path = "/ws/v1/cluster/apps/application_1700000000000_0001/state?user.name=ann";
     assert!(put.contains(path), "{put}");
+}
+
+/// The moment at which a client has just submitted its application; what runs the job may be gone by then as well.
+#[test]
+fn a_kill_as_spark_names_its_application_ends_it() {
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='sum'/><action name='sum'>\
+        <spark xmlns='uri:oozie:spark-action:1.0'><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node>\
+        <master>yarn</master><mode>cluster</mode><name>sum</name><jar>sum.py</jar></spark><ok to='end'/><error to='bad'/></action>\
+        <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let submit = "#!/bin/sh\necho begun >> \"$STARTS\"\n\
+        echo 'INFO Client: Submitted application application_1700000000000_0001' >&2\nexec sleep 600\n";
+    for is_lost in [false, true] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let asked = manager(listener);
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let site = format!(
+            "<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>{address}</value></property></configuration>"
+        );
+        let files = [
+            ("app/workflow.xml", workflow),
+            ("app/sum.py", ""),
+            ("conf/yarn-site.xml", &site),
+            ("bin/spark-submit", submit),
+        ];
+        application(folder.path(), &files);
+        let program = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(at("bin/spark-submit"), program).expect("a program");
+        let run = |arguments: &[&str]| {
+            let mut command = ankus(folder.path(), &[arguments, &["--store", "store"]].concat());
+            command.env("PATH", format!("{}:/usr/bin:/bin", at("bin").display()));
+            command.env("STARTS", at("starts")).env("HADOOP_CONF_DIR", at("conf"));
+            command.env_remove("YARN_CONF_DIR").stdout(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        let mut running = run(&["run", "app", "--id", "w"]).spawn().expect("it runs");
+        let until = Instant::now() + Duration::from_secs(60);
+        let said = || fs::read_to_string(at("store/jobs/w/sum-0-1/stderr")).unwrap_or_default();
+        while !said().contains("Submitted application") {
+            assert!(Instant::now() < until, "nothing is submitted");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(run(&["job", "kill", "w"]).status().expect("it runs").success());
+        if is_lost {
+            let _ = running.kill();
+            running.wait().expect("our own child");
+            run(&["run", "--resume", "w"]).status().expect("it runs");
+        } else {
+            assert_eq!(running.wait().expect("it ends").code(), Some(1));
+        }
+        let asked = asked.lock().expect("a list");
+        let path = "PUT /ws/v1/cluster/apps/application_1700000000000_0001/state?user.name=ann";
+        assert!(asked.iter().any(|it| it.starts_with(path)), "{is_lost}: {asked:?}");
+        assert_eq!(fs::read_to_string(at("starts")).expect("a start"), "begun\n", "{is_lost}");
+        let shown = ankus(folder.path(), &["job", "show", "w", "--store", "store"]).output();
+        let shown = text(&shown.expect("it runs"));
+        assert!(shown.contains("(KILLED)"), "{is_lost}: {shown}");
+    }
 }
 
 #[test]
