@@ -158,8 +158,8 @@ pub static PROPERTIES: &[Property] = &[
     without("oozie.service.ELService.*", "the groups of functions are those of the server as shipped"),
     declare("oozie.service.ActionService.executor.ext.classes", "classes of Java cannot be loaded here: declare each action type of the site with `[[actions.types]]`"),
     without("oozie.service.ActionService.executor.classes", "the action types of the server as shipped are built in"),
-    declare("oozie.service.SchemaService.wf.ext.schemas", "the schemas lie in the server's classpath: declare each action type with `[[actions.types]]`, and its schema with `xsd`"),
-    declare("oozie.service.WorkflowSchemaService.ext.schemas", "the schemas lie in the server's classpath: declare each action type with `[[actions.types]]`, and its schema with `xsd`"),
+    declare("oozie.service.SchemaService.wf.ext.schemas", "the schemas are on the server's class path: declare each action type with `[[actions.types]]`, and its schema with `xsd`"),
+    declare("oozie.service.WorkflowSchemaService.ext.schemas", "the schemas are on the server's class path: declare each action type with `[[actions.types]]`, and its schema with `xsd`"),
     without("oozie.service.SchemaService.*", "the schemas of the server as shipped are built in, by `target`"),
     without("oozie.service.WorkflowSchemaService.*", "the schemas of the server as shipped are built in, by `target`"),
 

@@ -217,7 +217,7 @@ fn fresh(path: &str, text: &str) {
 fn the_list_of_rules_is_fresh() {
     use ankus::diag::{Group, Safety};
     let mut text = String::from(
-        "# Rules\n\nEverything that `ankus check` reports, by group. *Fix*: `--fix` fixes it, or `--fix --unsafe-fixes` does (a guess). An *info* is reported in the profile `strict`, or `style` for that group; a rule that is *off*, only if it is turned on by name; the group migration, in the profile of that name.\n",
+        "# Rules\n\nEverything that `ankus check` reports, by group. *Fix*: fixed by `--fix`, or by `--fix --unsafe-fixes` (a guess). An *info* is reported in the profile `strict`, or in `style` for that group; a rule that is *off*, only if it is turned on by name; the group migration, in the profile of that name.\n",
     );
     let kinds = check::kinds();
     for group in Group::ALL {

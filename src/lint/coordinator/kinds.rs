@@ -74,7 +74,7 @@ kinds! {
     URI_TEMPLATE_CONSTANT "uri-template-constant" Data Warning [] None, "all instances of a dataset are at the same location";
     URI_TEMPLATE_TOO_COARSE "uri-template-too-coarse" Data Warning [] GUESS, "instances of a dataset that cannot be told apart";
     DATASET_TIMEZONE_DIFFERS "dataset-timezone-differs" Data Warning [] None, "a dataset and its coordinator have different time zones";
-    INITIAL_INSTANCE_AFTER_USE "initial-instance-after-use" Data Warning [] None, "the first actions ask for instances before the initial one";
+    INITIAL_INSTANCE_AFTER_USE "initial-instance-after-use" Data Warning [] None, "the first actions refer to instances before the initial one";
     INITIAL_INSTANCE_TOO_OLD "initial-instance-too-old" Data Error ["E1021"] None, "an initial instance before 1970";
     INITIAL_INSTANCE_MISALIGNED "initial-instance-misaligned" Data Info [] None, "nominal times fall between two instances";
     DONE_FLAG_IMPLICIT "done-flag-implicit" Data Info [] None, "without a `done-flag`, an instance is complete when it contains `_SUCCESS`";
@@ -93,7 +93,7 @@ kinds! {
     INPUT_WINDOW_OVERLAP "input-window-overlap" Data Info [] None, "instances that two consecutive actions read";
     INPUT_WINDOW_DEPENDS_ON_DST "input-window-depends-on-dst" Data Info [] None, "24 hourly instances are not a day where clocks change";
     OUTPUT_EQUALS_INPUT "output-equals-input" Data Warning [] None, "an output that is also an input";
-    INPUT_LOGIC_REFERENCE "input-logic-reference" Data Warning ["E1028"] GUESS, "the input logic names an input that is not there";
+    INPUT_LOGIC_REFERENCE "input-logic-reference" Data Warning ["E1028"] GUESS, "the input logic names an input that does not exist";
     UNKNOWN_DATA_EVENT "unknown-data-event" Data Error ["E1004"] GUESS, "a data event that is not defined";
     DATASET_NAME_FOR_EVENT_NAME "dataset-name-for-event-name" Data Error ["E1004"] SAFE, "the name of a dataset where the name of a data event is expected";
     DATA_IN_FUNCTION_ON_OUTPUT "data-in-function-on-output" Data Error ["E1004"] SAFE, "`dataIn` of an output, or `dataOut` of an input";

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "application-path-is-file",
         group: Group::Parameters,
-        summary: "the application path names a file of another language than its property",
+        summary: "the application path names a file of another kind than its property",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["E0505", "E0506"],

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "application-path-other-cluster",
         group: Group::Parameters,
-        summary: "the application lies on another cluster than `nameNode`",
+        summary: "the application is on another cluster than `nameNode`",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["E0901", "E0504"],

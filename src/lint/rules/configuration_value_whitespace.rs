@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "configuration-value-whitespace",
         group: Group::Parameters,
-        summary: "a line break in a value, or blanks around a value that are kept",
+        summary: "a line break in a value, or whitespace around a value that is kept",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

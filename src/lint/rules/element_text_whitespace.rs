@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "element-text-whitespace",
         group: Group::Actions,
-        summary: "blanks or line breaks in text that is used unchanged",
+        summary: "spaces or line breaks in text that is used unchanged",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

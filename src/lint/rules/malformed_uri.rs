@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "malformed-uri",
         group: Group::Parameters,
-        summary: "a URI with a misspelt scheme, or too few or too many slashes after it",
+        summary: "a URI with a misspelled scheme, or too few or too many slashes after it",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-trailing-space",
         group: Group::Parameters,
-        summary: "blanks at the end of a value in a properties file, which become part of the value",
+        summary: "spaces at the end of a value in a properties file, which become part of the value",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

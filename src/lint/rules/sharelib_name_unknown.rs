@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "sharelib-name-unknown",
         group: Group::Parameters,
-        summary: "a share library for an unknown action type, or with a misspelt name",
+        summary: "a share library for an unknown action type, or with a misspelled name",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

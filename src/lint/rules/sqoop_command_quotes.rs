@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "sqoop-command-quotes",
         group: Group::Actions,
-        summary: "quotes in a sqoop `command`, which is split at every blank",
+        summary: "quotes in a sqoop `command`, which is split at every space",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "ssh-quoting",
         group: Group::Actions,
-        summary: "an argument with blanks, which arrives as several arguments",
+        summary: "an argument with spaces, which arrives as several arguments",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "typographic-characters",
         group: Group::Parameters,
-        summary: "a typographic quote, dash or blank, as word processors insert them",
+        summary: "a typographic quote, dash or space, as word processors insert them",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],

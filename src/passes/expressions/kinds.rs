@@ -31,7 +31,7 @@ kinds! {
     NON_POSITIVE_PERIOD: "el-non-positive-period", Expressions, Error, &["E1004", "E1003"], None, "a frequency or timeout of zero or less";
     OUT_OF_PLACE: "el-function-out-of-place", Expressions, Error, &["E1004", "E0803", "E1310"], None, "a function that is not available at this place";
     SINGLE_EQUALS: "el-single-equals", Expressions, Error, &["E0803"], Some(Safety::Safe), "`=` where a comparison is meant";
-    NESTED: "el-nested-expression", Expressions, Error, &["E0803", "E1004"], Some(Safety::Safe), "`${…}` inside of `${…}`";
+    NESTED: "el-nested-expression", Expressions, Error, &["E0803", "E1004"], Some(Safety::Safe), "`${…}` inside `${…}`";
     INVALID_VARIABLE_NAME: "el-invalid-variable-name", Expressions, Warning, &[], Some(Safety::Guess), "a variable name with a hyphen, which the server reads as a subtraction";
     DOTTED_VARIABLE: "el-dotted-variable", Expressions, Warning, &[], Some(Safety::Guess), "a name with a dot, which reads a property of a variable";
     FOREIGN_PLACEHOLDER: "el-foreign-placeholder", Expressions, Error, &["E0803"], None, "a placeholder of another language, which Oozie tries to evaluate";
