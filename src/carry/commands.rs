@@ -1,7 +1,7 @@
-//! What actions do, as command lines of the tools of Hadoop.
+//! Actions as command lines of the Hadoop tools.
 //!
-//! Expressions become arguments of a command, so that no shell reads them. Where the command runs, and what its texts are
-//! written in, is a matter of the target.
+//! Expressions become arguments of a command, so that no shell interprets them. The target decides where the command
+//! runs and in which language its texts are written.
 
 use super::airflow::expression::shell_quoted;
 use super::ledger::{Ledger, Outcome};
@@ -17,16 +17,16 @@ use crate::source::Span;
 pub(super) enum Word {
     /// One argument.
     One(Text),
-    /// As many as there are between blanks.
+    /// Split at whitespace into any number of arguments.
     Split(Text),
-    /// For a shell as it is.
+    /// Shell code, passed as is.
     Raw(&'static str),
 }
 
 /// What a step runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Command {
-    /// Commands before the last.
+    /// Commands that run before the last one.
     pub(super) before: Vec<Vec<Word>>,
     pub(super) words: Vec<Word>,
 }
@@ -39,7 +39,7 @@ pub(super) fn words(line: &str) -> Vec<Word> {
     line.split(' ').map(one).collect()
 }
 
-/// The words of a text that is split at blanks; what an expression stands in may be several.
+/// Splits a text at whitespace into words; a word that contains an expression may become several arguments.
 fn words_of(text: Text) -> Vec<Word> {
     let mut all: Vec<Text> = vec![Text::default()];
     for part in text.parts {
@@ -60,21 +60,22 @@ fn words_of(text: Text) -> Vec<Word> {
     all.into_iter().map(word).collect()
 }
 
-/// What is said of a file of properties that no option names.
+/// The reason reported for a properties file that no option names.
 pub(super) const UNREAD: &str =
     "the file is fetched beside the command, which is not told to read it";
-/// What is left to do then.
+/// The remedy reported with [`UNREAD`].
 pub(super) const CHECK_READ: &str = "convert again with the file below the folder of the workflow, or write its properties into the action";
 
-/// Whether the tool of an action reads files of properties by `-conf`, as the tools of Hadoop do.
+/// Whether the tool of an action reads properties files with `-conf`, as the Hadoop tools do.
 pub(super) fn takes_conf(body: &Body) -> bool {
     matches!(body.details, Details::Sqoop { .. } | Details::Distcp { .. })
 }
 
-/// The folder of the configuration that the command line of Hive is given.
+/// The configuration folder that is passed to the Hive command line.
 pub(super) const HIVE_CONF: &str = "hive-conf";
 
-/// The file of properties that a launcher makes the `hive-site.xml` of an action of. Of several it makes one.
+/// Returns the properties file from which the launcher creates the `hive-site.xml` of an action. Several files are
+/// merged by the launcher, so there is none then.
 pub(super) fn hive_site(body: &Body) -> Option<&Scalar> {
     let is_cli = matches!(body.details, Details::Hive { jdbc_url: None, .. });
     match &body.job_xml[..] {
@@ -83,12 +84,13 @@ pub(super) fn hive_site(body: &Body) -> Option<&Scalar> {
     }
 }
 
-/// The program that submits to Spark: distributions that have another Spark beside it give that a name of its own.
+/// Returns the program that submits to Spark. Distributions that install a second version of Spark name its program
+/// differently.
 pub(super) fn spark_submit(body: &Body) -> &'static str {
     if &*body.kind == "spark3" { "spark3-submit" } else { "spark-submit" }
 }
 
-/// The words of options that a launcher takes apart.
+/// Splits a text of options into words as the launcher does.
 fn options_of(text: Text, apart: fn(&str) -> Vec<(String, bool)>) -> Vec<Word> {
     let literal = |part: &Part| match part {
         Part::Literal(text) => Some(text.clone()),
@@ -104,7 +106,7 @@ fn options_of(text: Text, apart: fn(&str) -> Vec<(String, bool)>) -> Vec<Word> {
 }
 
 impl Command {
-    /// The last command.
+    /// Returns a step with this command only.
     pub(super) fn of(texts: Vec<Text>) -> Command {
         Command { before: Vec::new(), words: texts.into_iter().map(Word::One).collect() }
     }
@@ -114,7 +116,8 @@ impl Command {
         &mut self.words
     }
 
-    /// Programs and arguments: one program, or a shell with what it is given; `between` stands between its commands.
+    /// Returns the program and its arguments, or a shell with its script and parameters; `between` separates the
+    /// commands of the script.
     pub(super) fn texts(&self, between: &str) -> Vec<Text> {
         let is_plain = |word: &Word| match word {
             Word::One(_) => true,
@@ -133,7 +136,7 @@ impl Command {
             return words.collect();
         }
         let (lines, given) = self.script(true);
-        // One argument of a program may have 128 KiB at most, all of them together a lot more.
+        // A single argument is limited to 128 KiB; all of them together may be much longer.
         let (lines, given) = match lines.iter().map(|line| line.len() + between.len()).sum() {
             0..=LONGEST_ARGUMENT => (lines, given),
             _ => self.script(false),
@@ -146,7 +149,8 @@ impl Command {
         all
     }
 
-    /// The lines of a shell, and the parameters that they name; whether words that are known stand in the lines.
+    /// Returns the lines of a shell script and its positional parameters. With `is_inline`, words that are known at
+    /// conversion are written into the lines.
     fn script(&self, is_inline: bool) -> (Vec<String>, Vec<Text>) {
         let mut given: Vec<Text> = Vec::new();
         let mut lines = vec!["set -ef".to_owned()];
@@ -163,7 +167,7 @@ impl Command {
         (lines, given)
     }
 
-    /// How many characters are known of what is run.
+    /// Returns the number of characters of the command that are known at conversion.
     pub(super) fn length(&self, between: &str) -> usize {
         let texts = self.texts(between);
         let known = texts.iter().flat_map(|text| &text.parts).map(|part| match part {
@@ -174,7 +178,7 @@ impl Command {
     }
 }
 
-/// A longer argument is taken apart: what its expressions come to has to fit, too.
+/// Longer scripts pass their words as parameters. Leaves room for the values of expressions.
 pub(super) const LONGEST_ARGUMENT: usize = 100_000;
 
 impl Word {
@@ -205,38 +209,38 @@ impl Word {
 
 /// A printer whose target runs commands.
 pub(super) trait Commands {
-    /// How the place where a command runs differs from a launcher.
+    /// The reason reported: how the environment of the command differs from that of a launcher.
     const PLACE: &'static str;
-    /// What is left to do about it.
+    /// The remedy reported with [`Commands::PLACE`].
     const REMEDY: &'static str;
 
-    /// What became of the parts of the source.
+    /// Records what became of each part of the source.
     fn ledger(&mut self) -> &mut Ledger;
 
-    /// What a text says, claimed as it came out.
+    /// Compiles a text and claims it in the ledger according to the result.
     fn say(&mut self, scalar: &Scalar) -> Text;
 
-    /// What a text says.
+    /// Compiles a text.
     fn compile(&mut self, source: &str) -> Text;
 
-    /// What stands for a secret.
+    /// Returns the text that refers to a secret.
     fn hide(&mut self, span: Span, name: &str) -> Text;
 
-    /// What is converted.
+    /// The input of the conversion.
     fn given(&self) -> Given<'_>;
 
-    /// Where an operation of a file system stands.
+    /// Returns the location of an operation of an `fs` action.
     fn span_of(&self, operation: &FileOperation) -> Option<Span>;
 
-    /// The last part of a path.
+    /// Returns the last segment of a path.
     fn last_part(path: &Text) -> Text;
 
-    /// Whether a name is that of a secret.
+    /// Whether a property of this name is a secret.
     fn is_secret(&self, name: &str) -> bool {
         self.given().secrets.covers(name)
     }
 
-    /// What an action with a command line runs; nothing where it cannot be had.
+    /// Returns the commands of an action, or none if it has no equivalent command line.
     fn command_of(&mut self, body: &Body) -> Option<Command> {
         let mut command = Command::default();
         for operation in &body.prepare {
@@ -262,7 +266,7 @@ pub(super) trait Commands {
         scalars.iter().map(|scalar| self.word(scalar)).collect()
     }
 
-    /// A text that the server splits at blanks.
+    /// Returns a text that the server splits at whitespace.
     fn split(&mut self, scalar: &Scalar) -> Word {
         let text = self.say(scalar);
         if scalar.as_str().contains(['"', '\'']) {
@@ -272,7 +276,7 @@ pub(super) trait Commands {
         Word::Split(text)
     }
 
-    /// Properties as options of a tool: `-D name=value`.
+    /// Appends the properties of an action as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str, prefix: &str, out: &mut Vec<Word>) {
         for scalar in body.job_xml.iter().filter(|_| takes_conf(body)) {
             let (_, name) = split_name::<Self>(self.say(scalar));
@@ -303,7 +307,7 @@ pub(super) trait Commands {
         all
     }
 
-    /// A property that the tool itself has a use for.
+    /// Returns name and value of a property if the tool itself uses it.
     fn property(&mut self, property: &Property) -> Option<(Text, Text)> {
         let name = self.say(&property.name);
         if let Some(known) = name.known()
@@ -327,7 +331,7 @@ pub(super) trait Commands {
         Some((name, value))
     }
 
-    /// Settings of a cluster that a command has no use for.
+    /// Reports the cluster settings that a command does not use.
     fn unheard(&mut self, body: &Body) {
         for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
             self.differs(scalar.span(), Self::PLACE, Self::REMEDY);
@@ -337,7 +341,7 @@ pub(super) trait Commands {
         }
     }
 
-    /// Files that the launcher puts beside the program.
+    /// Adds commands that fetch the files which the launcher would place in the working directory.
     fn files(&mut self, body: &Body, command: &mut Command) {
         for scalar in body.files.iter().chain(&body.job_xml) {
             let text = self.say(scalar);
@@ -377,7 +381,7 @@ pub(super) trait Commands {
         }
     }
 
-    /// A path from the folder of the application on, if it is not absolute.
+    /// Prefixes a relative path with the folder of the application.
     fn absolute(&mut self, path: Text, written: &Scalar) -> Text {
         let given = self.given();
         let known = Known { properties: given.properties, secrets: given.secrets };
@@ -475,7 +479,7 @@ pub(super) trait Commands {
         out
     }
 
-    /// The command of an action; whether there is one.
+    /// Builds the command of an action. Returns whether it has one.
     fn command(&mut self, body: &Body, out: &mut Command) -> bool {
         match &body.details {
             Details::Fs { operations } => {
@@ -531,7 +535,7 @@ pub(super) trait Commands {
                 out.words.extend(class);
                 out.words.extend(self.all(arguments));
                 if body.capture_output.is_some() {
-                    // The program writes a file, or does not; what it prints is no part of it.
+                    // The properties come from a file that the program may write, not from its output.
                     out.words.push(Word::Raw(">&2"));
                     let program = std::mem::replace(&mut out.words, words("cat output.properties"));
                     out.before.extend([words("touch output.properties"), program]);
@@ -542,7 +546,7 @@ pub(super) trait Commands {
         true
     }
 
-    /// Tools that start jobs or connections.
+    /// Builds the command of a tool that starts jobs or opens connections.
     fn tool(&mut self, body: &Body, out: &mut Command) -> bool {
         match &body.details {
             Details::Distcp { java_opts, arguments } => {
@@ -596,12 +600,12 @@ pub(super) trait Commands {
         true
     }
 
-    /// Tools that run scripts and queries.
+    /// Builds the command of a tool that runs scripts or queries.
     fn query(&mut self, body: &Body, out: &mut Command) {
         match &body.details {
             Details::Pig { script, params, arguments } => {
                 out.add("pig");
-                // Its script takes them as one word alone.
+                // Pig's launcher script accepts `-Dname=value` only as one word.
                 self.options(body, "", "-D", &mut out.words);
                 self.named(params, "-param", out);
                 out.words.extend(self.all(arguments));
@@ -637,7 +641,7 @@ pub(super) trait Commands {
         }
     }
 
-    /// A jar or script of Spark: one without a folder lies in `lib`.
+    /// Returns the path of a jar or script of Spark; one without a folder is in `lib`.
     fn in_lib(&mut self, path: Text, written: &Scalar) -> Text {
         let given = self.given();
         let known = Known { properties: given.properties, secrets: given.secrets };
@@ -648,7 +652,7 @@ pub(super) trait Commands {
         self.absolute(path, written)
     }
 
-    /// Tools that submit what they are told.
+    /// Builds the command of a tool that submits a program or command of the user.
     fn submitted(&mut self, body: &Body, out: &mut Command) {
         match &body.details {
             Details::Sqoop { command, arguments } => {
@@ -660,7 +664,7 @@ pub(super) trait Commands {
                     },
                     None => self.all(arguments),
                 };
-                // Options of Hadoop stand behind the tool.
+                // Generic Hadoop options must follow the name of the Sqoop tool.
                 let is_split = matches!(all.first(), Some(Word::Split(_)));
                 let rest = all.split_off(usize::from(!is_split && !all.is_empty()));
                 out.words.extend(all);
@@ -706,7 +710,7 @@ pub(super) trait Commands {
         }
     }
 
-    /// A script of the application, brought to the node.
+    /// Adds a command that fetches a script of the application.
     fn script(&mut self, script: Option<&Scalar>, out: &mut Command) {
         let Some(script) = script else { return };
         let text = self.say(script);
@@ -717,7 +721,7 @@ pub(super) trait Commands {
         out.words.extend([one("-f"), Word::One(name)]);
     }
 
-    /// A job that is nothing but its configuration.
+    /// Builds the command of a job that consists of its configuration only.
     fn job_file(&mut self, body: &Body, out: &mut Command) {
         let settings = self.settings(body);
         let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
@@ -744,7 +748,7 @@ pub(super) trait Commands {
     }
 }
 
-/// Path and name of a file: `path#name`, or the last part of the path.
+/// Returns the path and local name of a file: from `path#name`, or the last segment of the path.
 fn split_name<C: Commands + ?Sized>(text: Text) -> (Text, Text) {
     let mark = |part: &Part| matches!(part, Part::Literal(text) if text.contains('#'));
     if let Some(at) = text.parts.iter().position(mark)

@@ -1,8 +1,8 @@
-//! Coordinators that become one graph: a run of the first is followed by one of each that reads what it writes.
+//! Coordinators that become one graph: a run of the first is followed by a run of each that reads what it writes.
 //!
-//! In: coordinators, and the links between those that write and those that read for the same nominal time. Out: which
-//! coordinators share a graph, in which order. A link for which one graph would do something else than two coordinators is
-//! taken back, with the reason.
+//! [`settle`] takes the coordinators and the links between those that write and read data for the same nominal time. It
+//! decides which share a graph and in which order. A link is revoked, with the reason, if one graph would behave
+//! differently from two coordinators.
 
 use super::joined::{Link, Member, Wanted};
 use super::{idioms, mentions};
@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Place {
     /// The name of the graph: that of its first coordinator.
     pub graph: String,
-    /// How many come before it.
+    /// The number of coordinators before it.
     pub order: usize,
 }
 
-/// Decides which coordinators share a graph, and takes back the links of those that do not.
+/// Decides which coordinators share a graph, and revokes the links of those that do not.
 pub(super) fn settle(members: &[Member<'_>], links: &mut [Link]) -> Vec<Option<Place>> {
     let mut groups: Vec<BTreeSet<usize>> = (0..members.len()).map(|at| [at].into()).collect();
     let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); members.len()];
@@ -45,7 +45,7 @@ pub(super) fn settle(members: &[Member<'_>], links: &mut [Link]) -> Vec<Option<P
     places(members, &groups, &before)
 }
 
-/// In each group of several, the order in which every coordinator comes behind those that it reads from.
+/// Orders each group of several coordinators such that each comes after those that it reads from.
 fn places(
     members: &[Member<'_>],
     groups: &[BTreeSet<usize>],
@@ -72,7 +72,7 @@ fn places(
     places
 }
 
-/// Whether what is written is read, by way of others, by the one that writes it.
+/// Why a link would close a cycle: the writer itself depends, possibly via others, on the reader.
 fn leads_back(before: &[BTreeSet<usize>], writer: usize, reader: usize) -> Option<String> {
     let (mut todo, mut seen) = (vec![writer], BTreeSet::new());
     while let Some(at) = todo.pop() {
@@ -86,7 +86,7 @@ fn leads_back(before: &[BTreeSet<usize>], writer: usize, reader: usize) -> Optio
     None
 }
 
-/// In what two coordinators differ that one graph has only once.
+/// Returns a property that a graph has only once and in which two coordinators differ.
 fn differs(writer: &Member<'_>, reader: &Member<'_>) -> Option<String> {
     let [one, other] = [writer.definition, reader.definition];
     let (times, others) = (&one.schedule, &other.schedule);
@@ -114,7 +114,7 @@ fn differs(writer: &Member<'_>, reader: &Member<'_>) -> Option<String> {
     [writer, reader].into_iter().find_map(stands_alone)
 }
 
-/// Why a coordinator shares no graph.
+/// Why a coordinator cannot share a graph.
 fn stands_alone(member: &Member<'_>) -> Option<String> {
     let says =
         |key: &str, word: &str| member.migration.values.get(key).is_some_and(|value| value == word);
@@ -136,12 +136,12 @@ fn stands_alone(member: &Member<'_>) -> Option<String> {
     None
 }
 
-/// A property that coordinators of one graph read with different values.
+/// Reports a property that coordinators of one graph read with different values.
 fn contradicts(members: &[Member<'_>], group: &BTreeSet<usize>) -> Option<String> {
     let mut known: BTreeMap<&str, &str> = BTreeMap::new();
     for member in group.iter().map(|at| &members[*at]) {
         for (name, value) in member.properties {
-            // Most are the same everywhere; only one that is not has to be looked for in the texts.
+            // Most values are the same everywhere; the texts are searched only for names whose values differ.
             match known.get(name.as_str()) {
                 Some(other) if other == value => {}
                 _ if !member.reads(name) => {}
@@ -152,7 +152,7 @@ fn contradicts(members: &[Member<'_>], group: &BTreeSet<usize>) -> Option<String
             }
         }
     }
-    // A sub-workflow that takes the whole configuration takes all properties of the graph.
+    // A sub-workflow that inherits the whole configuration would inherit the properties of the whole graph.
     let taking = group.iter().map(|at| &members[*at]).find(|member| member.passes_all_on())?;
     let is_alike = group.iter().all(|at| members[*at].properties == taking.properties);
     let name = taking.name;
@@ -161,13 +161,13 @@ fn contradicts(members: &[Member<'_>], group: &BTreeSet<usize>) -> Option<String
 }
 
 impl Member<'_> {
-    /// Whether its coordinator or its workflow names a property.
+    /// Whether its coordinator or workflow names a property.
     fn reads(&self, name: &str) -> bool {
         let workflow = self.workflow.map(|analysis| analysis.source().text.as_str());
         [Some(self.text), workflow].into_iter().flatten().any(|text| mentions(text, name))
     }
 
-    /// Whether an action passes the whole configuration on.
+    /// Whether an action propagates the whole configuration.
     fn passes_all_on(&self) -> bool {
         let Some(workflow) = self.workflow else { return false };
         workflow.flow().workflow.actions().any(|(_, _, action)| {

@@ -1,6 +1,6 @@
-//! Shapes that people write in Oozie because it has nothing better, and that engines do have something for.
+//! Idioms of Oozie applications that work around a missing feature which other engines have.
 //!
-//! In: the tasks of a workflow. Out: fewer tasks, and what became of those that are gone. A site asks for it.
+//! They are recognized among the tasks of a workflow and removed if the settings of the site ask for it.
 
 use super::instances::current;
 use super::model::{Does, Runs, Task, TaskId, Tasks};
@@ -9,7 +9,7 @@ use ankus_lang::coordinator::{DataEvent, Definition, Instances};
 use ankus_lang::time::Frequency;
 use std::collections::BTreeMap;
 
-/// Whether a coordinator writes with each run what this input of the next one names.
+/// Whether this input names what the previous run of the same coordinator wrote.
 pub fn is_of_the_run_before(event: &DataEvent, definition: &Definition) -> bool {
     let only = |event: &DataEvent| match &event.instances {
         Instances::List(all) => match &all[..] {
@@ -28,8 +28,8 @@ pub fn is_of_the_run_before(event: &DataEvent, definition: &Definition) -> bool 
     is_as_often && only(event) == Some(-1) && definition.outputs.iter().any(writes)
 }
 
-/// Takes out mails that do nothing but tell of a failure that then ends the run: by kill node, the action that sent one. Each of
-/// these kill nodes is entered behind its mail alone, whether that was sent or not.
+/// Removes the email actions that only report a failure before the run is killed. Returns these actions by kill node.
+/// Each of these kill nodes is entered only after its email action, whether that succeeded or not.
 pub fn notices(tasks: &mut Tasks, is_mail: &dyn Fn(NodeId) -> bool) -> BTreeMap<NodeId, NodeId> {
     let mut found = BTreeMap::new();
     let mut gone = Vec::new();
@@ -54,7 +54,7 @@ pub fn notices(tasks: &mut Tasks, is_mail: &dyn Fn(NodeId) -> bool) -> BTreeMap<
     found
 }
 
-/// The one task before another, however it ends.
+/// Returns the only predecessor of a task, if both its success and its failure lead to the task.
 fn only_before(task: &Task) -> Option<TaskId> {
     match (&task.after[..], &task.after_failed[..]) {
         ([ok], [error]) if ok == error => Some(*ok),
@@ -66,7 +66,7 @@ fn is_behind(task: &Task, before: TaskId) -> bool {
     task.after.contains(&before) || task.after_failed.contains(&before)
 }
 
-/// Takes tasks out that nothing is behind.
+/// Removes tasks that have no successors.
 fn remove(tasks: &mut Tasks, gone: &[TaskId]) {
     let place = |id: TaskId| id - gone.iter().filter(|other| **other < id).count();
     let list = std::mem::take(&mut tasks.list);

@@ -1,7 +1,8 @@
-//! Coordinators that read what another one writes for the same nominal time.
+//! Coordinators that read what another coordinator writes for the same nominal time.
 //!
-//! In: the coordinators that are converted together. Out: for each, the inputs that a run of another one stands for, the
-//! graph that it shares with others, and the actions that only mark an output as done. A site asks for what becomes of them.
+//! [`joined`] takes the coordinators that are converted together. For each it finds the inputs that a run of another
+//! coordinator can replace, the graph that it shares with others, and the actions that only write the done flag of an
+//! output. The settings of the site say what becomes of them ([`Wanted`]).
 
 use super::graphs::{self, Place};
 use super::instances::current;
@@ -15,7 +16,7 @@ use ankus_lang::coordinator::{DataEvent, Definition, Instances};
 use ankus_lang::time::{Frequency, Schedule, Unit};
 use std::collections::BTreeMap;
 
-/// What a site wants of a coordinator that reads what another one writes.
+/// How a coordinator that reads what another one writes is converted, as the site has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// It waits for the folder.
@@ -27,7 +28,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// What `[migration]` says.
+    /// Reads the choice from `[migration]`.
     pub fn of(migration: &Migration) -> Wanted {
         match migration.values.get("joined").map(String::as_str) {
             Some("task") => Wanted::Task,
@@ -42,66 +43,67 @@ impl Wanted {
 pub struct Member<'a> {
     /// Its name in the other engine.
     pub name: &'a str,
-    /// As it is written.
+    /// Its typed definition, as written.
     pub coordinator: &'a Coordinator,
-    /// Its text.
+    /// Its source text.
     pub text: &'a str,
-    /// As a server takes it.
+    /// Its definition as the server resolves it.
     pub definition: &'a Definition,
-    /// What it starts.
+    /// The workflow that it starts.
     pub workflow: Option<&'a Analysis>,
-    /// What that starts, by the places that name it.
+    /// The sub-workflows of that workflow, by the location of their paths.
     pub called: BTreeMap<Span, &'a Analysis>,
-    /// What it is submitted with.
+    /// The properties that it is submitted with.
     pub properties: &'a BTreeMap<String, String>,
-    /// What a site wants of its actions.
+    /// The migration settings for its actions.
     pub migration: &'a Migration,
-    /// What is secret.
+    /// The names of secrets.
     pub secrets: &'a Secrets,
-    /// What a site wants where it reads what another one writes.
+    /// How it is converted where it reads what another coordinator writes.
     pub wanted: Wanted,
 }
 
-/// What stands for an input.
+/// The coordinator whose run replaces an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writer {
     /// The name of the coordinator that writes it.
     pub name: String,
-    /// The action that marks it as done, where there is one.
+    /// The action that writes the done flag, if there is one.
     pub action: Option<String>,
 }
 
-/// A coordinator that writes what another one reads.
+/// A pair of coordinators, one of which writes what the other one reads.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// The one that writes, by its place.
+    /// The index of the coordinator that writes.
     pub(super) writer: usize,
-    /// Which of its outputs.
+    /// The index of the output.
     output: usize,
-    /// The one that reads.
+    /// The index of the coordinator that reads.
     pub(super) reader: usize,
     /// The name of the input.
     input: String,
-    /// Whether a run of the one that writes stands for the folder.
+    /// Whether a run of the writer can replace the wait for the folder.
     pub(super) stands: bool,
-    /// Why both become no graph, where that is wanted.
+    /// Why the two do not share a graph although that is wanted.
     pub(super) apart: Option<String>,
 }
 
-/// What a coordinator has in common with others.
+/// What a coordinator shares with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// Inputs that another one writes for the same nominal time, by name.
+    /// Inputs that another coordinator writes for the same nominal time, by name.
     pub inputs: BTreeMap<String, Writer>,
-    /// Actions that only mark an output as done, with whether a coordinator is left that looks for the mark.
+    /// Actions that only write the done flag of an output, and whether a remaining coordinator still waits for that
+    /// flag.
     pub marks: BTreeMap<String, bool>,
     /// The graph that it shares with others.
     pub graph: Option<Place>,
-    /// Inputs of which another one would write each in the same graph, with the name of that one and why both stay apart.
+    /// Inputs that do not come from the same graph although that is wanted, with the name of the writer and the reason.
     pub apart: BTreeMap<String, (String, String)>,
 }
 
-/// What coordinators have in common, in their order.
+/// Returns for each coordinator what it shares with others.
 pub fn joined(members: &[Member<'_>]) -> Vec<Joined> {
     let mut all = vec![Joined::default(); members.len()];
     let mut links = links(members);
@@ -136,7 +138,7 @@ pub fn joined(members: &[Member<'_>]) -> Vec<Joined> {
     all
 }
 
-/// Who reads what is written for the same nominal time.
+/// Finds the pairs of coordinators that write and read the same data for the same nominal time.
 fn links(members: &[Member<'_>]) -> Vec<Link> {
     let mut links = Vec::new();
     for (writer, member) in members.iter().enumerate() {
@@ -167,7 +169,7 @@ fn links(members: &[Member<'_>]) -> Vec<Link> {
     links
 }
 
-/// What keeps a coordinator from sharing a graph with whoever writes an input.
+/// Why a coordinator cannot share a graph with the one that writes its input.
 fn why_apart(reader: &Member<'_>, output: &DataEvent, is_only: bool) -> Option<String> {
     if reader.wanted != Wanted::Graph {
         return None;
@@ -175,7 +177,7 @@ fn why_apart(reader: &Member<'_>, output: &DataEvent, is_only: bool) -> Option<S
     if !is_only {
         return Some("several coordinators write the folder".to_owned());
     }
-    // What an earlier run wrote there is enough for a later one.
+    // A later reader would be satisfied with what an earlier run wrote there.
     let template = &output.dataset.uri_template;
     if !["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"]
         .iter()
@@ -187,7 +189,7 @@ fn why_apart(reader: &Member<'_>, output: &DataEvent, is_only: bool) -> Option<S
     has_logic.then(|| format!("`{}` has input logic", reader.name))
 }
 
-/// Whether an event is the current instance alone.
+/// Whether an event names only the current instance.
 fn is_current(event: &DataEvent, definition: &Definition) -> bool {
     match &event.instances {
         Instances::List(all) => {
@@ -197,7 +199,7 @@ fn is_current(event: &DataEvent, definition: &Definition) -> bool {
     }
 }
 
-/// Whether two events are of one series of folders.
+/// Whether two events refer to the same series of folders.
 fn is_same(one: &DataEvent, other: &DataEvent) -> bool {
     let series = |event: &DataEvent| {
         let data = &event.dataset;
@@ -208,14 +210,14 @@ fn is_same(one: &DataEvent, other: &DataEvent) -> bool {
     series(one) == series(other)
 }
 
-/// Whether a schedule has every nominal time of another one.
+/// Whether a schedule includes every nominal time of another one.
 fn runs_whenever(one: &Schedule, other: &Schedule) -> bool {
-    /// So many nominal times are looked at for the first of the other.
+    /// Maximum number of nominal times that are searched for the first one of the other schedule.
     const MOST: usize = 100_000;
     if one.frequency != other.frequency || one.zone != other.zone || one.end < other.end {
         return false;
     }
-    // Months are counted from the day of the start.
+    // Months are counted from the start, so that the start must be the same.
     let counts_months =
         matches!(one.frequency, Frequency::Every { unit: Unit::Month | Unit::Year, .. });
     if one.start == other.start || counts_months {
@@ -226,7 +228,7 @@ fn runs_whenever(one: &Schedule, other: &Schedule) -> bool {
     times.find(|at| *at >= first) == Some(first)
 }
 
-/// Actions of a workflow that do nothing but write the flag of an output.
+/// Returns the names of the actions that do nothing but write the done flag of an output.
 fn marks(member: &Member<'_>, output: &DataEvent) -> Vec<String> {
     let Some(workflow) = member.workflow else { return Vec::new() };
     let flag = output.dataset.flag();
@@ -254,7 +256,7 @@ fn marks(member: &Member<'_>, output: &DataEvent) -> Vec<String> {
     written.collect()
 }
 
-/// The file that an action makes, if that is all it does.
+/// Returns the file that an action creates, if it does nothing else.
 fn flag_of(body: &Body) -> Option<String> {
     let Details::Fs { operations } = &body.details else { return None };
     let [one] = &operations[..] else { return None };
@@ -262,7 +264,7 @@ fn flag_of(body: &Body) -> Option<String> {
     Some(path.as_str().trim().to_owned())
 }
 
-/// The file that a workflow makes, if that is all it does.
+/// Returns the file that a workflow creates, if it does nothing else.
 fn only_flag(workflow: &Analysis) -> Option<String> {
     let flow = workflow.flow();
     let mut actions = flow.workflow.actions();
@@ -270,7 +272,7 @@ fn only_flag(workflow: &Analysis) -> Option<String> {
     flag_of(action.body.as_ref().filter(|_| actions.next().is_none())?)
 }
 
-/// A text of a sub-workflow, with what it is given in the place of its properties.
+/// Replaces the properties in a text of a sub-workflow by the values that its caller passes.
 fn passed(text: &str, body: &Body, callee: &Analysis) -> String {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
     for parameter in &callee.flow().workflow.parameters {
@@ -284,7 +286,7 @@ fn passed(text: &str, body: &Body, callee: &Analysis) -> String {
         }
     }
     let mut text = text.to_owned();
-    // Once: what is put in its place speaks of the caller.
+    // Inserted values are not expanded again: the names in them are those of the caller.
     let mut from = 0;
     while let Some(at) = text[from..].find("${").map(|at| at + from) {
         let Some(length) = text[at..].find('}') else { break };

@@ -1,20 +1,21 @@
-//! Joins that a run can come to on some paths of a fork alone, though nothing fails: a choice on another path ends the run.
+//! Joins that may be reached on only some paths of a fork although nothing fails, because a choice on another path ends
+//! the run.
 //!
-//! In: the flow of control. Out: for each such join, the ways into it by the path that they belong to. A task that comes after
-//! whichever of these ways was taken would run while a path is missing; one that comes after each path does not.
+//! [`meets`] returns the transitions into each such join, grouped by path. A task that ran after any of these
+//! transitions would run although a path is missing; a task that waits for each path does not.
 
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::passes::flow::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A path of a fork: its first node, and the ways by which it comes to the join.
+/// A path of a fork: its first node, and the transitions by which it reaches the join.
 pub(super) type Path = (NodeId, Vec<(NodeId, Way)>);
 
-/// So many steps are taken along the paths of forks: those within others are walked over and over.
+/// Maximum number of steps along the paths of forks; nested forks are walked again for each fork around them.
 const PATIENCE: usize = 200_000;
 
-/// The joins, with the paths that have to be there. `ways` are the ways into each node, and `is_routed` tells whether a run can
-/// go on behind the failure of an action.
+/// Returns the joins with the paths that must have arrived. `ways` are the transitions into each node, and `is_routed`
+/// tells whether a run can go on after the failure of an action.
 pub(super) fn meets(
     flow: Flow<'_>,
     ways: &[Vec<(NodeId, Way)>],
@@ -38,7 +39,7 @@ pub(super) fn meets(
             }
         }
         is_clear &= by_path.iter().all(|(_, ways)| !ways.is_empty());
-        // What several forks lead to needs the paths of one of them alone.
+        // A join of several forks needs the paths of only one of them, so that they must agree.
         let known = found.entry(join).or_insert_with(|| is_clear.then_some(by_path.clone()));
         if known.as_ref() != Some(&by_path) {
             *known = None;
@@ -80,7 +81,7 @@ fn closed(flow: Flow<'_>, fork: NodeId, patience: &mut usize) -> Option<Closed> 
     Some((join?, paths))
 }
 
-/// Whether a choice between a fork and its join leads to where the join is not.
+/// Whether a choice between a fork and its join leads away from the join.
 fn leaves(
     flow: Flow<'_>,
     join: NodeId,

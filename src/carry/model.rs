@@ -1,77 +1,77 @@
-//! What a workflow does, in terms that other engines share: tasks, what each comes after, and in which case it runs.
+//! A workflow as a graph of tasks, the model that other engines share: the predecessors of each task, and when it runs.
 //!
-//! In: the flow of control as the passes have it. Out: [`Tasks`]. Forks, joins, `start` and `end` become edges where they
-//! can. A task that succeeded stands for a node that was left on that way, one that was skipped for a node that no run
-//! entered; that holds by construction for every task, because a task that chooses never leads directly to one that can
-//! be reached otherwise as well ([`Does::Pass`] stands between).
+//! [`tasks`] builds it from the control flow that the passes computed. Forks, joins, `start` and `end` become edges
+//! where possible. A task that succeeded stands for a node that was left by that transition, and a skipped task for a
+//! node that was never entered. That holds by construction: a task that chooses never leads directly to a task that has
+//! other predecessors too ([`Does::Pass`] stands between them).
 
 use super::meets::{self, Path};
 use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::passes::flow::Flow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A task, by its place in [`Tasks::list`].
+/// The index of a task in [`Tasks::list`].
 pub type TaskId = usize;
 
 /// What a task does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Does {
-    /// What an action does.
+    /// Runs an action.
     Action(NodeId),
-    /// Goes to the task of the first case that is true, by the transitions of the decision in their order.
+    /// Goes to the task of the first case that is true; the tasks are in the order of the decision's transitions.
     Decide(NodeId, Vec<TaskId>),
-    /// Goes one way where an action succeeded, another where it failed.
+    /// Goes to the first task if the action succeeded, to the second if it failed.
     Route(NodeId, TaskId, TaskId),
     /// Ends the run as failed.
     Kill(NodeId),
-    /// Nothing: others come after it.
+    /// Does nothing; only other tasks depend on it.
     Pass,
 }
 
 /// When a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// All before it succeeded.
+    /// All predecessors succeeded.
     AfterAll,
-    /// All before it succeeded or were skipped, and one succeeded.
+    /// All predecessors succeeded or were skipped, and at least one succeeded.
     AfterAny,
-    /// One before it failed itself.
+    /// A predecessor failed itself, not because of another task.
     OnFailure,
-    /// One of those before it succeeded, or failed, as its edges say.
+    /// A predecessor succeeded or failed, as the edge to it requires.
     OnEither,
-    /// All before it are done.
+    /// All predecessors are done.
     AfterDone,
 }
 
-/// A task with its place in the graph.
+/// A task with its edges in the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its name: that of the node, where there is one.
+    /// Its name: that of its node, if it has one.
     pub name: String,
     /// What it does.
     pub does: Does,
     /// When it runs.
     pub runs: Runs,
-    /// Tasks that it comes after when they succeed.
+    /// Tasks whose success leads to it.
     pub after: Vec<TaskId>,
-    /// Tasks that it comes after when they fail.
+    /// Tasks whose failure leads to it.
     pub after_failed: Vec<TaskId>,
 }
 
 /// The tasks of a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tasks {
-    /// In the order of the text.
+    /// In source order.
     pub list: Vec<Task>,
-    /// Forks of which a path can fail and end the run, while others go on.
+    /// Forks with a path that can fail and end the run while other paths go on.
     pub failing_forks: Vec<NodeId>,
-    /// Joins with a path on which a choice ends the run, so that they come after each path.
+    /// Joins that wait for each path of their fork, because a choice on one path can end the run.
     pub meeting: Vec<NodeId>,
-    /// Why nothing can be made of it.
+    /// Why the workflow cannot be converted, if it cannot.
     pub broken: Option<&'static str>,
 }
 
-/// Where control comes from.
+/// The source of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum From {
     /// A task that succeeds.
@@ -85,21 +85,21 @@ enum From {
 struct Builder<'w> {
     flow: Flow<'w>,
     ends: Vec<bool>,
-    /// Ways into each node that a run can enter.
+    /// Transitions into each reachable node.
     ways: Vec<Vec<(NodeId, Way)>>,
     tasks: Tasks,
-    /// The task of a node, by node.
+    /// The task of each node.
     own: BTreeMap<NodeId, TaskId>,
-    /// The task that chooses behind an action, by node.
+    /// The task that chooses after an action, by node.
     routes: BTreeMap<NodeId, TaskId>,
-    /// Joins that are not come to before each of their paths is there, whatever the others do.
+    /// Joins that must wait for each of their paths, with these paths.
     meets: BTreeMap<NodeId, Vec<Path>>,
 }
 
-/// Where the choices of tasks lead, by the task that chooses and the node.
+/// The task that a choice leads to, by the task that chooses and the target node.
 type Targets = BTreeMap<(TaskId, NodeId), TaskId>;
 
-/// The tasks of a workflow.
+/// Returns the tasks of a workflow.
 pub fn tasks(flow: Flow<'_>) -> Tasks {
     let count = flow.workflow.nodes.len();
     let mut ways = vec![Vec::new(); count];
@@ -132,8 +132,8 @@ pub fn tasks(flow: Flow<'_>) -> Tasks {
 }
 
 impl Tasks {
-    /// Tasks with some before them that run only after a failure, and others that do not. The failure leaves the others without
-    /// a run, but says nothing yet about the first.
+    /// Returns the tasks that have both kinds of predecessors: some that run only after a failure, and some that do
+    /// not. After a failure the latter do not run, while the former may still do.
     pub fn mixed(&self) -> BTreeSet<TaskId> {
         let mut late: BTreeSet<TaskId> = BTreeSet::new();
         let mut todo: Vec<TaskId> =
@@ -181,7 +181,7 @@ fn has_cycle(list: &[Task]) -> bool {
     done < list.len()
 }
 
-/// By node: whether some run gets from it to the end, failures included.
+/// Returns for each node whether some run gets from it to the end, failures included.
 fn leading_to_end(flow: Flow<'_>) -> Vec<bool> {
     let mut sources: Vec<Vec<NodeId>> = vec![Vec::new(); flow.workflow.nodes.len()];
     for (id, _) in flow.workflow.nodes() {
@@ -202,7 +202,7 @@ fn leading_to_end(flow: Flow<'_>) -> Vec<bool> {
     leading
 }
 
-/// Forks with an action on one of their paths whose failure ends the run.
+/// Returns the forks with an action on one of their paths whose failure ends the run.
 fn failing_forks(flow: Flow<'_>, ends: &[bool]) -> Vec<NodeId> {
     let mut patience = 100_000;
     let fails = |id: &NodeId| {
@@ -240,7 +240,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether a node becomes nothing but edges.
+    /// Whether a node becomes edges only, without a task.
     fn vanishes(&self, id: NodeId) -> bool {
         let ways = &self.ways[id.index()];
         let plain = |(from, _): &(NodeId, Way)| !self.chooses(*from);
@@ -289,7 +289,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The tasks that stand for a way into a node.
+    /// Collects the edges' sources that stand for a transition into a node.
     fn from(&self, from: NodeId, way: Way, out: &mut Vec<From>) {
         let mut todo = vec![(from, way)];
         while let Some((from, way)) = todo.pop() {
@@ -298,7 +298,7 @@ impl Builder<'_> {
                 continue;
             }
             let Some(task) = self.own.get(&from) else {
-                // It vanished: what leads to it leads on.
+                // The node became edges: continue with its own predecessors.
                 todo.extend(self.ways[from.index()].iter().copied());
                 continue;
             };
@@ -312,7 +312,7 @@ impl Builder<'_> {
         out.dedup();
     }
 
-    /// The tasks that stand for the ways into a join, by the path that they belong to; nothing where any of them will do.
+    /// Returns the sources of the edges into a join, grouped by path; none if the join need not wait for each path.
     fn paths(&self, join: NodeId) -> Option<Vec<(NodeId, Vec<From>)>> {
         let paths = self.meets.get(&join)?.iter().map(|(first, ways)| {
             let mut from = Vec::new();
@@ -324,7 +324,7 @@ impl Builder<'_> {
         (!sources.any(|source| matches!(source, From::Failure(_)))).then_some(paths)
     }
 
-    /// A join comes after each of its paths.
+    /// Makes a join depend on each of its paths.
     fn meet(
         &mut self,
         (id, task): (NodeId, TaskId),
@@ -351,7 +351,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A task that stands between one that chooses and one that can be reached otherwise as well.
+    /// Inserts a task between a task that chooses and one that has other predecessors too.
     fn chosen(
         &mut self,
         before: TaskId,
@@ -365,7 +365,7 @@ impl Builder<'_> {
         pass
     }
 
-    /// A task comes after whatever leads to its node.
+    /// Makes a task depend on all sources that lead to its node.
     fn lead(&mut self, (id, task): (NodeId, TaskId), targets: &mut Targets) {
         let mut from = Vec::new();
         for (source, way) in self.ways[id.index()].clone() {

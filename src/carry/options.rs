@@ -1,15 +1,15 @@
-//! How a launcher takes one text of options apart, where expressions stand in it.
+//! Splits a text of options, which may contain expressions, into words as a launcher does.
 //!
-//! In: the parts of a text in the language of a target. Out: words, each of one argument or of as many as its expressions
-//! come to. [`spark`] reads `<spark-opts>`, and [`java`] `<java-opts>`.
+//! Takes the parts of a text in the language of a target. Each resulting word is one argument, or as many as its
+//! expressions evaluate to. [`spark`] parses `<spark-opts>`, and [`java`] `<java-opts>`.
 
-/// What stands for an expression: no text of XML means anything by it.
+/// The placeholder for an expression: a noncharacter, which has no meaning in XML.
 const HOLE: char = '\u{fdd0}';
 
-/// A word: its text, and whether it is one argument whatever its expressions come to.
+/// A word: its text, and whether it is one argument whatever its expressions evaluate to.
 type Taken = (String, bool);
 
-/// A text in parts, taken apart: the parts of each word, and whether it is one argument.
+/// Splits the parts of a text into words. Returns the parts of each word, and whether it is one argument.
 pub(super) fn apart<P: Clone>(
     parts: &[P],
     literal: impl Fn(&P) -> Option<String>,
@@ -40,8 +40,8 @@ pub(super) fn apart<P: Clone>(
     words
 }
 
-/// An option reaches to the next one, and a value that is quoted as a whole loses its quotes. What an expression begins is taken
-/// for options of its own.
+/// Splits `<spark-opts>`. An option extends to the next one, and a value that is quoted as a whole loses its quotes. A
+/// word that begins with an expression is taken for separate options.
 pub(super) fn spark(text: &str) -> Vec<Taken> {
     let mut starts = vec![0];
     let mut is_quoted = false;
@@ -76,7 +76,7 @@ pub(super) fn spark(text: &str) -> Vec<Taken> {
     words
 }
 
-/// `"v"` becomes `v` and `k="v"` becomes `k=v`, where no other quote is inside.
+/// Turns `"v"` into `v` and `k="v"` into `k=v`, if there are no other quotes inside.
 fn unquoted(value: &str) -> String {
     let inner = |text: &str| {
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;
@@ -89,8 +89,8 @@ fn unquoted(value: &str) -> String {
     inner(value).or_else(of_key).unwrap_or_else(|| value.to_owned())
 }
 
-/// Words between blanks, as the shell of a container reads them: quotes hold a word together, and are no part of it. A quote that
-/// is never closed is a character like others.
+/// Splits `<java-opts>` at whitespace, as the shell of a container does: quotes keep a word together and are removed. A
+/// quote that is never closed is an ordinary character.
 pub(super) fn java(text: &str) -> Vec<Taken> {
     let mut words: Vec<Taken> = Vec::new();
     let (mut word, mut is_open, mut is_one) = (String::new(), false, true);
@@ -116,7 +116,7 @@ pub(super) fn java(text: &str) -> Vec<Taken> {
     if is_open {
         words.push((word, is_one));
     }
-    // Blanks within quotes hold the whole word together.
+    // A word with quoted whitespace is one argument as a whole.
     let holds = |(word, is_one): Taken| {
         let is_whole = is_one || word.contains(char::is_whitespace);
         (word, is_whole)

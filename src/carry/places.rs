@@ -1,6 +1,6 @@
-//! Where the files of an application lie on the cluster, as far as its path and the properties tell it.
+//! Where the files of an application are on the cluster, as far as its path and the properties tell.
 //!
-//! The path of an application names its folder, or its file: what lies beside the file is found either way.
+//! The path of an application may name its folder or its definition file; the other files are found in both cases.
 
 use super::airflow::Coordinated;
 use super::resolve_by;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The property with the path of a workflow.
 pub(super) const APPLICATION: &str = "oozie.wf.application.path";
 
-/// The properties that a conversion is given, with what of them is secret.
+/// The properties that a conversion is given, and which of them are secret.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'a> {
     pub(super) properties: &'a BTreeMap<String, String>,
@@ -18,7 +18,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// A value as the properties have it, but for what is secret.
+    /// Resolves a text with the properties, except the secret ones.
     pub(super) fn value(&self, text: &str) -> String {
         if !text.contains("${") {
             return text.trim().to_owned();
@@ -27,7 +27,7 @@ impl Known<'_> {
         resolve_by(text, &shown).trim().to_owned()
     }
 
-    /// The path of a workflow: where its coordinator has it, or what it is submitted with.
+    /// Returns the path of the workflow: from its coordinator, or from the properties of its submission.
     pub(super) fn application(&self, coordinator: Option<Coordinated<'_>>) -> Option<String> {
         let path = match coordinator {
             Some(one) => one.analysis.coordinator().app_path.as_ref()?.as_str(),
@@ -36,7 +36,7 @@ impl Known<'_> {
         Some(self.value(path)).filter(|path| !path.contains("${"))
     }
 
-    /// Whether a path lies below the folder of the application: it begins with a name of its own.
+    /// Whether a path is relative to the folder of the application.
     pub(super) fn is_below_application(&self, path: &str) -> bool {
         let path = self.value(path);
         let first = path.split('/').next().unwrap_or_default();
@@ -45,7 +45,7 @@ impl Known<'_> {
     }
 }
 
-/// The folder of an application whose path names the file in it.
+/// Returns the folder of an application whose path names its file.
 pub(super) fn folder_of_file(path: &str) -> Option<&str> {
     let (folder, file) = path.trim_end().trim_end_matches('/').rsplit_once('/')?;
     file.ends_with(".xml").then_some(folder)

@@ -1,7 +1,7 @@
-//! What a text says in the language of a target, where secrets may stand in it.
+//! Texts of the source in the language of a target, with the secrets in them replaced.
 //!
-//! In: a printer that [`Says`] how its target keeps secrets. Out: the text, with the claim of what became of it. A secret that
-//! is written in a text, or that an expression names, has a line in the report.
+//! A printer implements [`Says`], which tells how its target stores secrets. [`say`] compiles a text and claims the
+//! result in the ledger. Each secret that is written in a text or named by an expression gets a line in the report.
 
 use super::claims::{Cut, Piece, WrittenSecrets};
 use super::ledger::{Ledger, Outcome};
@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 /// A text in the language of a target.
 pub(super) trait Said: Default {
-    /// This and another text behind it.
+    /// Appends another text.
     fn followed_by(self, other: Self) -> Self;
-    /// What of it cannot be had.
+    /// Why a part of it has no counterpart, if one has not.
     fn lack(&self) -> Option<&str>;
-    /// What of it is only nearly the same.
+    /// How it differs from the source, if it does.
     fn difference(&self) -> Option<&str>;
 }
 
@@ -51,50 +51,50 @@ impl Said for airflow::expression::Text {
     }
 }
 
-/// How a secret gets to where it is needed, and what is left to do about it.
+/// How a secret reaches the place where it is needed, and what the user has to set up for it.
 pub(super) type Kept = (&'static str, String);
 
-/// How texts of a source are read.
+/// How texts of the source are parsed.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    /// What is secret.
+    /// The names of secrets.
     pub(super) secrets: &'a Secrets,
-    /// What the application is submitted with.
+    /// The properties that the application is submitted with.
     pub(super) properties: &'a BTreeMap<String, String>,
-    /// The library that evaluates expressions.
+    /// The EL implementation that evaluates expressions.
     pub(super) dialect: Dialect,
-    /// Where the text stands.
+    /// The phase in which the server evaluates the text.
     pub(super) phase: Phase,
-    /// Why nothing is known of the times and the data of the coordinator.
+    /// Why the nominal times and data of the coordinator are unknown, if they are.
     pub(super) unscheduled: Option<&'a Unscheduled>,
 }
 
-/// A printer, as far as texts and their secrets are concerned.
+/// What the functions of this module need of a printer.
 pub(super) trait Says<'a> {
-    /// Its texts.
+    /// Texts in the language of the target.
     type Text: Said;
-    /// What is left to do where a secret is left out of a text.
+    /// The remedy reported where a secret is left out of a text.
     const LEFT_OUT: &'static str;
-    /// What is left to do where an expression has no counterpart.
+    /// The remedy reported where an expression has no counterpart.
     const LACKING: &'static str;
 
-    /// How its texts are read.
+    /// How texts are parsed.
     fn reader(&self) -> Reader<'a>;
     /// The secrets that are written in the definition.
     fn written(&mut self) -> &mut WrittenSecrets;
-    /// What became of the parts of the source.
+    /// Records what became of each part of the source.
     fn claims(&mut self) -> &mut Ledger;
-    /// The code of a text that may be shown.
+    /// Compiles a text that contains no secret.
     fn shown(&mut self, source: &str) -> Self::Text;
-    /// The code of a secret, by a name for it.
+    /// Returns the code that reads the secret of this name.
     fn kept(&mut self, name: &str) -> (Self::Text, Kept);
-    /// How a property that is a secret gets to an expression; nothing where that is said elsewhere.
+    /// How a secret property reaches an expression; none if that is reported elsewhere.
     fn named(&self, name: &str) -> Option<Kept>;
-    /// Takes note of what a text lacks.
+    /// Notes that a text has no counterpart.
     fn lacks(&mut self, _why: &str) {}
 }
 
-/// What a text says, claimed as it came out.
+/// Compiles a text and claims it in the ledger according to the result.
 pub(super) fn say<'a, P: Says<'a>>(printer: &mut P, scalar: &Scalar) -> P::Text {
     let secrets = printer.reader().secrets;
     let said = match printer.written().cut(scalar, secrets) {
@@ -116,23 +116,23 @@ pub(super) fn say<'a, P: Says<'a>>(printer: &mut P, scalar: &Scalar) -> P::Text 
     said
 }
 
-/// A secret that is a whole text, by a name for it.
+/// Returns the code for a text that as a whole is a secret of this name.
 pub(super) fn hide<'a, P: Says<'a>>(printer: &mut P, span: Span, name: &str) -> P::Text {
     let name = printer.written().whole(span, name);
     secret(printer, span, &name)
 }
 
-/// A secret of a text, which the target keeps.
+/// Returns the code that reads a secret which the target stores, and claims it.
 fn secret<'a, P: Says<'a>>(printer: &mut P, span: Span, name: &str) -> P::Text {
     let (code, (reason, remedy)) = printer.kept(name);
     printer.claims().claim(span, Outcome::Approximate, reason, &remedy);
     code
 }
 
-/// Claims a text as it came out.
+/// Claims a compiled text: without a counterpart, approximate, or exact.
 pub(super) fn judge<'a, P: Says<'a>>(printer: &mut P, span: Span, text: &P::Text) {
     if let Some(why) = text.lack() {
-        // An expression of times and data lacks nothing but them.
+        // Expressions of times and data only lack the schedule; the reason is why that could not be converted.
         let unscheduled = printer.reader().unscheduled.filter(|_| why.contains("coord:"));
         let reason = unscheduled.map_or_else(|| why.to_owned(), Unscheduled::reason);
         let remedy = unscheduled.map_or(P::LACKING, Unscheduled::remedy);
@@ -145,7 +145,7 @@ pub(super) fn judge<'a, P: Says<'a>>(printer: &mut P, span: Span, text: &P::Text
     }
 }
 
-/// The first property that is a secret and that an expression of a text names: `${db.password}`, `${wf:conf('db.password')}`.
+/// Returns the first secret property that an expression of a text names: `${db.password}`, `${wf:conf('db.password')}`.
 fn secret_in<'a, P: Says<'a>>(printer: &P, source: &str) -> Option<String> {
     if !source.contains("${") {
         return None;

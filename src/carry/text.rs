@@ -1,6 +1,7 @@
-//! Texts with expressions, in the language of a target.
+//! Texts with expressions in the language of a target.
 //!
-//! In: a text of the source, and what makes code of an expression. Out: [`Text`], literal parts and code.
+//! [`compile`] turns a text of the source into a [`Text`] of literal parts and code, with a function of the target that
+//! translates expressions.
 
 use super::mentions;
 use ankus_lang::el::tree::{Node, Op};
@@ -8,48 +9,48 @@ use ankus_lang::el::{Dialect, Phase, Piece, Template, Value, Variables};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What the value of a piece of code is.
+/// The type of the value of a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A text.
     Text,
     /// A text, or null.
     Nullable,
-    /// A truth value.
+    /// A Boolean.
     Bool,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// Another number.
     Double,
-    /// Milliseconds since 1970, which stand for a time as Oozie writes it.
+    /// Milliseconds since 1970, for a time that Oozie writes in its own format.
     Time,
 }
 
-/// A piece of code with what its value is.
+/// A piece of code with the type of its value.
 pub type Operand = (String, Kind);
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// As it is.
+    /// Literal text.
     Literal(String),
     /// Code of the target.
     Value(Operand),
 }
 
-/// A text, with what differs from the server.
+/// A compiled text, with the ways in which it differs from the server's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// In order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
-    /// What is only nearly the same.
+    /// How it differs from what the server does.
     pub differs: Vec<String>,
-    /// What cannot be had.
+    /// What has no counterpart.
     pub lacks: Vec<String>,
 }
 
 impl Text {
-    /// Without expressions.
+    /// Creates a text without expressions.
     pub fn literal(text: &str) -> Text {
         let parts = match text {
             "" => Vec::new(),
@@ -58,12 +59,12 @@ impl Text {
         Text { parts, ..Text::default() }
     }
 
-    /// One expression.
+    /// Creates a text of one expression.
     pub fn value(code: impl Into<String>, kind: Kind) -> Text {
         Text { parts: vec![Part::Value((code.into(), kind))], ..Text::default() }
     }
 
-    /// The text, where no run changes it.
+    /// Returns the text if it is the same in every run.
     pub fn known(&self) -> Option<&str> {
         match &self.parts[..] {
             [] => Some(""),
@@ -72,7 +73,7 @@ impl Text {
         }
     }
 
-    /// This and another text behind it.
+    /// Appends another text.
     pub fn then(mut self, other: Text) -> Text {
         for part in other.parts {
             match (self.parts.last_mut(), part) {
@@ -86,8 +87,8 @@ impl Text {
     }
 }
 
-/// Why a server cannot read the expressions of a text, which it evaluates in the XML of an action: `&&` and `<` are `&amp;&amp;` and
-/// `&lt;` there.
+/// Why a server cannot parse the expressions of a text, if it cannot. It evaluates them in the XML of an action, where
+/// `&&` and `<` are `&amp;&amp;` and `&lt;`.
 pub fn unreadable(source: &str, phase: Phase, dialect: Dialect) -> Option<String> {
     if phase != Phase::Workflow || !source.contains(['&', '<', '>']) {
         return None;
@@ -101,7 +102,7 @@ pub fn unreadable(source: &str, phase: Phase, dialect: Dialect) -> Option<String
     ))
 }
 
-/// Compiles a text: expressions that no run and no property changes are their values, and `of` makes code of the others.
+/// Compiles a text: constant expressions are replaced by their values, and `of` translates the others.
 pub fn compile(
     source: &str,
     phase: Phase,
@@ -133,7 +134,7 @@ pub fn compile(
     Ok(text)
 }
 
-/// The value of an expression that no run and no property changes.
+/// Returns the value of an expression that depends on neither the run nor the properties.
 fn folded(
     nodes: &[Node],
     template: &Template,
@@ -149,7 +150,7 @@ fn folded(
     value.map(|text| text.into_owned())
 }
 
-/// Whether expressions depend on nothing but properties.
+/// Whether expressions depend only on properties.
 fn is_constant(nodes: &[Node], template: &Template) -> bool {
     nodes.iter().all(|node| match node.op {
         Op::Call { .. } => matches!(
@@ -161,7 +162,7 @@ fn is_constant(nodes: &[Node], template: &Template) -> bool {
     })
 }
 
-/// The path of an application as a run has it, where only properties and the application's `own` path make it.
+/// Returns the path of an application at run time, if it depends only on properties and the application's `own` path.
 pub fn evaluated(
     path: &str,
     properties: &BTreeMap<String, String>,
@@ -187,11 +188,11 @@ pub fn evaluated(
     Some(value.into_owned()).filter(|value| !value.contains("${"))
 }
 
-/// What is said of a mode that a run gives.
+/// The reason reported for a mode that is only known at run time.
 pub(super) const UNKNOWN_MODE: &str =
     "a mode of ten letters (`-rwxr-x---`) is not read, octal digits are";
 
-/// A mode of a file as the tools of Hadoop read it: `-rwxr-x---` as `750`. They read the letters of a listing as something else.
+/// Converts a file mode to what the Hadoop tools parse: `-rwxr-x---` to `750`. They misread the letters of a listing.
 pub(super) fn mode(written: &str) -> String {
     let bits = written.trim().as_bytes();
     if bits.len() != 10 || !bits.is_ascii() {

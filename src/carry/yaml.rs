@@ -1,4 +1,4 @@
-//! YAML as one would write it by hand.
+//! A printer for YAML that looks handwritten.
 
 use std::fmt::Write as _;
 
@@ -7,31 +7,31 @@ use std::fmt::Write as _;
 pub(super) enum Yaml {
     /// A text.
     Text(String),
-    /// A number or a truth value.
+    /// A number or a Boolean.
     Plain(String),
     /// A sequence.
     List(Vec<Yaml>),
-    /// A mapping, in its order.
+    /// A mapping that keeps its order.
     Map(Vec<(String, Yaml)>),
 }
 
-/// A text.
+/// Creates a text.
 pub(super) fn text(text: impl Into<String>) -> Yaml {
     Yaml::Text(text.into())
 }
 
-/// A mapping.
+/// Creates a mapping.
 pub(super) fn map<const N: usize>(entries: [(&str, Yaml); N]) -> Yaml {
     Yaml::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// What names a thing.
+/// Creates a mapping with the entry `name`.
 pub(super) fn named(name: &str) -> Yaml {
     map([("name", text(name))])
 }
 
 impl Yaml {
-    /// With one more entry.
+    /// Adds an entry to a mapping.
     pub(super) fn and(mut self, key: &str, value: Yaml) -> Yaml {
         if let Yaml::Map(entries) = &mut self {
             entries.push((key.to_owned(), value));
@@ -39,7 +39,7 @@ impl Yaml {
         self
     }
 
-    /// Replaces the value of an entry that is there.
+    /// Replaces the value of an existing entry.
     pub(super) fn put(&mut self, key: &str, value: Yaml) {
         if let Yaml::Map(entries) = self
             && let Some((_, old)) = entries.iter_mut().find(|(name, _)| name == key)
@@ -48,19 +48,19 @@ impl Yaml {
         }
     }
 
-    /// With one more entry, if there is something in it.
+    /// Adds an entry with a list, unless the list is empty.
     pub(super) fn and_some(self, key: &str, list: Vec<Yaml>) -> Yaml {
         if list.is_empty() { self } else { self.and(key, Yaml::List(list)) }
     }
 
-    /// The document.
+    /// Prints the document.
     pub(super) fn print(&self) -> String {
         let mut out = String::new();
         self.write(0, &mut out);
         out
     }
 
-    /// What stands behind a key or a dash at a depth, with the end of its line.
+    /// Prints the value after a key or a dash at a depth, including the end of the line.
     fn behind(&self, depth: usize, out: &mut String) {
         match self {
             Yaml::Map(entries) if entries.is_empty() => out.push_str(" {}\n"),
@@ -123,7 +123,7 @@ impl Yaml {
     }
 }
 
-/// Short texts on one line.
+/// Prints a list of short texts on one line.
 fn flow(list: &[Yaml]) -> Option<String> {
     let words: Option<Vec<String>> = list
         .iter()
@@ -137,7 +137,7 @@ fn flow(list: &[Yaml]) -> Option<String> {
     (line.chars().count() <= 80).then_some(line)
 }
 
-/// The lines of a text that is best shown as such.
+/// Returns the lines of a text that can be printed as a block scalar.
 fn block(words: &str) -> Option<Vec<&str>> {
     let fits = |c: char| c == '\n' || (!c.is_control() && c != '\u{feff}');
     let body = words.strip_suffix('\n').unwrap_or(words);
@@ -149,7 +149,7 @@ fn block(words: &str) -> Option<Vec<&str>> {
     is_plain.then(|| body.split('\n').collect())
 }
 
-/// A text on one line, with quotes where a reader could take it for something else.
+/// Prints a text on one line, with quotes where it could be parsed as something else.
 fn scalar(words: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:-".contains(c);
     let start = words.strip_prefix('-').unwrap_or(words);
