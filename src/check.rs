@@ -1,9 +1,9 @@
 //! The only entry point: sources and settings in, report out.
 //!
-//! In: one text of any kind with the [`Settings`], the properties it would be submitted with and a snapshot of
-//! [`Files`]. Out: an [`Outcome`]: what the file is, the findings with their levels, sorted, and a [`Checked`] if the
-//! target server would accept the definition. All code that knows the language is called from here; this module itself
-//! decides only levels, order and what a comment suppresses.
+//! The input is one text of any kind with the [`Settings`], the properties that it would be submitted with and a
+//! snapshot of [`Files`]. The result is an [`Outcome`]: a description of the file, the sorted findings with their
+//! levels, and a [`Checked`] if the target server would accept the definition. All code that knows the language is
+//! called from here; this module itself decides only levels, order and what a comment suppresses.
 
 mod causes;
 mod coordinator;
@@ -44,7 +44,7 @@ pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
 pub use report::{Part, Report};
 
-/// Bytes that are no text.
+/// A file that is not text.
 pub(crate) static NOT_TEXT: Kind = Kind {
     name: "not-text",
     group: Group::Syntax,
@@ -56,7 +56,7 @@ pub(crate) static NOT_TEXT: Kind = Kind {
     page: include_str!("../docs/rules/not-text.md"),
 };
 
-/// A file over the limit.
+/// A file that is larger than the size limit, or whose check would exceed the memory limit.
 pub static FILE_TOO_LARGE: Kind = Kind {
     name: "file-too-large",
     group: Group::Syntax,
@@ -68,7 +68,7 @@ pub static FILE_TOO_LARGE: Kind = Kind {
     page: include_str!("../docs/rules/file-too-large.md"),
 };
 
-/// A file whose check was given up.
+/// A file whose check exceeded the time limit.
 pub static CHECK_TIMED_OUT: Kind = Kind {
     name: "check-timed-out",
     group: Group::Syntax,
@@ -80,7 +80,7 @@ pub static CHECK_TIMED_OUT: Kind = Kind {
     page: include_str!("../docs/rules/check-timed-out.md"),
 };
 
-/// A comment that silences nothing.
+/// A suppression comment that suppresses nothing.
 pub(crate) static SUPPRESSION_UNUSED: Kind = Kind {
     name: "suppression-unused",
     group: Group::Style,
@@ -92,7 +92,7 @@ pub(crate) static SUPPRESSION_UNUSED: Kind = Kind {
     page: include_str!("../docs/rules/suppression-unused.md"),
 };
 
-/// Bytes that are no UTF-8, in a file that says nothing else of itself.
+/// Bytes that are not valid UTF-8, in a file that declares no other encoding.
 pub(crate) static INVALID_UTF_8: Kind = Kind {
     name: "invalid-utf-8",
     group: Group::Syntax,
@@ -104,7 +104,7 @@ pub(crate) static INVALID_UTF_8: Kind = Kind {
     page: include_str!("../docs/rules/invalid-utf-8.md"),
 };
 
-/// A file that is no plain UTF-8, so that the server cannot read it.
+/// A file that the server cannot read, because it is not UTF-8 or begins with a byte order mark.
 pub(crate) static ENCODING_REFUSED: Kind = Kind {
     name: "encoding-refused",
     group: Group::Syntax,
@@ -125,7 +125,7 @@ static OWN_KINDS: &[&Kind] = &[
     &ENCODING_REFUSED,
 ];
 
-/// Every kind of finding there is, by name.
+/// Returns all kinds of findings, sorted by name.
 pub fn kinds() -> Vec<&'static Kind> {
     let lists: &[&[&Kind]] = &[
         OWN_KINDS,
@@ -141,38 +141,37 @@ pub fn kinds() -> Vec<&'static Kind> {
     kinds
 }
 
-/// What is checked.
+/// The input of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The text.
     pub source: &'a Arc<Source>,
-    /// How the file's bytes stood for it.
+    /// The encoding of the file.
     pub encoding: Encoding,
-    /// Why there is no text; the source is empty then.
+    /// Why the file is not text; `source` is empty then.
     pub not_text: Option<&'a NotText>,
-    /// What the file is.
+    /// The kind of the file.
     pub kind: FileKind,
-    /// What holds.
+    /// The settings that apply.
     pub settings: &'a Settings,
-    /// The path that overrides in the settings are matched with: relative to the settings file.
+    /// The path that overrides in the settings are matched against, relative to the settings file.
     pub settings_path: &'a str,
-    /// What the application would be submitted with.
+    /// The properties and defaults that the application would be submitted with.
     pub submission: &'a Submission,
-    /// What else may be looked at.
+    /// The other files that the check may read.
     pub files: &'a Files,
-    /// Who would submit it, where nothing else says so.
+    /// The submitting user, unless the properties name one.
     pub user: &'a str,
-    /// Whether nobody named it, and it was met on a walk through a tree.
+    /// Whether the file was not named explicitly but found while walking a tree.
     pub is_walked: bool,
-    /// What counts as now; without it nothing is said that another day could change.
+    /// The current time. Without it, no finding depends on the date.
     pub now: Option<Instant>,
-    /// What was found out of the text before, if anything was.
+    /// An existing analysis of the text, if there is one.
     pub analysis: Option<&'a Arc<Analysis>>,
 }
 
 impl<'a> Input<'a> {
-    /// A text as a server gets it: under the default settings, without properties, and with nothing around it. Set the
-    /// fields that differ.
+    /// Creates the input for a text alone: default settings, no properties, no other files. Set the fields that differ.
     pub fn of(source: &'a Arc<Source>, kind: FileKind) -> Input<'a> {
         static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
         static SUBMISSION: LazyLock<Submission> = LazyLock::new(Submission::default);
@@ -193,73 +192,73 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// What is found out of the text: what is known of it already, unless that is of another one.
+    /// Returns the analysis of the text: the given one if it is of the same source, or else a new one.
     fn analysis(&self) -> Arc<Analysis> {
         let known = self.analysis.filter(|known| Arc::ptr_eq(known.source(), self.source));
         known.cloned().unwrap_or_else(|| Arc::new(Analysis::new(self.source.clone())))
     }
 }
 
-/// One finding with its place among files and its level.
+/// A finding with its file and its level.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The file it is in.
     pub path: String,
-    /// By kind and settings.
+    /// Its level, from its kind and the settings.
     pub level: Level,
-    /// What was found.
+    /// The finding itself.
     pub diagnostic: Diagnostic,
 }
 
-/// What is known of a file.
+/// The description of a checked file.
 #[derive(Clone, Debug)]
 pub struct FileReport {
-    /// As shown.
+    /// The path as displayed.
     pub path: String,
-    /// What it is.
+    /// The kind of the file.
     pub kind: FileKind,
-    /// Name of the application or coordinator, as written.
+    /// The name of the application as written in the source.
     pub name: Option<String>,
-    /// Namespace of the root.
+    /// Namespace of the root element.
     pub schema: Option<String>,
-    /// How many nodes a workflow has.
+    /// Number of nodes, for a workflow.
     pub nodes: Option<usize>,
-    /// Files of properties it was checked with.
+    /// The properties files that it was checked with.
     pub properties: Vec<String>,
-    /// What the server answers.
+    /// The server's answer to it.
     pub reference: Option<Reference>,
 }
 
-/// What the target server answers to a definition, in three modes.
+/// The target server's answer to a definition, in three modes.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The server.
+    /// The target server.
     pub target: Target,
-    /// To its structure: every declared parameter is given.
+    /// The answer to the structure: every declared parameter counts as given.
     pub verdict: Verdict,
-    /// To `oozie validate`: schemas only.
+    /// The answer of `oozie validate`, which checks schemas only.
     pub validate: Verdict,
-    /// To a submission with the properties that were found.
+    /// The answer to a submission with the properties that were found.
     pub submit: Option<Verdict>,
 }
 
 /// One answer of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// The code of a refusal; none: accepted.
+    /// The error code if the definition is refused; `None` if it is accepted.
     pub code: Option<&'static str>,
-    /// The names in its message.
+    /// The parameters of the error message.
     pub subject: Vec<String>,
-    /// Line and column, where the refusal has a place.
+    /// Line and column of the error, if it has a position.
     pub at: Option<(u32, u32)>,
-    /// Properties that nobody gave and the answer depends on.
+    /// Missing properties that the answer depends on.
     pub uncertain: Vec<String>,
-    /// Whether the server would not come back in reasonable time.
+    /// Whether the server would not answer in reasonable time.
     pub slow: bool,
 }
 
 impl Verdict {
-    /// The answer to `text`.
+    /// Converts the answer to `text`.
     fn new(answer: &Answer, text: &str) -> Verdict {
         let rejected = answer.rejected.as_ref();
         let at = rejected.and_then(|rejected| rejected.at).map(|at| {
@@ -276,7 +275,7 @@ impl Verdict {
     }
 }
 
-/// A definition that the target server would accept: only [`check`] makes one.
+/// Proof that the target server would accept a definition. Only [`check`] creates one.
 #[derive(Clone, Debug)]
 pub struct Checked {
     analysis: Arc<Analysis>,
@@ -284,7 +283,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The same, if it is a workflow.
+    /// Returns the checked workflow, or `None` if this is not a workflow.
     pub fn workflow(&self) -> Option<CheckedWorkflow<'_>> {
         (self.kind == FileKind::Workflow).then_some(CheckedWorkflow(self))
     }
@@ -295,34 +294,34 @@ impl Checked {
 pub struct CheckedWorkflow<'a>(&'a Checked);
 
 impl<'a> CheckedWorkflow<'a> {
-    /// What was found out of it.
+    /// Returns the analysis of the workflow.
     pub fn analysis(self) -> &'a Analysis {
         &self.0.analysis
     }
 }
 
-/// What came of one file.
+/// The result of checking one file.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What is known of it.
+    /// The description of the file.
     pub file: FileReport,
-    /// By offset, then rule.
+    /// The findings, sorted by offset, then rule.
     pub findings: Vec<Finding>,
-    /// How many findings a comment silenced.
+    /// Number of findings suppressed by comments.
     pub suppressed: usize,
-    /// How many findings settings of the tree switched off or lowered.
+    /// Number of findings that settings of the tree switched off or lowered.
     pub overridden: usize,
-    /// How many findings are left to the strict profile because the file is a template or belongs to tests.
+    /// Number of findings reported only in the strict profile, because the file is a template or belongs to tests.
     pub held_back: usize,
-    /// Where secrets stand in the clear, by file: nothing may show what is there.
+    /// The spans of secrets in plain text, with their files. No output may show these parts of the text.
     pub secrets: Vec<(String, Span)>,
-    /// The proof that it may be compiled.
+    /// The proof that the definition may be compiled.
     pub checked: Option<Checked>,
-    /// What was found out of the text, where it was looked at as a definition.
+    /// The analysis of the text, if it was checked as XML.
     pub analysis: Option<Arc<Analysis>>,
 }
 
-/// Checks one file, within the [`crate::budget`] that holds.
+/// Checks one file, within the current [`crate::budget`].
 pub fn check(input: &Input<'_>) -> Outcome {
     let needs = memory(&input.source.text);
     if needs > budget::memory() {
@@ -338,11 +337,12 @@ pub fn check(input: &Input<'_>) -> Outcome {
     if !budget::was_spent() {
         return outcome;
     }
-    // What was found so far says nothing: neither what is missing nor what is there can be relied on.
+    // The findings so far are discarded: after an aborted check, neither their presence nor their absence is reliable.
     given_up(input)
 }
 
-/// What the server answers to a definition, without a word on why; nothing for what is none.
+/// Returns the server's answer to a definition, without the findings that explain it; `None` for any other kind of
+/// file.
 pub fn answer(input: &Input<'_>) -> Option<Reference> {
     match input.kind {
         FileKind::Workflow => Some(workflow::answered(input)),
@@ -354,7 +354,7 @@ pub fn answer(input: &Input<'_>) -> Option<Reference> {
     }
 }
 
-/// The finding for a file that took longer than it may.
+/// Returns the outcome for a file whose check exceeded the time limit.
 pub fn given_up(input: &Input<'_>) -> Outcome {
     let message = "the check of this file was stopped, because it took longer than allowed";
     let found = Diagnostic::new(&CHECK_TIMED_OUT, Span::default(), message)
@@ -362,8 +362,8 @@ pub fn given_up(input: &Input<'_>) -> Outcome {
     alone(input, found)
 }
 
-/// The outcome of a file of which only this is to be said, whatever settings and comments say: a file must not be able to
-/// keep quiet about itself by being too much.
+/// Returns an outcome with this finding only, whatever settings and comments say: a file must not be able to suppress
+/// the finding that it was not checked.
 fn alone(input: &Input<'_>, diagnostic: Diagnostic) -> Outcome {
     let path = input.source.path.clone();
     let finding = Finding { path, level: Level::Error, diagnostic };
@@ -380,10 +380,10 @@ fn alone(input: &Input<'_>, diagnostic: Diagnostic) -> Outcome {
     }
 }
 
-/// About as many bytes as the check of a text takes, from what it is made of: elements, attributes, expressions and
-/// properties become values of their own.
+/// Estimates the memory that the check of a text takes, in bytes, from the numbers of its elements, attributes,
+/// expressions and properties, each of which becomes a value of its own.
 fn memory(text: &str) -> u64 {
-    // No text of this size can come near any limit that makes sense.
+    // Texts below this size stay far below any reasonable limit.
     if text.len() < 1 << 20 {
         return 0;
     }
@@ -440,8 +440,8 @@ fn judge(input: &Input<'_>) -> Outcome {
     Outcome { findings, overridden, held_back, ..outcome }
 }
 
-/// Finds what is wrong with a text of XML, asks the server of definitions, and leaves of several findings with one cause
-/// that of the cause. The suppressions in the text are still to be applied.
+/// Checks an XML text, adds the server's answer if it is a definition, and reduces findings with a common cause to the
+/// one that names the cause. Returns the suppressions in the text, which are not yet applied.
 fn judge_tree(
     input: &Input<'_>,
     ratings: &Ratings<'_>,
@@ -456,7 +456,7 @@ fn judge_tree(
     let analysis = input.analysis();
     let tree = analysis.tree();
     found.extend(analysis.markup().iter().cloned());
-    // The server is a strict judge as well.
+    // If the server's schemas accept the text, there is nothing for the strict XML check to find.
     if asked.as_ref().is_none_or(|(_, verdicts)| !verdicts.valid) {
         found.extend(tree.judge());
     }
@@ -468,7 +468,7 @@ fn judge_tree(
         file.schema = (!namespace.is_empty()).then(|| namespace.to_owned());
     }
     encoding(input, found);
-    // Before the server is asked, whose refusal may be explained here.
+    // The rules run first, since their findings may explain the server's refusal.
     {
         let without_tree = without_tree(input);
         let is_off = |kind: &Kind| {
@@ -476,7 +476,7 @@ fn judge_tree(
             ratings.rating(kind) == Rating::Off && without == Rating::Off
         };
         let facts = Facts::new(&analysis, input.files, input.submission, input.settings);
-        // What the tree switches off is counted, and so has to be looked for.
+        // Findings that the tree's settings switch off are counted, so their rules have to run.
         found.extend(lint::run(&facts, |kind| !is_off(kind)));
         let clear = lint::in_the_clear(&facts).into_iter();
         let named = |file: Option<String>| file.unwrap_or_else(|| input.source.path.clone());
@@ -499,7 +499,7 @@ fn judge_tree(
     if found.iter().any(|finding| std::ptr::eq(finding.kind, &xml::NESTED_TOO_DEEP)) {
         one_sentence(file, found);
     } else if found.iter().any(is_empty) {
-        // What is no definition at all has no further faults.
+        // A text that is no definition at all gets no other findings.
         found.retain(is_empty);
     }
     if !input.settings.with_followers {
@@ -516,8 +516,8 @@ fn judge_tree(
     suppressions
 }
 
-/// Takes out what comments suppress, and returns how many findings that were. Properties are judged together with the
-/// definition that uses them, and so are their comments.
+/// Removes the findings that comments suppress, and returns their number. Properties are checked together with the
+/// definition that uses them, so comments in properties files are applied here too.
 fn silence(
     input: &Input<'_>,
     suppressions: &mut [Suppression],
@@ -545,7 +545,7 @@ fn silence(
     suppressed
 }
 
-/// Finds the suppressions that suppress nothing.
+/// Reports the suppressions that suppress nothing.
 fn judge_suppressions(
     input: &Input<'_>,
     ratings: &Ratings<'_>,
@@ -558,7 +558,7 @@ fn judge_suppressions(
     let kinds = kinds();
     let patience = Patience::default();
     let idle = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
-        // Whoever runs a part of the rules learns nothing about comments for the others.
+        // If only some of the rules run, comments that name other rules are not reported.
         Some(kind) => (ratings.rating(kind) != Rating::Off).then_some(suppression::Idle::Unused),
         None if Group::ALL.iter().any(|group| group.name() == name) => {
             Some(suppression::Idle::Family("group"))
@@ -574,7 +574,7 @@ fn judge_suppressions(
     found.extend(suppressions.iter().flat_map(|each| each.unused(text, &idle)));
 }
 
-/// Of a text that was not read to its end, nothing but that is worth saying, and why a server refuses it.
+/// For a text that was not read to its end, keeps only that finding and the one that explains the server's refusal.
 fn one_sentence(file: &FileReport, found: &mut Vec<Diagnostic>) {
     let code = file.reference.as_ref().and_then(|reference| reference.verdict.code);
     let explains =
@@ -589,12 +589,12 @@ fn proof(input: &Input<'_>, analysis: &Arc<Analysis>) -> Checked {
     Checked { analysis: Arc::clone(analysis), kind: input.kind }
 }
 
-/// Whether the text is what the bytes of its file say, and nothing is to be said of that.
+/// Whether the file is plain UTF-8 without a byte order mark, so that there are no findings about its encoding.
 fn encoding_is_plain(input: &Input<'_>) -> bool {
     input.encoding == Encoding::Utf8 && !input.source.text.starts_with('\u{feff}')
 }
 
-/// What the server makes of the encoding of a definition.
+/// Adds findings about the encoding of a definition, as the server reads it.
 fn encoding(input: &Input<'_>, found: &mut Vec<Diagnostic>) {
     let text = &input.source.text;
     if input.encoding == Encoding::Damaged {
@@ -620,7 +620,7 @@ fn encoding(input: &Input<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The finding for a file over [`crate::source::SIZE_LIMIT`], which nobody reads.
+/// Returns the outcome for a file over [`crate::source::SIZE_LIMIT`], which is not read.
 pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
     let message = format!("this file has {size} bytes; a definition has at most 512 MiB");
     let found = Diagnostic::new(&FILE_TOO_LARGE, Span::default(), message);
@@ -638,7 +638,7 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
     }
 }
 
-/// The ratings without those of the tree, where it has any.
+/// Returns the ratings without the settings of the tree, or `None` if the tree has none.
 fn without_tree<'i>(input: &Input<'i>) -> Option<Ratings<'i>> {
     input.settings.without_tree.as_ref().map(|settings| settings.ratings(input.settings_path))
 }
@@ -649,7 +649,7 @@ mod tests {
     use crate::budget::Budget;
     use crate::source::looks;
 
-    /// An action of each kind that has something to say, its names and paths its own.
+    /// Adds one action of each type that rules have findings for, with unique names and paths.
     fn action(out: &mut String, index: usize, name: &str, ok: &str, error: &str) {
         let configuration = format!(
             "<configuration><property><name>mapred.output.dir</name><value>${{nameNode}}/out/{index}</value></property>\
@@ -674,7 +674,7 @@ mod tests {
         );
     }
 
-    /// A definition of some `count` nodes.
+    /// Returns a definition with about `count` nodes.
     fn long(shape: &str, count: usize) -> String {
         let mut text = String::from("<workflow-app xmlns='uri:oozie:workflow:0.5' name='long'>\n");
         if shape == "parameters" {

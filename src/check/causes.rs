@@ -1,8 +1,8 @@
-//! One cause, one finding.
+//! Reduces findings with a common cause to one.
 //!
-//! In: all findings of a definition, and its tree and graph. Out: the same without the consequences of other findings:
-//! the effect of a broken tag on the elements around it, of a faulty fork on joins and runs, of a constant on the other
-//! cases of its decision. A finding that explains the server's refusal stays.
+//! From all findings of a definition, and its tree and graph, removes those that are consequences of others: the
+//! effects of a broken tag on the elements around it, of a faulty fork on joins and runs, or of a constant condition on
+//! the other cases of its decision. A finding that explains the server's refusal is kept.
 
 mod elements;
 mod expressions;
@@ -20,14 +20,14 @@ pub(super) use forks::{FORKS, of_forks, out_of_reach};
 pub(super) use markup::of_markup;
 pub(super) use values::of_values;
 
-/// How far back an expression or a line is looked for the beginning of.
+/// How far back to search for the beginning of an expression or a line, in bytes.
 const NEAR: usize = 4_096;
 
-/// Whether a finding would be told; what would not cannot explain others.
+/// Whether a finding would be reported. One that would not cannot explain others.
 pub(super) type IsOn<'a> = &'a dyn Fn(&Diagnostic) -> bool;
 
-/// Shows what is missing in the place where it belongs, with a note of what it is missing in: of a long element, the first
-/// line says little.
+/// Moves findings about missing elements to the place where the element belongs, with a note at the enclosing element,
+/// since the first line of a long element is little help.
 pub(super) fn show_where_it_belongs(text: &str, found: &mut [Diagnostic]) {
     for finding in found.iter_mut().filter(|finding| finding.file.is_none()) {
         let Some(place) = finding.belongs.take() else { continue };
@@ -51,7 +51,7 @@ pub(super) fn inside(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Spans that follow each other, so that at most one of them holds a place.
+/// Consecutive spans, of which at most one contains a given place.
 struct Apart(Vec<Span>);
 
 impl Apart {
@@ -59,17 +59,17 @@ impl Apart {
         Apart(elements.map(|element| element.span()).collect())
     }
 
-    /// The last that begins at a place or before it.
+    /// Returns the last span that begins at or before `start`.
     fn before(&self, start: u32) -> Option<Span> {
         self.0[..self.0.partition_point(|span| span.start <= start)].last().copied()
     }
 
-    /// The one that holds a place.
+    /// Returns the span that contains a place.
     fn around(&self, span: Span) -> Option<Span> {
         self.before(span.start).filter(|outer| inside(*outer, span))
     }
 
-    /// Those that hold any of these.
+    /// Returns the spans that contain any of these.
     fn around_any(&self, spans: &[Span]) -> Apart {
         let mut held: Vec<Span> = spans.iter().filter_map(|span| self.around(*span)).collect();
         held.sort_unstable_by_key(|span| span.start);

@@ -24,12 +24,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What a server would keep of a coordinator, and what was missing to say so with certainty.
+/// The result of a simulated submission of a coordinator or bundle, and the unknown values that it depends on.
 #[derive(Debug)]
 pub struct Submitted<T> {
-    /// Kept, or refused.
+    /// The accepted definition, or the refusal.
     pub outcome: Result<T, Refused>,
-    /// What nobody gave; where something is needed that is missing, the outcome says little.
+    /// The properties that were not given. If a needed one is missing, the outcome is unreliable.
     pub unknown: Unknown,
 }
 
@@ -41,7 +41,7 @@ fn properties(input: &Input<'_>) -> Properties {
     properties
 }
 
-/// What the site's server has set.
+/// Returns the coordinator settings of the site's server.
 fn site(input: &Input<'_>) -> Site {
     let set = &input.settings.server.site;
     let mut site = Site { processing: input.settings.server.zone(), ..Site::default() };
@@ -58,8 +58,8 @@ fn site(input: &Input<'_>) -> Site {
     site
 }
 
-/// The same for findings in a definition. Where all of its dates have the offset of one zone, a server whose zone is not
-/// known takes them to be right.
+/// Returns the settings that findings in a definition are judged with. If the zone of the server is not known and all
+/// dates have the offset of one zone, the server is assumed to be in that zone.
 fn judged(input: &Input<'_>, tree: &Tree, given: &Properties) -> Site {
     let known = input.settings.server.timezone.is_some();
     let zone = if known { None } else { rules::zone_of_dates(tree, given) };
@@ -67,15 +67,15 @@ fn judged(input: &Input<'_>, tree: &Tree, given: &Properties) -> Site {
     Site { processing: zone.unwrap_or(site.processing), ..site }
 }
 
-/// What the site's server has set, and what findings are judged with.
+/// The settings of the site's server, and those that findings are judged with.
 struct Zones<'s> {
     set: &'s Site,
     judged: &'s Site,
 }
 
 impl Zones<'_> {
-    /// What the site's server answers, where `refused` is the answer in the zone of the dates: where that is another one, the
-    /// server is asked, and what it refuses for its own zone is told.
+    /// Returns the answer of the site's server. `refused` is the answer in the zone of the dates. If the server's zone
+    /// is a different one, `ask` gets the answer there, and a refusal because of the zone is reported.
     fn refused(
         &self,
         refused: Option<Refused>,
@@ -92,12 +92,12 @@ impl Zones<'_> {
     }
 }
 
-/// The functions that the site adds to its server.
+/// Returns the functions that the site adds to its server.
 fn functions(input: &Input<'_>) -> Vec<SiteFunction> {
     input.settings.functions.iter().map(site_function).collect()
 }
 
-/// Submits a coordinator for those who want to know when it acts, and on what.
+/// Simulates the submission of a coordinator, for callers that need its actions and their data.
 pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_lang::coordinator::Definition> {
     let language = Language::default();
     let functions = functions(input);
@@ -114,7 +114,7 @@ pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_lang::coordinato
     Submitted { outcome, unknown }
 }
 
-/// Submits a bundle for those who want to know what is in it.
+/// Simulates the submission of a bundle, for callers that need its coordinators.
 pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_lang::coordinator::Bundle> {
     let language = Language::default();
     let functions = functions(input);
@@ -126,8 +126,8 @@ pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_lang::coordinator::Bu
     Submitted { outcome, unknown }
 }
 
-/// Refuses a submission whose application path is of a file system that the server does not support, or no URI at all. Where none is
-/// given, or one that depends on what nobody gives, there is nothing to refuse.
+/// Refuses a submission whose application path is on a file system that the server does not support, or is not a URI.
+/// Without a path, or if the path depends on missing properties, nothing is refused.
 pub fn refused_path(input: &Input<'_>) -> Result<(), Refused> {
     let (key, code, wrapped) = match input.kind {
         FileKind::Bundle => ("oozie.bundle.application.path", "E1310", "E1310"),
@@ -146,7 +146,7 @@ pub fn refused_path(input: &Input<'_>) -> Result<(), Refused> {
     coordinator::served(path.trim(), key, code, wrapped, supported)
 }
 
-/// Refuses a submission whose defaults cannot be read.
+/// Refuses a submission whose file of default properties cannot be read.
 fn broken(input: &Input<'_>, code: &'static str) -> Result<(), Refused> {
     match &input.submission.broken {
         Some(file) => Err(Refused::of_defaults(code, file)),
@@ -154,16 +154,16 @@ fn broken(input: &Input<'_>, code: &'static str) -> Result<(), Refused> {
     }
 }
 
-/// What came of it beside its findings.
+/// The result of checking a coordinator or bundle, besides the findings.
 pub(super) struct Asked {
-    /// What the server answers.
+    /// The server's answer.
     pub(super) reference: Reference,
-    /// Whether it would be accepted.
+    /// Whether the server would accept it.
     pub(super) accepted: bool,
 }
 
-/// The files of the application, as far as they are known here: a URI stands for the file of its name beside the
-/// definition, or below it where its path ends so.
+/// The local files of the application. A URI is resolved to the file with its name next to the definition, or to one
+/// below the definition's folder if the end of its path matches.
 struct Beside<'i> {
     path: &'i str,
     files: &'i crate::files::Files,
@@ -177,7 +177,7 @@ impl<'i> Beside<'i> {
 
 impl Files for Beside<'_> {
     fn look(&self, uri: &str) -> Entry {
-        // What stands before the path names a file system, and no folder.
+        // The part before the path names a file system, not a folder.
         let path = match uri.split_once("://") {
             Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
             None => uri,
@@ -200,7 +200,7 @@ fn verdict(
     place: Option<(u32, u32)>,
 ) -> Verdict {
     Verdict {
-        // An exception that is not the server's own reaches the client as this.
+        // The client gets this code for an exception that is not one of the server's own.
         code: refused.map(|refused| refused.code.unwrap_or("E0803")),
         subject: refused.map(|refused| refused.subject.clone()).unwrap_or_default(),
         at: place,
@@ -209,7 +209,7 @@ fn verdict(
     }
 }
 
-/// The coordinators of a bundle, as far as they are at hand.
+/// Returns the coordinators of a bundle whose definitions are available.
 fn siblings(
     (written, kept): (&Bundle, &ankus_lang::coordinator::Bundle),
     unknown: &[String],
@@ -219,7 +219,8 @@ fn siblings(
 ) -> Vec<rules::Sibling> {
     let unknown = unknown.iter().cloned().collect();
     let mut siblings: Vec<rules::Sibling> = Vec::new();
-    // Bundles start one coordinator many times; what was last given to each, and the sibling that came of it.
+    // Bundles start one coordinator many times. This caches the properties last given to each, and the resulting
+    // sibling.
     let mut last: HashMap<String, (Properties, usize)> = HashMap::new();
     for (member, kept_member) in kept.members.iter().enumerate() {
         if budget::spent() {
@@ -257,7 +258,7 @@ fn siblings(
     siblings
 }
 
-/// The code of a refusal, and the property whose value it is about.
+/// Returns the code of a refusal and the property whose value caused it.
 fn blamed(refused: &Refused, given: &Properties) -> Option<(&'static str, String)> {
     let is_subject = |value: &str| {
         let value = value.trim();
@@ -267,24 +268,24 @@ fn blamed(refused: &Refused, given: &Properties) -> Option<(&'static str, String
     Some((refused.code?, name.clone()))
 }
 
-/// The value of a property with the properties that it names resolved, as a submission does.
+/// Returns the value of a property with its references to other properties resolved, as at submission.
 pub fn resolved(properties: &Properties, name: &str) -> Option<String> {
     let lookup = |name: &str| properties.get(name).map(|value| Cow::Borrowed(value.as_str()));
     substitute(properties.get(name)?, lookup).ok().map(|value| value.into_owned())
 }
 
-/// An application that a definition names.
+/// An application that a definition refers to.
 #[derive(Clone, Debug)]
 pub struct NamedApplication {
     /// Its path.
     pub path: String,
-    /// The name of its file, where that path is a folder.
+    /// The name of the definition file, if `path` is a folder.
     pub file: &'static str,
-    /// The path of the definition that names it, where its properties say it.
+    /// The application path of the referring definition, if its properties give one.
     pub own: Option<String>,
 }
 
-/// Applications that the definition names: what a check can follow.
+/// Returns the applications that the definition refers to, for checks that follow them.
 pub fn application_paths(input: &Input<'_>) -> Vec<NamedApplication> {
     match input.kind {
         FileKind::Bundle => {
@@ -311,7 +312,7 @@ pub fn application_paths(input: &Input<'_>) -> Vec<NamedApplication> {
     }
 }
 
-/// Asks the schema, the rules and the server.
+/// Adds the findings of the schema and the rules, and computes the server's answer.
 pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagnostic>) -> Asked {
     let (target, tree) = (input.settings.target, analysis.tree());
     let language = Language::default();

@@ -1,13 +1,14 @@
-//! What an edit inside one action changes of the findings, without another look at all the rest.
+//! Updates the findings after an edit inside one action, without checking the whole text again.
 //!
-//! In: a definition that was checked, with its findings, and its text after an edit. Out: the findings of the new text, or
-//! `None` where only a check of all of it can tell. An action whose edit nobody else can see ([`seen`]) is looked at in a
-//! small definition of its own: the head of the one that it is in, its ends, and a node for each that it leads to. That
-//! one is checked twice, before and after the edit, by the same check as any other. What is found both times is not of
-//! the edit; what is found once has gone or come, if it is about the action and of a kind that is found so (`ALONE`).
-//! Everything else stays, and moves with its text. An edit of a name or of a transition is looked at in the same way, in a
-//! definition that has all the graph in small ([`sketch`]). Whenever one of these conditions is in doubt, there is no
-//! answer.
+//! The input is a checked definition with its findings, and its text after an edit. The result is the findings of the
+//! new text, or `None` if only a check of the whole text can tell. If the edit of an action cannot affect other nodes
+//! ([`seen`]), the action is checked in a small definition of its own: the head of the whole definition, its end and
+//! kill nodes, and a node for each target of the action. The small definition is checked as it was before and as it is
+//! after the edit, by the ordinary check. Findings in both results are not affected by the edit. A finding in only one
+//! of them has disappeared or is new, if it is about the action and of a kind that can be found this way (`ALONE`). All
+//! other findings stay, and move with their text. An edit of a name or a transition is handled in the same way, in a
+//! reduced definition that represents the whole graph ([`sketch`]). If any of these conditions is in doubt, the result
+//! is `None`.
 
 mod glance;
 mod length;
@@ -34,8 +35,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The kinds that are found in an action by looking at it and at the head of its definition alone. `tests/it/edited.rs`
-/// makes random edits and compares their findings with those of a fresh check.
+/// The kinds of findings in an action that depend only on the action and the head of its definition.
+/// `tests/it/edited.rs` makes random edits and compares the findings with those of a full check.
 const ALONE: &[&str] = &[
     "absolute-local-path",
     "action-overwrites-input",
@@ -90,23 +91,23 @@ const ALONE: &[&str] = &[
     "variable-without-braces",
 ];
 
-/// The kinds that are found by looking at what leads where.
+/// The kinds of findings that depend on the transitions of the graph.
 const OF_WAYS: &[&str] = &["unreachable-node", "unresolved-transition", "unused-kill"];
 
-/// The kinds that are found by comparing the names of all nodes.
+/// The kinds of findings that compare the names of all nodes.
 const COMPARING_NAMES: &[&str] = &["name-collision-after-mapping", "naming-convention"];
 
-/// What the server answers where a transition leads nowhere.
+/// The server's error code for a transition to a node that does not exist.
 const LEADS_NOWHERE: &str = "E0708";
 
-/// How much of a definition, beside its nodes, is looked at with each action.
+/// Maximum size of the parts of a definition other than its nodes that are checked with each action, in bytes.
 const MOST_OF_THE_HEAD: usize = 64 << 10;
-/// How many kill and end nodes are.
+/// Maximum number of kill and end nodes.
 const MOST_ENDS: usize = 100;
-/// How many findings a small definition may have.
+/// Maximum number of findings in a small definition.
 const MOST_FOUND: usize = 300;
 
-/// A node of the definition, or another child of its root.
+/// A child of the root: a node, or another element.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     span: Span,
@@ -115,18 +116,18 @@ struct Part {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Looked at with every action.
+    /// Checked together with every action.
     Kept,
     Start,
-    /// An action that can be looked at alone.
+    /// An action that can be checked alone.
     Action,
-    /// An action that cannot.
+    /// An action that cannot be checked alone.
     Loose,
     /// Any other node.
     Other,
 }
 
-/// A definition that was checked, as far as the next edit asks for it.
+/// What is kept of a checked definition for the next edit.
 #[derive(Clone, Debug)]
 pub struct Known {
     source: Arc<Source>,
@@ -135,22 +136,22 @@ pub struct Known {
     of_all: Arc<OfAll>,
     /// The code of the server's answer.
     code: Option<&'static str>,
-    /// What leads where, if that can be told in small.
+    /// The reduced graph, if the definition can be reduced.
     sketch: Option<Arc<Sketch>>,
-    /// Since what leads where was drawn.
+    /// The action whose name or transitions were edited since the sketch was made.
     led: Option<Led>,
-    /// Actions that were edited otherwise since then.
+    /// Actions with other edits since then.
     touched: Vec<u32>,
-    /// Whether all was checked since then.
+    /// Whether the whole text was checked after the last edit of a name or a transition.
     is_fresh: bool,
 }
 
 /// An action whose name or transitions were edited.
 #[derive(Clone, Debug)]
 struct Led {
-    /// Its part.
+    /// The index of its part.
     at: usize,
-    /// Every name that it had, and that it led to.
+    /// All names that it has had; `targets` has all names that it has led to.
     names: Vec<String>,
     targets: Vec<String>,
 }
@@ -166,23 +167,23 @@ impl Led {
     }
 }
 
-/// What no edit changes that is answered here.
+/// Properties of the whole definition that the edits handled here do not change.
 #[derive(Debug)]
 struct OfAll {
     /// An expression for each property that is read, so that rules know its name.
     reads: String,
-    /// In how many actions a property of this name is set, where that is more than half of them.
+    /// Returns the names of properties that more than half of the actions set.
     shared: HashSet<String>,
     has_writers: bool,
-    /// Names of nodes that end a run.
+    /// Names of the nodes that end a job.
     ends: HashSet<String>,
-    /// Whether findings are about the names of all nodes together.
+    /// Whether there are findings that compare the names of all nodes.
     compares_names: bool,
 }
 
 impl Known {
-    /// What is kept of a check for the next edit; `None` where an edit needs a check of all. `answer` is what the server
-    /// said of the definition.
+    /// Returns what to keep of a check for the next edit, or `None` if every edit needs a check of the whole text.
+    /// `answer` is the server's answer to the definition.
     pub fn of(
         input: &Input<'_>,
         analysis: &Analysis,
@@ -193,12 +194,12 @@ impl Known {
         let is_plain = input.kind == FileKind::Workflow
             && input.not_text.is_none()
             && encoding_is_plain(input)
-            // Two at once have to fit, and the layout of a text is that of all of it.
+            // Memory for two checks at once is needed, and findings about formatting depend on the whole text.
             && memory(&input.source.text) < budget::memory() / 2
             && ratings.rating(&lint::FORMATTING.kind) == Rating::Off;
         let tree = analysis.tree();
         let is_sound = is_valid(answer) && analysis.markup().is_empty() && tree.doctype().is_none();
-        // In a template everything is said more quietly.
+        // In a template, all findings have lower levels.
         let is_template = tree.text().contains("{{")
             || findings.iter().any(|found| found.diagnostic.kind.name == "unexpected-text");
         if !is_plain || !is_sound || is_template {
@@ -259,8 +260,9 @@ impl Known {
         })
     }
 
-    /// The same with what was known of the text before all of it was checked, where that found the same: what a transition
-    /// to nowhere cuts off cannot be told in small, and could be while it led on.
+    /// Takes over the sketch from before the check of the whole text, if that check confirmed the findings. While a
+    /// transition leads nowhere, no sketch can be made of the nodes that it cuts off, but the one made before is still
+    /// valid.
     pub fn or_as(self, before: &Known, found: [&[Finding]; 2]) -> Known {
         let is_same = self.source.text == before.source.text
             && self.code == before.code
@@ -276,8 +278,8 @@ impl Known {
         }
     }
 
-    /// Makes the findings of the text before those of the text after an edit, the text of `input`; everything else about
-    /// it is as it was. `None` leaves the findings as they were: then only [`check`] can tell.
+    /// Turns the findings before an edit into those after it. `input` has the new text and is otherwise unchanged. If
+    /// the result is `None`, the findings are unchanged, and only [`check`] can tell.
     pub fn edited(&self, input: &Input<'_>, findings: &mut Vec<Finding>) -> Option<Known> {
         let (old, new) = (self.source.text.as_str(), input.source.text.as_str());
         let limit = limit(input);
@@ -306,14 +308,14 @@ impl Known {
         Some(Known { source: Arc::clone(input.source), parts, ..next })
     }
 
-    /// The findings after an edit that nobody sees but the action that it is in.
+    /// Updates the findings after an edit that affects only its own action.
     fn within(
         &self,
         edit: &Edit<'_>,
         input: &Input<'_>,
         findings: &mut Vec<Finding>,
     ) -> Option<()> {
-        // What else can be reached is not known while transitions are edited.
+        // While transitions are edited, it is not known which other nodes are reachable.
         if !self.is_fresh || self.parts[edit.at].role != Role::Action {
             return None;
         }
@@ -325,7 +327,8 @@ impl Known {
         change(&before, &after, input, edit.moved, &[], findings)
     }
 
-    /// The findings after an edit of the name of an action or of where it leads, with what the server answers now.
+    /// Updates the findings after an edit of the name or the transitions of an action, and returns the code of the
+    /// server's new answer.
     fn leading(
         &self,
         edit: &Edit<'_>,
@@ -357,7 +360,7 @@ impl Known {
         }
         let mut settings = Settings::clone(input.settings);
         if is_over {
-            // Nor is the whole taken.
+            // The reduced definition must be refused for its length too, as the whole one is.
             settings.server.definition_limit = Some(1);
         }
         let small = Input { settings: &settings, ..*input };
@@ -373,7 +376,7 @@ impl Known {
         Some((is.verdict.0, led))
     }
 
-    /// All of the graph, with one action for each row of those that are not concerned.
+    /// Builds a reduced definition of the whole graph, with one action in place of each row of unaffected ones.
     fn small(&self, text: &str, parts: &[Part], at: usize, drawn: &[Drawn]) -> Option<Alone> {
         let sketch = self.sketch.as_ref()?;
         let mut small = Alone { text: String::new(), pieces: Vec::new(), node: Span::default() };
@@ -401,7 +404,7 @@ impl Known {
         seen::Around { is_shared, has_writers: self.of_all.has_writers }
     }
 
-    /// An action in a definition of its own.
+    /// Builds a definition with only one action.
     fn alone(&self, text: &str, parts: &[Part], at: usize) -> Option<Alone> {
         let mut alone = Alone { text: String::new(), pieces: Vec::new(), node: Span::default() };
         let mut behind = 0;
@@ -430,7 +433,7 @@ impl Known {
         Some(alone)
     }
 
-    /// What an action leads to, and what is read elsewhere.
+    /// Adds the targets of an action, and a node that reads the properties that are read elsewhere.
     fn others(&self, action: &str, out: &mut String) -> Option<()> {
         let mut targets = BTreeSet::new();
         for way in ["<ok", "<error"] {
@@ -457,7 +460,7 @@ impl Known {
     }
 }
 
-/// The children of a root. `is_alone` tells of an action whether it can be looked at alone.
+/// Returns the children of the root as parts. `is_alone` reports whether an action can be checked alone.
 fn parts(root: Element<'_>, is_alone: &dyn Fn(NodeId) -> bool) -> Vec<Part> {
     let role = |element: Element<'_>| match element.name() {
         "start" => Role::Start,
@@ -469,7 +472,7 @@ fn parts(root: Element<'_>, is_alone: &dyn Fn(NodeId) -> bool) -> Vec<Part> {
     root.elements().map(|element| Part { span: element.span(), role: role(element) }).collect()
 }
 
-/// The part that an edit is inside of, with all parts where they are afterwards; `None` where it is in none.
+/// Returns the part that an edit lies in, and all parts with their spans after the edit; `None` if it lies in none.
 fn inside(parts: &[Part], moved: &Moved) -> Option<(usize, Vec<Part>)> {
     let at = parts.partition_point(|part| part.span.start < moved.from).checked_sub(1)?;
     if moved.to >= parts[at].span.end {
@@ -484,14 +487,15 @@ fn inside(parts: &[Part], moved: &Moved) -> Option<(usize, Vec<Part>)> {
     Some((at, parts))
 }
 
-/// Whether two looks at a definition in small are less work than one at all of it, which a first look answers at once.
+/// Whether two checks of the reduced definition are less work than one of the whole text, for which preliminary
+/// findings are available at once.
 fn saves(drawn: &[Drawn], parts: &[Part], text: &str) -> bool {
     let whole = parts.iter().zip(drawn).filter(|(_, drawn)| matches!(drawn, Drawn::Whole));
     let small: usize = whole.map(|(part, _)| part.span.range().len()).sum();
     text.len() < glance::LONG || small < text.len() / 2
 }
 
-/// The node that reads what all others read.
+/// The name of the node that reads the properties that all others read.
 const READER: &str = "ankus-reads-this-elsewhere";
 
 /// The name in the start tag of a node.
@@ -514,7 +518,7 @@ fn is_plain_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-/// Each expression by which the definition reads a property, once.
+/// Returns the expressions by which the definition reads properties, one for each property.
 fn reads(facts: &Facts<'_>) -> Option<String> {
     let mut names = HashSet::new();
     let mut all = String::new();
@@ -534,7 +538,7 @@ fn reads(facts: &Facts<'_>) -> Option<String> {
     Some(all)
 }
 
-/// The names of properties that more than half of the actions set.
+/// Returns the names of properties that more than half of the actions set.
 fn shared(facts: &Facts<'_>) -> HashSet<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for action in &facts.actions {
@@ -548,12 +552,12 @@ fn shared(facts: &Facts<'_>) -> HashSet<String> {
     counts.into_iter().filter(|(_, count)| *count > half).map(|(name, _)| name).collect()
 }
 
-/// A small definition with one action.
+/// A small definition built around one action.
 struct Alone {
     text: String,
-    /// What of it stands in the whole one, and where that is.
+    /// The pieces copied from the whole definition, each with its offset there.
     pieces: Vec<(Span, u32)>,
-    /// The action.
+    /// The span of the action.
     node: Span,
 }
 
@@ -579,7 +583,7 @@ impl Alone {
         Looked { alone: self, outcome }
     }
 
-    /// The same where the server's schemas have nothing against it.
+    /// Checks the small definition; `None` if the server's schemas refuse it.
     fn checked(self, input: &Input<'_>) -> Option<Looked> {
         let looked = self.looked_at(input);
         let analysis = looked.outcome.analysis.as_ref()?;
@@ -594,7 +598,7 @@ impl Alone {
         (is_sound && is_there && !many && !budget::was_spent()).then_some(looked)
     }
 
-    /// Where a place of the small definition is in the whole one.
+    /// Maps a span of the small definition to the whole one.
     fn place(&self, span: Span) -> Option<Span> {
         let at =
             self.pieces.partition_point(|(piece, _)| piece.start <= span.start).checked_sub(1)?;
@@ -609,18 +613,18 @@ impl Alone {
 
 /// An edit of one action.
 struct Edit<'e> {
-    /// Its part.
+    /// The index of its part.
     at: usize,
-    /// The whole text before and after it.
+    /// The whole text before and after the edit.
     old: &'e str,
     new: &'e str,
-    /// The parts after it.
+    /// The parts after the edit.
     parts: &'e [Part],
     moved: &'e Moved,
 }
 
 impl Edit<'_> {
-    /// Whether it is one of a name or of a transition, which the rest of the definition always sees.
+    /// Whether the edit changes a name or a transition, which always affects other nodes.
     fn is_of_ways(&self, known: &Known) -> bool {
         let before = Ways::of(&self.old[known.parts[self.at].span.range()]);
         let after = Ways::of(&self.new[self.parts[self.at].span.range()]);
@@ -630,7 +634,7 @@ impl Edit<'_> {
     }
 }
 
-/// The codes that the server answers with, and whether it does so in reasonable time.
+/// The codes of the server's answers, each with whether the server would be slow to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Answers {
     verdict: (Option<&'static str>, bool),
@@ -638,13 +642,13 @@ struct Answers {
 }
 
 impl Answers {
-    /// Whether nothing but the code of the verdict may differ.
+    /// Whether the answers are equal but for the code of the verdict.
     fn differ_by_code(&self, other: &Answers) -> bool {
         self.validate == other.validate && !self.verdict.1 && !other.verdict.1
     }
 }
 
-/// A small definition that was checked.
+/// A small definition and the outcome of its check.
 struct Looked {
     alone: Alone,
     outcome: Outcome,
@@ -669,7 +673,7 @@ impl Looked {
         Some(Answers { verdict: of(&reference.verdict), validate: of(&reference.validate) })
     }
 
-    /// Whether nobody but the action itself can tell it from how it was.
+    /// Whether the difference affects only the action itself.
     fn is_like(&self, other: &Looked, around: seen::Around<'_>) -> bool {
         let (Some(one), Some(two)) = (self.action(), other.action()) else { return false };
         self.answers() == other.answers()
@@ -677,12 +681,12 @@ impl Looked {
     }
 }
 
-/// Whether the server's own reader and its schemas have nothing against a definition.
+/// Whether the server's parser and schemas accept a definition.
 fn is_valid(answer: Option<&Reference>) -> bool {
     answer.is_some_and(|answer| answer.validate.code.is_none())
 }
 
-/// Whether two findings say the same, in the same place.
+/// Whether two findings are equal, including their place.
 fn same(one: &Finding, other: &Finding) -> bool {
     let (a, b) = (&one.diagnostic, &other.diagnostic);
     one.level == other.level
@@ -694,7 +698,7 @@ fn same(one: &Finding, other: &Finding) -> bool {
         && (&a.subject, a.places) == (&b.subject, b.places)
 }
 
-/// Takes every place of a finding in this file elsewhere; whether all of them are still there.
+/// Moves all spans of a finding that are in this file. Returns whether all of them still exist.
 fn relocate(found: &mut Diagnostic, path: &str, to: &dyn Fn(Span) -> Option<Span>) -> bool {
     let own = found.file.as_deref().is_none_or(|file| file == path);
     let here = |file: &Option<String>| file.as_deref().map_or(own, |file| file == path);
@@ -710,14 +714,14 @@ fn relocate(found: &mut Diagnostic, path: &str, to: &dyn Fn(Span) -> Option<Span
     whole
 }
 
-/// The findings that are there before an edit alone, and those that are there after it alone.
+/// Returns the findings that exist only before the edit, and those that exist only after it.
 fn difference<'l>(
     before: &'l Looked,
     after: &'l Looked,
     path: &str,
 ) -> (Vec<&'l Finding>, Vec<&'l Finding>) {
     let within = Moved::between(&before.alone.text, &after.alone.text);
-    // The length of a small definition says nothing.
+    // The length of a small definition is meaningless.
     let counts = |finding: &&Finding| !std::ptr::eq(finding.diagnostic.kind, &DEFINITION_TOO_LONG);
     let mut come: Vec<&Finding> = after.outcome.findings.iter().filter(counts).collect();
     let mut gone: Vec<&Finding> = Vec::new();
@@ -732,8 +736,8 @@ fn difference<'l>(
     (gone, come)
 }
 
-/// Makes the findings of the whole definition what they are after the edit. Beside those of [`ALONE`] about the action,
-/// findings of the kinds `anywhere` may come and go.
+/// Updates the findings of the whole definition. Besides findings of [`ALONE`] about the action, those of the kinds
+/// `anywhere` may appear and disappear.
 fn change(
     before: &Looked,
     after: &Looked,
@@ -766,7 +770,7 @@ fn change(
         let mut alike = findings.iter().filter(|known| std::ptr::eq(known.diagnostic.kind, kind));
         let many = alike.clone().count() + 1 >= rating::MOST_OF_A_KIND;
         let subject = finding.diagnostic.subject.as_ref();
-        // Of one thing there is one finding, with a note for each other place.
+        // Findings about one subject are merged, with a note for each other place.
         if many
             || subject.is_some() && alike.any(|known| known.diagnostic.subject.as_ref() == subject)
         {
@@ -788,14 +792,15 @@ fn change(
     Some(())
 }
 
-/// A finding of a small definition where it is in the whole one.
+/// Maps a finding of a small definition to the whole one.
 fn placed_in(looked: &Looked, finding: &Finding, path: &str) -> Option<Finding> {
     let mut finding = finding.clone();
     let is_whole = relocate(&mut finding.diagnostic, path, &|span| looked.alone.place(span));
     is_whole.then_some(finding)
 }
 
-/// Where a place is after an edit: around it, before it or behind it. What it touches may have grown or shrunk.
+/// Returns a span after an edit, if it encloses, precedes or follows the edit. A span that the edit touches may have
+/// grown or shrunk.
 fn follow(moved: &Moved, span: Span) -> Option<Span> {
     if span.start < moved.from && moved.to < span.end {
         let end = u32::try_from(i64::from(span.end) + moved.by).ok()?;
@@ -809,7 +814,7 @@ fn follow(moved: &Moved, span: Span) -> Option<Span> {
 mod tests {
     use super::*;
 
-    /// A workflow that is longer than its server takes, with an argument to type into.
+    /// A workflow longer than the server accepts, with an argument to edit.
     fn long(count: usize, argument: &str) -> Arc<Source> {
         let mut text =
             String::from("<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a0'/>");
@@ -843,7 +848,7 @@ mod tests {
         };
         let outcome = check(&input(&new));
         assert_eq!(shown(&findings), shown(&outcome.findings));
-        // After a check of all of it, too, though half of the actions are cut off.
+        // This also works after a check of the whole text, although half of the actions are cut off.
         let (analysis, answer) = (outcome.analysis.expect("a definition"), outcome.file.reference);
         let fresh = Known::of(&input(&new), &analysis, &outcome.findings, answer.as_ref());
         let fresh = fresh.expect("a sound workflow").or_as(&known, [&findings, &outcome.findings]);
@@ -871,7 +876,7 @@ mod tests {
         let expected = lengths(&check(&input(&new)).findings);
         assert_eq!(expected.len(), 1);
         assert_eq!(lengths(&findings), expected);
-        // A first look tells it as well, and that a definition is no longer too long.
+        // The preliminary findings include it as well, and drop it when the definition is no longer too long.
         let (old, new) = (long(1_000, "value"), long(1_000, "v"));
         let outcome = check(&input(&old));
         let analysis = outcome.analysis.expect("a definition");

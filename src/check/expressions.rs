@@ -10,7 +10,7 @@ use crate::syntax::xml::Tree;
 use ankus_lang::el::{Dialect, SiteFunction};
 use std::collections::BTreeMap;
 
-/// Asks about the expressions of a definition.
+/// Checks the expressions of a definition.
 pub(super) fn ask(input: &Input<'_>, tree: &Tree, flow: Option<Flow<'_>>) -> Vec<Diagnostic> {
     let (filled, given): (Vec<_>, Vec<_>) =
         input.submission.iter().partition(|(name, value)| properties::is_filled_in(name, value));
@@ -37,11 +37,11 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree, flow: Option<Flow<'_>>) -> Vec
     })
 }
 
-/// Asks about a file of properties: no name may be that of a constant.
+/// Checks a properties file: no property may have the name of a constant.
 pub(super) fn ask_properties(text: &str) -> Vec<Diagnostic> {
     let entries = properties::parse(text).entries;
     let given = |name: &str| entries.iter().any(|entry| entry.name == name);
-    // A workflow has fewer constants; where it is none that is submitted, all of them count.
+    // A workflow has fewer constants; if a coordinator or bundle is submitted, all of them count.
     let workflow =
         !given("oozie.coord.application.path") && !given("oozie.bundle.application.path");
     entries

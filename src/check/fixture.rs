@@ -7,7 +7,7 @@ use super::Input;
 use crate::diag::{Confidence, Diagnostic};
 use crate::syntax::xml::Tree;
 
-/// Where builds keep what tests read.
+/// Folders in which builds keep the data of tests.
 const FOLDERS: [&str; 5] =
     ["src/test/", "test/resources/", "tests/resources/", "tests/data/", "testdata/"];
 
@@ -16,12 +16,12 @@ const TEMPLATE: &str = "what is made of this template";
 /// What findings in a definition of tests depend on.
 const TEST: &str = "whether a test wants it so";
 
-/// Whether a finding is left to the strict profile for the file it is in, which is counted.
+/// Whether a finding is reported only in the strict profile because of the file it is in. Such findings are counted.
 pub(super) fn is_held_back(found: &Diagnostic) -> bool {
     matches!(found.confidence.on(), Some(TEMPLATE | TEST))
 }
 
-/// Makes findings quieter in a definition that is no definition yet, and in one that a test is made with.
+/// Lowers the findings in templates of definitions and in definitions used by tests.
 pub(super) fn soften(input: &Input<'_>, tree: &Tree, found: &mut [Diagnostic]) {
     let path = input.source.path.as_str();
     let copy = input.is_walked && !path.ends_with(".xml");
@@ -35,7 +35,7 @@ pub(super) fn soften(input: &Input<'_>, tree: &Tree, found: &mut [Diagnostic]) {
     }
 }
 
-/// Whether a path leads through a folder of what tests read.
+/// Whether a path is in a folder of test data.
 pub fn lies_in_tests(path: &str) -> bool {
     let path = path.replace('\\', "/");
     let leads = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
@@ -48,8 +48,8 @@ fn depend(finding: &mut Diagnostic, on: &str) {
     }
 }
 
-/// Whether a generator makes the definition of this text: where only elements may stand there is a placeholder, or a value
-/// holds one of Jinja, Mustache and their like.
+/// Whether the text is a template that a generator turns into a definition: it has a placeholder where only elements
+/// are allowed, or a value contains a placeholder of Jinja, Mustache or the like.
 fn is_template(tree: &Tree, found: &[Diagnostic]) -> bool {
     let text = tree.text();
     let stands_alone = |finding: &Diagnostic| {
@@ -71,7 +71,7 @@ fn is_template(tree: &Tree, found: &[Diagnostic]) -> bool {
     let written = memchr::memmem::find_iter(bytes, b"{{").any(|at| {
         let line = text[at + 2..].lines().next().unwrap_or_default();
         let Some((inner, _)) = line.split_once("}}") else { return false };
-        // Two braces behind a dollar and around a bare name are an expression with one too many.
+        // Double braces after a dollar sign and around a bare name are an expression with one brace too many.
         let is_name = inner.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if text[..at].ends_with('$') && is_name {
             return false;

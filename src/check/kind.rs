@@ -1,6 +1,6 @@
 //! The kind of a file, recognized by its root element.
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// `workflow-app`.
@@ -13,7 +13,7 @@ pub enum FileKind {
     Datasets,
     /// `configuration`: `config-default.xml` and job-xml files.
     Configuration,
-    /// Java's properties.
+    /// Java properties.
     Properties,
 }
 
@@ -30,15 +30,15 @@ impl FileKind {
         }
     }
 
-    /// Whether it is an application's definition.
+    /// Whether it is the definition of an application.
     pub fn is_definition(self) -> bool {
         matches!(self, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle)
     }
 }
 
-/// What an XML text is by its root element; `None` where it is something else. Broken markup behind the name of the root
-/// does not matter, and neither does a long prolog. Where a comment that never ends or a stray word hides the root, its
-/// end at the end of the text says what it is.
+/// Determines the kind of an XML text by its root element; `None` if it is none of these. Broken markup after the name
+/// of the root does not matter, and neither does a long prolog. If an unterminated comment or a stray word hides the
+/// root, the end tag at the end of the text determines the kind.
 pub fn recognize(text: &str) -> Option<FileKind> {
     by_start(text).or_else(|| by_end(text))
 }
@@ -52,8 +52,8 @@ fn by_end(text: &str) -> Option<FileKind> {
     let text = text.trim_end();
     let (_, start, kind) = kinds.into_iter().find(|(end, ..)| text.ends_with(end))?;
     let before = text[..text.find(start)?].trim_start_matches('\u{feff}').trim();
-    // What a generator reads stands in front of its template; a slip is a letter or two, a line of words that should be a
-    // comment, or a comment that goes on.
+    // The directives of a generator may precede a template, which is not a definition. A slip is a letter or two, a
+    // line of words that should be a comment, or an unterminated comment.
     let is_words = || !before.contains(['\n', '<', '>', '{', '}', '#', '@', '%', '$']);
     let is_slip =
         before.len() < 3 || before.starts_with("<!--") || before.starts_with("<?") || is_words();
@@ -90,7 +90,7 @@ fn by_start(text: &str) -> Option<FileKind> {
         "bundle-app" => FileKind::Bundle,
         "datasets" => FileKind::Datasets,
         "configuration" => FileKind::Configuration,
-        // A root with a slip in its name, in the namespace of definitions.
+        // A root with a misspelled name, in the namespace of a definition.
         _ => {
             let tag = rest.split('>').next().unwrap_or_default();
             let is_of = |family: &str| {

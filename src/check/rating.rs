@@ -1,4 +1,4 @@
-//! Findings with their levels: those that count, in order, and each cause once.
+//! Rates findings: assigns levels, drops those that are off, sorts, and merges repeated ones.
 
 use super::{Finding, Input, fixture, without_tree};
 use crate::diag::{Diagnostic, Level, Note};
@@ -6,20 +6,20 @@ use crate::settings::Rating;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use std::collections::BTreeMap;
 
-/// Findings with their levels, and how many are not among them.
+/// Findings with their levels, and the numbers of findings that were lowered or dropped.
 pub(super) struct Rated {
     pub(super) findings: Vec<Finding>,
     pub(super) overridden: usize,
     pub(super) held_back: usize,
 }
 
-/// Gives each finding its file and its level, drops what is off, and sorts; with how many of them settings of the tree
-/// switched off or lowered, and how many are left to the strict profile for their file.
+/// Assigns each finding its file and level, drops those that are off, and sorts the rest. Counts the findings that
+/// settings of the tree switched off or lowered, and those left to the strict profile because of their file.
 pub(super) fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
     let ratings = input.settings.ratings(input.settings_path);
     let mut overridden = 0;
     if let Some(without) = without_tree(input) {
-        // Two passes may see one fault here as well.
+        // Two passes may find the same fault here as well.
         let place = |found: &Diagnostic| (found.file.clone(), found.span, found.kind.name);
         found.sort_by(|a, b| (place(a), &a.message).cmp(&(place(b), &b.message)));
         found.dedup_by(|a, b| place(a) == place(b) && a.message == b.message);
@@ -46,7 +46,7 @@ pub(super) fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
         })
         .collect();
     sort(&mut findings);
-    // Two passes may see one fault; the same words at the same place are said once.
+    // Two passes may find the same fault; the same message at the same place is reported once.
     findings.dedup_by(|a, b| {
         a.path == b.path
             && a.diagnostic.span == b.diagnostic.span
@@ -56,10 +56,11 @@ pub(super) fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
     Rated { findings: bounded(fold(findings)), overridden, held_back }
 }
 
-/// Findings of one kind in one file; nobody reads more, and a file must not be able to make a report of any length.
+/// Maximum number of findings of one kind in one file. Nobody reads more, and a file must not be able to make a report
+/// arbitrarily long.
 pub(super) const MOST_OF_A_KIND: usize = 1_000;
 
-/// Has the last finding of a kind that is kept stand for all that follow it in its file.
+/// Keeps at most [`MOST_OF_A_KIND`] findings per kind and file. The last one kept states how many more there are.
 fn bounded(findings: Vec<Finding>) -> Vec<Finding> {
     if findings.len() <= MOST_OF_A_KIND {
         return findings;
@@ -89,11 +90,11 @@ fn bounded(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// What makes findings repeats of one another: file, kind, and what they are about.
+/// The key by which findings are repeats of one another: file, kind and subject.
 type Repeated = (String, &'static str, String);
 
-/// Makes one finding of those of a kind about one thing in one file: the gravest and first of them, with a note for each
-/// other place.
+/// Merges the findings of one kind about one subject in one file into the first of the most severe ones, with a note
+/// for each other place.
 fn fold(findings: Vec<Finding>) -> Vec<Finding> {
     let key = |finding: &Finding| -> Option<Repeated> {
         let found = &finding.diagnostic;
@@ -127,7 +128,7 @@ fn fold(findings: Vec<Finding>) -> Vec<Finding> {
         known.insert((head.file.clone(), head.span));
         let mut whole = true;
         for other in others {
-            // One fix mends all places, if each of them has one like it.
+            // One fix covers all places if each of them has the same kind of fix.
             let alike = head.fixes.first().zip(other.fixes.first());
             let alike = alike
                 .is_some_and(|(one, other)| one.title == other.title && one.safety == other.safety);

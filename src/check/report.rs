@@ -1,4 +1,4 @@
-//! What came of many files: the input of every renderer.
+//! The combined results of many files: the input of every renderer.
 
 use super::kind::{FileKind, recognize};
 use super::rating::{key, sort};
@@ -11,42 +11,42 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What came of many files: the input of every renderer.
+/// The combined results of many files: the input of every renderer.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// By path.
+    /// The files, sorted by path.
     pub files: Vec<FileReport>,
-    /// By path, offset, rule.
+    /// The findings, sorted by path, offset and rule.
     pub findings: Vec<Finding>,
     /// The texts that findings and their notes point into.
     pub sources: BTreeMap<String, (Arc<Source>, Encoding)>,
-    /// How many findings were silenced by comments.
+    /// Number of findings suppressed by comments.
     pub suppressed: usize,
-    /// How many findings a baseline lists.
+    /// Number of findings listed in a baseline.
     pub(crate) baselined: usize,
-    /// How many files and folders that may hold definitions ignore files leave out.
+    /// Number of files and folders that may contain definitions and are excluded by ignore files.
     pub ignored_files: usize,
-    /// How many files settings of the tree exclude.
+    /// Number of files excluded by settings of the tree.
     pub excluded_files: usize,
-    /// How many links to folders and XML files were not followed.
+    /// Number of symbolic links to folders and XML files that were not followed.
     pub links: usize,
-    /// How many findings settings of the tree switch off, or lower to a level below their own.
+    /// Number of findings that settings of the tree switch off, or lower below their default level.
     pub overridden: usize,
-    /// How many findings are left to the strict profile because their file is a template or belongs to tests.
+    /// Number of findings reported only in the strict profile, because their file is a template or belongs to tests.
     pub held_back: usize,
-    /// What could not be read, a sentence each.
+    /// One sentence for each file or folder that could not be read.
     pub unreadable: Vec<String>,
-    /// Where secrets stand in the clear, by file: nothing may show what is there.
+    /// The spans of secrets in plain text, by file. No output may show these parts of the text.
     pub secrets: BTreeMap<String, Vec<Span>>,
-    /// Where the pages of rules can be read, with `{rule}` in the place of the name.
+    /// The URL of the rules' documentation pages, with `{rule}` in place of the name.
     pub pages: Option<String>,
 }
 
-/// The longest name of a variable that is shown.
+/// Maximum length of a displayed variable name.
 const NAME_LIMIT: usize = 100;
 
-/// What of a value nobody should learn from a report: all but `true` and `false`, variables, which are names of other
-/// properties, and the blanks around it.
+/// Returns the spans of a value that reports must not reveal: everything but `true` and `false`, variables (which are
+/// names of other properties) and surrounding white space.
 fn literals(text: &str, value: Span) -> impl Iterator<Item = Span> {
     let (start, whole) = (value.start as usize, &text[value.range()]);
     let is_plain = matches!(whole.trim(), "true" | "false");
@@ -73,8 +73,8 @@ fn literals(text: &str, value: Span) -> impl Iterator<Item = Span> {
         .map(move |(from, until)| Span::new(start + from, start + until))
 }
 
-/// Where values of properties stand in a file that has nothing else: findings speak of their names, and nobody should
-/// learn from a report what a site's properties hold.
+/// Returns the spans of property values in a file that consists of properties. Findings mention only their names, and
+/// reports must not reveal the values of a site's properties.
 pub(super) fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span> {
     if kind == Some(FileKind::Properties) || path.ends_with(".properties") {
         let entries = crate::syntax::properties::parse(text).entries;
@@ -83,7 +83,7 @@ pub(super) fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span
     if kind.or_else(|| recognize(text)) != Some(FileKind::Configuration) {
         return Vec::new();
     }
-    // However broken the rest is.
+    // Searched in the raw text, so that broken markup elsewhere does not matter.
     let mut spans = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find("<value") {
@@ -102,27 +102,27 @@ pub(super) fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span
     spans
 }
 
-/// What a report takes of one file.
+/// The part of a report that comes from one file.
 #[derive(Debug)]
 pub struct Part {
-    /// What is known of it.
+    /// The description of the file.
     pub file: FileReport,
-    /// By offset, then rule.
+    /// The findings, sorted by offset, then rule.
     pub findings: Vec<Finding>,
-    /// How many findings a comment silenced.
+    /// Number of findings suppressed by comments.
     pub suppressed: usize,
-    /// How many findings settings of the tree switched off or lowered.
+    /// Number of findings that settings of the tree switched off or lowered.
     pub overridden: usize,
-    /// How many findings are left to the strict profile because the file is a template or belongs to tests.
+    /// Number of findings reported only in the strict profile, because the file is a template or belongs to tests.
     pub held_back: usize,
-    /// Where secrets stand in the clear, by file.
+    /// The spans of secrets in plain text, with their files.
     pub secrets: Vec<(String, Span)>,
-    /// The texts that findings and their notes point into, by path.
+    /// The texts that findings and their notes point into, with their paths.
     pub sources: Vec<(String, Arc<Source>, Encoding)>,
 }
 
 impl Part {
-    /// What came of one file, without what was only needed to find it.
+    /// Converts the outcome of a file, dropping what was only needed during the check.
     pub fn new(input: &Input<'_>, outcome: Outcome) -> Part {
         let mut sources: Vec<(String, Arc<Source>, Encoding)> = Vec::new();
         for finding in &outcome.findings {
@@ -143,7 +143,7 @@ impl Part {
         }
         let Outcome { mut file, findings, suppressed, overridden, held_back, mut secrets, .. } =
             outcome;
-        // The server's own words may hold what properties hold.
+        // The server's messages may quote values of properties.
         if let Some(reference) = &mut file.reference {
             let verdicts = [&mut reference.verdict, &mut reference.validate];
             for verdict in verdicts.into_iter().chain(&mut reference.submit) {
@@ -161,7 +161,7 @@ impl Part {
     }
 }
 
-/// Rules about names that are read and not given, that which says most first.
+/// Rules about names that are read but not set, the most informative first.
 const MISSED: [&str; 5] = [
     "property-unresolved-reference",
     "undefined-variable",
@@ -174,13 +174,13 @@ fn is_properties(finding: &Finding) -> bool {
     finding.path.ends_with(".properties")
 }
 
-/// The name that nothing at all sets, by a finding.
+/// Returns the name that, according to a finding, is not set anywhere.
 fn lacked(finding: &Diagnostic) -> Option<&str> {
     let by_one = matches!(finding.fault, Some(Fault::NotGiven | Fault::NotPassed));
     finding.lacking().first().filter(|_| !by_one).map(String::as_str)
 }
 
-/// Whether a finding says no more than that names are missing.
+/// Whether a finding reports only that names are missing.
 fn is_plain(finding: &Diagnostic) -> bool {
     matches!(
         finding.fault,
@@ -188,20 +188,20 @@ fn is_plain(finding: &Diagnostic) -> bool {
     )
 }
 
-/// Whether a folder is another one, or below it.
+/// Whether `folder` is `other` or below it.
 fn is_below(folder: &str, other: &str) -> bool {
     let rest = folder.strip_prefix(other);
     rest.is_some_and(|rest| rest.is_empty() || other.is_empty() || rest.starts_with('/'))
 }
 
 impl Report {
-    /// What must not be shown of each file, sorted.
+    /// Returns the ranges of each file that must not be shown, sorted.
     pub(crate) fn hidden(&self) -> BTreeMap<&str, Vec<Range<usize>>> {
         let all = self.secrets.iter().map(|(path, spans)| {
             let mut ranges: Vec<Range<usize>> =
                 spans.iter().map(|span| span.range()).filter(|range| !range.is_empty()).collect();
             ranges.sort_by_key(|range| (range.start, range.end));
-            // Joined where they overlap, so that the end of each is that of the mask.
+            // Overlapping ranges are merged, so that each range ends where its mask ends.
             let mut joined: Vec<Range<usize>> = Vec::new();
             for range in ranges {
                 match joined.last_mut() {
@@ -214,12 +214,12 @@ impl Report {
         all.collect()
     }
 
-    /// Adds what came of one file.
+    /// Adds the results of one file.
     pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
         self.take(Part::new(input, outcome));
     }
 
-    /// Adds what came of one file.
+    /// Adds the results of one file.
     pub fn take(&mut self, part: Part) {
         for (path, source, encoding) in part.sources {
             self.sources.entry(path).or_insert((source, encoding));
@@ -234,13 +234,14 @@ impl Report {
         self.findings.extend(part.findings);
     }
 
-    /// Puts everything in its order; call it when all is added. A file that several applications share is told of once.
+    /// Sorts the report and merges repeated findings. Call it after all files are added. A file that several
+    /// applications share is reported once.
     pub fn finish(&mut self) {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         sort(&mut self.findings);
         self.findings.dedup_by(|a, b| key(a) == key(b));
-        // What a definition misses under a name with a slip, whoever starts it gives under that name: one line of properties,
-        // one fault.
+        // A name that is misspelled in a definition also looks missing to the callers of the definition. For one line
+        // of properties, only the most informative finding is kept.
         let missed =
             |finding: &Finding| MISSED.iter().position(|n| *n == finding.diagnostic.kind.name);
         let mut first: BTreeMap<(String, Span), usize> = BTreeMap::new();
@@ -261,7 +262,7 @@ impl Report {
         self.without_repeated();
         self.of_one_key();
         self.without_exchanged();
-        // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
+        // A value that is wrong for a coordinator also makes its bundle fail; that is one fault.
         let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
         let is_outer = |finding: &Finding| finding.diagnostic.kind.name == "submission-refused";
         if self.findings.iter().any(is_outer) {
@@ -271,8 +272,8 @@ impl Report {
         }
     }
 
-    /// A name that nothing sets is missed in each definition of a folder that reads it or hands it on; it is told of where
-    /// most is said of it, in properties before definitions.
+    /// A name that is not set anywhere is missing in each definition of a folder that reads it or passes it on. Keeps
+    /// only the most informative finding, preferring those in properties files to those in definitions.
     fn without_repeated(&mut self) {
         let rank = |finding: &Finding| {
             let rule = MISSED.iter().position(|name| *name == finding.diagnostic.kind.name)?;
@@ -319,7 +320,7 @@ impl Report {
         });
     }
 
-    /// A name that several definitions read, and that one line of properties sets under nearly that name, is told of there.
+    /// If several definitions read a name that one line of properties sets with a slip, reports it once, at that line.
     fn of_one_key(&mut self) {
         let key = |finding: &Finding| {
             let note =
@@ -351,8 +352,8 @@ impl Report {
         });
     }
 
-    /// Of two values that stand in each other's place, the second is wrong for the same reason. What makes the server refuse
-    /// a value stays, and is the one thing told of it.
+    /// If two values are swapped, the second is wrong for the same reason as the first and is not reported again. A
+    /// finding that explains why the server refuses a value is kept, as the only one about that value.
     fn without_exchanged(&mut self) {
         let refused: HashSet<(String, Span)> = self
             .findings
@@ -378,24 +379,24 @@ impl Report {
         }
     }
 
-    /// How many places have a finding, with those that one finding stands for.
+    /// Returns the number of places with a finding, including those that a merged finding stands for.
     pub fn places(&self) -> usize {
         self.findings.iter().map(|finding| finding.diagnostic.places).sum()
     }
 
-    /// How many findings have a level.
+    /// Returns the number of findings with a level.
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
 
-    /// How many findings carry a fix of a safety.
+    /// Returns the number of findings with a fix of this safety.
     pub fn fixes(&self, safety: Safety) -> usize {
         let any =
             |finding: &&Finding| finding.diagnostic.fixes.iter().any(|fix| fix.safety == safety);
         self.findings.iter().filter(any).count()
     }
 
-    /// How many findings carry a fix.
+    /// Returns the number of findings with a fix.
     pub fn fixable(&self) -> usize {
         self.findings.iter().filter(|finding| !finding.diagnostic.fixes.is_empty()).count()
     }

@@ -8,21 +8,21 @@ use crate::syntax::properties;
 use crate::syntax::xml::{NodeKind, Tree};
 use std::collections::HashMap;
 
-/// One comment.
+/// A suppression comment.
 #[derive(Debug)]
 pub(super) struct Suppression {
-    /// Where it stands.
+    /// The span of the comment.
     comment: Span,
-    /// What it covers.
+    /// The span that it applies to.
     covers: Span,
-    /// Rules it names, and whether each silenced something.
+    /// The rules it names, each with whether it suppressed something.
     rules: Vec<(String, bool)>,
-    /// What is to be written in its place, where it is meant to allow something and cannot be understood.
+    /// The correct syntax, if the comment is meant to be a suppression but cannot be parsed.
     wanted: Option<&'static str>,
 }
 
-/// Marks those of the findings `of` one file that are silenced, and the rules that silenced something. Comments and findings
-/// are put in order and compared once, for both can be many.
+/// Marks the findings `of` one file that are suppressed, and the rules that suppressed something. Comments and findings
+/// are sorted and compared in one pass, since there can be many of both.
 pub(super) fn silence(
     suppressions: &mut [Suppression],
     found: &[Diagnostic],
@@ -58,18 +58,18 @@ pub(super) fn silence(
     }
 }
 
-/// Why a name in a comment silenced nothing.
+/// Why a name in a comment suppressed nothing.
 pub(super) enum Idle<'k> {
-    /// It is a rule that is looked for, and found nothing here.
+    /// The rule is on, but has no finding here.
     Unused,
-    /// It is a group of rules, or a code.
+    /// The name is that of a group of rules, or an error code.
     Family(&'static str),
-    /// No rule has this name; one that is nearly the same.
+    /// No rule has this name; the rule with the most similar name, if any.
     Unknown(Option<&'k str>),
 }
 
 impl Suppression {
-    /// A finding for each name that silenced nothing, where `idle` says why.
+    /// Returns a finding for each name that suppressed nothing and for which `idle` gives a reason.
     pub(super) fn unused<'s, 'k>(
         &'s self,
         text: &'s str,
@@ -87,7 +87,7 @@ impl Suppression {
                 Idle::Unused => {
                     let finding = new(format!("nothing here is reported as `{rule}`"))
                         .help("remove it from the comment");
-                    // A comment that names more rules may still be of use.
+                    // A comment that names other rules too may still be useful.
                     if alone { finding.fix(self.removed(text)) } else { finding }
                 }
                 Idle::Family(what) => new(format!("`{rule}` is a {what}, but a comment can only allow single rules"))
@@ -111,7 +111,7 @@ impl Suppression {
         unread.into_iter().chain(unused)
     }
 
-    /// The fix that takes the comment out, with its line where it has one of its own.
+    /// Returns the fix that removes the comment, and its line if nothing else is on it.
     fn removed(&self, text: &str) -> Fix {
         let before = &text[..self.comment.start as usize];
         let start = before.trim_end_matches([' ', '\t']).len();
@@ -127,7 +127,7 @@ impl Suppression {
     }
 }
 
-/// Where the names of a comment stand in it, in their order.
+/// Returns the offsets of the rule names in a comment, in order.
 fn places_of(comment: &str) -> Vec<usize> {
     let Some(open) = comment.find('(') else { return Vec::new() };
     let mut at = open + 1;
@@ -142,14 +142,14 @@ fn places_of(comment: &str) -> Vec<usize> {
     places
 }
 
-/// What a comment says.
+/// The meaning of a comment.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
-    /// Something else, to people.
+    /// An ordinary comment for readers.
     Other,
-    /// The rules that it names, and whether it is for the whole file.
+    /// A suppression: the rules that it names, and whether it applies to the whole file.
     Allowed(Vec<String>, bool),
-    /// It is meant to allow something.
+    /// It is meant as a suppression but has the wrong syntax.
     Unread,
 }
 
@@ -170,8 +170,8 @@ fn read(comment: &str) -> Said {
     if is_meant_to_allow(comment) { Said::Unread } else { Said::Other }
 }
 
-/// Whether a comment that is none of ours was to be one: `ankus: Allow(…)`, `ankus allow(…)`, `ankus: ignore(…)`, or
-/// without brackets. What merely speaks of ankus is none.
+/// Whether a comment is a misspelled suppression: `ankus: Allow(…)`, `ankus allow(…)`, `ankus: ignore(…)`, or one
+/// without parentheses. A comment that merely mentions ankus is not.
 fn is_meant_to_allow(comment: &str) -> bool {
     let Some(rest) = comment.get(5..).filter(|_| comment[..5].eq_ignore_ascii_case("ankus")) else {
         return false;
@@ -191,12 +191,12 @@ fn is_meant_to_allow(comment: &str) -> bool {
     }
 }
 
-/// The comments of a definition.
+/// Returns the suppressions in a definition.
 pub(super) fn of_tree(tree: &Tree) -> Vec<Suppression> {
     let everything = Span::new(0, tree.text().len());
     let root_start = tree.root().map_or(u32::MAX, |root| root.span().start);
     let mut read_so_far: Vec<Suppression> = Vec::new();
-    // Cheap where there is nothing to find, which is nearly everywhere.
+    // A fast path: almost no text contains a suppression.
     if !tree.text().contains("nkus") {
         return read_so_far;
     }
@@ -204,7 +204,7 @@ pub(super) fn of_tree(tree: &Tree) -> Vec<Suppression> {
     for node in tree.nodes() {
         match node.kind() {
             NodeKind::Comment => {
-                // Until its element comes, a comment covers nothing.
+                // A comment covers nothing until its element is found.
                 let nothing = Span::at(node.span().end as usize);
                 let said = read(node.raw());
                 let (covers, rules, wanted) = match said {
@@ -237,7 +237,7 @@ pub(super) fn of_tree(tree: &Tree) -> Vec<Suppression> {
     read_so_far
 }
 
-/// The comments of a file of properties.
+/// Returns the suppressions in a properties file.
 pub(super) fn of_properties(text: &str) -> Vec<Suppression> {
     let read_text = properties::parse(text);
     let mut found = Vec::new();

@@ -18,13 +18,13 @@ use ankus_lang::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What came of a workflow beside its findings.
+/// The result of checking a workflow, besides the findings.
 pub(super) struct Asked {
-    /// How many nodes it has, `start` left out as the server does.
+    /// Number of nodes, without `start`, as the server counts them.
     pub(super) nodes: usize,
-    /// What the server answers.
+    /// The server's answer.
     pub(super) reference: Reference,
-    /// Whether it would be accepted.
+    /// Whether the server would accept it.
     pub(super) accepted: bool,
 }
 
@@ -33,7 +33,7 @@ fn checks_forks(settings: &Settings) -> bool {
     settings.server.site.is(names::VALIDATE_FORK_JOIN) != Some(false)
 }
 
-/// The server with what a site added to it.
+/// The server, with the action types and functions that the site adds.
 pub(super) struct Server {
     language: Language,
     executors: Vec<(String, Executor)>,
@@ -67,14 +67,14 @@ impl Server {
         rules
     }
 
-    /// What it answers. What it takes to find out is given back before anything else is built.
+    /// Returns the server's answers. The memory needed for them is freed before anything else is built.
     pub(super) fn answers(&self, input: &Input<'_>) -> Verdicts {
         let own = input.submission.iter().filter(|(name, value)| !is_filled_in(name, value));
         let mut properties: BTreeMap<String, String> =
             own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
         let mut rules = self.rules(input.settings);
-        // A parent that propagates hands its `global` section down.
+        // A parent with propagated configuration passes its `global` section on.
         let callers = &input.submission.callers;
         rules.default_name_node |=
             !callers.is_empty() && callers.iter().all(|caller| caller.name_node);
@@ -84,7 +84,7 @@ impl Server {
     }
 }
 
-/// What the server answers, and nothing else.
+/// Returns the server's answer, without findings.
 pub(super) fn answered(input: &Input<'_>) -> Reference {
     let verdicts = Server::new(input.settings).answers(input);
     let text = server_text(input);
@@ -96,7 +96,7 @@ pub(super) fn answered(input: &Input<'_>) -> Reference {
     }
 }
 
-/// Whether all that the schema has against a definition is the order of what is there: no way in it is missing.
+/// Whether the only schema errors in a definition are elements out of order, so that no transition is missing.
 fn is_only_out_of_order(found: &[Diagnostic]) -> bool {
     let is_broken = |finding: &Diagnostic| std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED);
     let of_schema =
@@ -106,7 +106,7 @@ fn is_only_out_of_order(found: &[Diagnostic]) -> bool {
         && found.iter().all(|f| !is_broken(f) && (of_order(f) || !of_schema(f)))
 }
 
-/// Asks the schema and the passes about a workflow, and explains what the server answered.
+/// Adds the findings of the schema and the passes, and those that explain the server's answer.
 pub(super) fn ask(
     input: &Input<'_>,
     analysis: &Analysis,
@@ -117,10 +117,10 @@ pub(super) fn ask(
     let (target, tree) = (settings.target, analysis.tree());
     let text = server_text(input);
     if target == Target::V3_3_2 && verdicts.structure.rejected.is_none() {
-        // This release reads what lies behind one.
+        // This release accepts a document type declaration.
         found.retain(|finding| finding.kind.name != DOCTYPE_FORBIDDEN.name);
     }
-    // What its schemas accept, nothing can be said against.
+    // If the server's schemas accept the text, there can be no schema errors.
     if !verdicts.valid {
         found.extend(validate::check(tree, Document::Workflow, language, target.name()));
     }
@@ -139,7 +139,7 @@ pub(super) fn ask(
     found.extend(super::expressions::ask(input, tree, Some(flow)));
     found.extend(findings::parser(tree, &server.rules(settings)));
     let code = verdicts.structure.rejected.as_ref().map(|rejected| rejected.code);
-    // Where the schema is not kept, a way that should be there may be missing.
+    // If the text violates the schema, a transition may be missing.
     if verdicts.valid || is_only_out_of_order(found) {
         causes::out_of_reach(flow, &input.source.path, code, found);
     }
@@ -158,7 +158,7 @@ pub(super) fn ask(
     {
         shown.uncertain.push("the `global` section of a parent workflow".to_owned());
     }
-    // Refusals of the graph have no place of their own; the finding that explains one has.
+    // Refusals because of the graph have no position; the finding that explains one does.
     if shown.at.is_none()
         && let Some(code) = shown.code
         && let Some(finding) = found.iter().find(|finding| finding.kind.oozie.contains(&code))
@@ -173,12 +173,12 @@ pub(super) fn ask(
         submit: Some(Verdict::new(&verdicts.submit, &text)),
     };
     let nodes = workflow.nodes.iter().filter(|node| node.shape != Shape::Start).count();
-    // A submission may switch off a check that the structure alone does not pass.
+    // A submission may switch off a check that the structure fails.
     let accepted = verdicts.structure.rejected.is_none() || verdicts.submit.rejected.is_none();
     Asked { nodes, reference, accepted }
 }
 
-/// What a submission with the properties that were found brings; defaults beside the definition stay apart.
+/// Returns the submission with the properties that were found. Defaults next to the definition are kept apart.
 fn submission(input: &Input<'_>, mut properties: BTreeMap<String, String>) -> Submission {
     let mut defaults = BTreeMap::new();
     for (name, bound) in &input.submission.values {
@@ -192,7 +192,7 @@ fn submission(input: &Input<'_>, mut properties: BTreeMap<String, String>) -> Su
     Submission { properties, defaults, needs_path: false, broken }
 }
 
-/// The text as a server reads the bytes of the file: as UTF-8, whatever the file says of itself.
+/// Returns the text as the server decodes the file: as UTF-8, whatever encoding it declares.
 pub(super) fn server_text<'a>(input: &Input<'a>) -> Cow<'a, str> {
     let own = Cow::Borrowed(input.source.text.as_str());
     match input.encoding {

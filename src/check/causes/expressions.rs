@@ -1,4 +1,4 @@
-//! Of several faults of one expression or one decision, the one that says most.
+//! Keeps the most informative of several faults in one expression or one decision.
 
 use super::{Apart, IsOn, NEAR, inside, is};
 use crate::diag::{Diagnostic, nearest};
@@ -6,7 +6,7 @@ use crate::source::Span;
 use crate::syntax::xml::{Element, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// Of several faults of one expression or one URI template, the one that says most.
+/// Keeps the most informative of several faults in one expression or one URI template.
 pub(super) fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     const ORDER: [&str; 8] = [
         "variable-without-braces",
@@ -19,11 +19,11 @@ pub(super) fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagn
         "uri-template-too-coarse",
     ];
     let text = tree.text();
-    // A template of a dataset is one thing; elsewhere it is the expression.
+    // In a dataset, the whole URI template is the unit; elsewhere, it is the expression.
     let place = |finding: &Diagnostic| -> Option<(usize, usize)> {
         let rank = ORDER.iter().position(|name| is(finding, name))?;
         let at = finding.span.start as usize;
-        // No expression that anybody writes is longer.
+        // Real expressions are never longer.
         let from = text.floor_char_boundary(at.saturating_sub(NEAR));
         let before = &text[from..at];
         let template = before.rfind("<uri-template>");
@@ -44,7 +44,7 @@ pub(super) fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagn
             *known = (*known).min(key);
         }
     }
-    // How many values a function is given depends on what could not be read.
+    // The number of arguments is unknown if part of the expression could not be parsed.
     let mut unread: Vec<Span> = found
         .iter()
         .filter(|finding| is(finding, "el-syntax-error") && is_on(finding))
@@ -72,7 +72,7 @@ pub(super) fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagn
             None => true,
         }
     });
-    // What is not defined here cannot be handed on either.
+    // A name that is not defined here cannot be passed on either.
     let undefined: HashSet<String> = found
         .iter()
         .filter(|finding| is(finding, "undefined-variable") && is_on(finding))
@@ -89,7 +89,8 @@ pub(super) fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagn
     });
 }
 
-/// Of a decision in which a case never or always holds, that is said, and not what it does to the other cases.
+/// For a decision with a case that never or always holds, keeps that finding, and not those about its effects on other
+/// cases.
 pub(super) fn decisions(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let about = [
         "decision-not-boolean",
@@ -119,12 +120,13 @@ pub(super) fn decisions(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
     }
     found.retain(|finding| {
         let Some((rank, decision)) = rank(finding).zip(of(finding)) else { return true };
-        // Predicates that are no truths are faults of their own, each.
+        // Each predicate that is not boolean is a separate fault.
         rank < 2 || best.get(&decision) == Some(&(rank, finding.span.start))
     });
 }
 
-/// The decision whose ways all lead to one node, with the unreachable node whose name is nearly that node's.
+/// Returns the decision whose transitions all lead to one node, with the unreachable node whose name is similar to that
+/// node's.
 pub(super) fn of_one_way(
     found: &[Diagnostic],
     tree: &Tree,
@@ -142,7 +144,7 @@ pub(super) fn of_one_way(
     found.iter().filter(single).find_map(|finding| {
         let [_, target] = &finding.names[..] else { return None };
         let near = nearest(target, lost.iter().map(String::as_str));
-        // The only node that nothing leads to, and the only decision that could.
+        // Or the only unreachable node, if there is only one such decision.
         let alone = || (lost.len() == 1 && count == 1).then(|| lost[0].as_str());
         let near = near.or_else(alone)?;
         let is_node = |element: Element<'_>| {

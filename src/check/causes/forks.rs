@@ -1,4 +1,4 @@
-//! Of all that a faulty fork does to joins and runs, the finding that names the fault.
+//! Among the findings that a faulty fork causes at joins and in runs, picks the one that names the fault.
 
 use super::{IsOn, inside, is};
 use crate::diag::{Diagnostic, Group, Level, is_mistyped};
@@ -9,7 +9,8 @@ use crate::passes::names::Names;
 use crate::source::Span;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Findings of forks and joins, those that name the fault best first. What needs failing actions to show comes last.
+/// Rules about forks and joins, those that name the fault best first. Those that need failing actions to show come
+/// last.
 pub(in crate::check) const FORKS: [&str; 23] = [
     "fork-path-repeated",
     "end-inside-fork",
@@ -36,7 +37,7 @@ pub(in crate::check) const FORKS: [&str; 23] = [
     "join-outside-fork-after-failures",
 ];
 
-/// One finding for each group of forks that are wrong together. `code` is the one the server refuses with.
+/// Keeps one finding for each group of related faulty forks. `code` is that of the server's refusal.
 pub(in crate::check) fn of_forks(
     flow: Flow<'_>,
     code: Option<&str>,
@@ -48,7 +49,7 @@ pub(in crate::check) fn of_forks(
         FORKS.iter().position(|name| is(finding, name)).filter(|_| is_on(finding))
     };
     let faults = found.iter().filter(|finding| place(finding).is_some()).count();
-    // What runs at once is not known before the forks are right.
+    // Which nodes run in parallel is not known before the forks are right.
     if faults > 0 {
         let follows = ["prepare-deletes-sibling-output", "output-written-twice"];
         found.retain(|finding| !follows.contains(&finding.kind.name));
@@ -74,7 +75,7 @@ pub(in crate::check) fn of_forks(
     }
     let explained =
         best.values().any(|index| code.is_none_or(|code| found[*index].kind.oozie.contains(&code)));
-    // A run that shows the fault is worth having beside what the server says of it.
+    // A run that shows the fault is useful in addition to the server's message.
     for (class, kept) in &best {
         let shown = of.iter().enumerate().find(|(index, fork)| {
             fork.is_some_and(|fork| classes.of(fork) == *class) && found[*index].witness.is_some()
@@ -96,17 +97,17 @@ pub(in crate::check) fn of_forks(
     });
 }
 
-/// The forks of a workflow, with what comes behind each of them.
+/// The forks of a workflow, with the nodes that follow each of them.
 struct Forks {
     nodes: Vec<NodeId>,
-    /// Every node behind a fork.
+    /// By fork, all nodes reachable from it.
     behind: Vec<Vec<bool>>,
-    /// Those on its paths, up to the next join.
+    /// By fork, the nodes on its paths up to the next join.
     on_paths: Vec<Vec<bool>>,
 }
 
 impl Forks {
-    /// None where looking from each fork is too much to ask.
+    /// Collects the forks; `None` if searching from each of them would take too long.
     fn of(workflow: &Workflow, names: &Names) -> Option<Forks> {
         const MOST: usize = 2_000_000;
         let forks = workflow.nodes().filter(|(_, node)| node.shape == Shape::Fork);
@@ -125,7 +126,7 @@ impl Forks {
         self.nodes.iter().position(|fork| *fork == node)
     }
 
-    /// The fork that a node is, or else the innermost ones that it lies behind: with no other fork between.
+    /// Returns the node itself if it is a fork, or else the innermost forks before it, with no other fork in between.
     fn around(&self, node: NodeId) -> Vec<usize> {
         if let Some(at) = self.number(node) {
             return vec![at];
@@ -138,7 +139,7 @@ impl Forks {
         before.iter().filter(innermost).copied().collect()
     }
 
-    /// The fork that each of these findings is about, and which forks are wrong together.
+    /// Returns the fork that each of these findings is about, and the classes of forks whose faults belong together.
     fn concerned(
         &self,
         workflow: &Workflow,
@@ -168,7 +169,7 @@ impl Forks {
             }
             of[index] = all.first().copied();
         }
-        // A fork that is wrong makes the forks on its paths look wrong.
+        // A faulty fork makes the forks on its paths look faulty.
         let wrong: BTreeSet<usize> = of.iter().flatten().copied().collect();
         for one in &wrong {
             for other in &wrong {
@@ -181,7 +182,7 @@ impl Forks {
     }
 }
 
-/// Numbers that belong together, each with one that stands for its class or leads there.
+/// A union-find structure: each number refers to another of its class, or to itself if it represents the class.
 struct Classes(Vec<usize>);
 
 impl Classes {
@@ -199,7 +200,7 @@ impl Classes {
     }
 }
 
-/// What comes behind a fork, the fork aside; `paths` stops at joins.
+/// Returns the nodes reachable from a fork; with `paths`, the search stops at joins.
 fn reach(workflow: &Workflow, names: &Names, fork: NodeId, paths: bool) -> Vec<bool> {
     let mut seen = vec![false; workflow.nodes.len()];
     let mut open = vec![fork];
@@ -218,7 +219,7 @@ fn reach(workflow: &Workflow, names: &Names, fork: NodeId, paths: bool) -> Vec<b
     seen
 }
 
-/// Opinions about nodes that no run enters are for those who ask for them: that nothing leads there is said already.
+/// Lowers findings about nodes that no run enters: that they are unreachable is reported already.
 pub(in crate::check) fn out_of_reach(
     flow: Flow<'_>,
     path: &str,
@@ -227,7 +228,7 @@ pub(in crate::check) fn out_of_reach(
 ) {
     let Flow { workflow, names, reach, .. } = flow;
     let started = workflow.nodes().any(|(_, node)| node.shape == Shape::Start);
-    // Behind a transition to nowhere a node may be meant to be entered.
+    // A transition to a node that does not exist may be meant to lead to one of these.
     let Some(reached) = reach.meant(workflow, names).filter(|_| started) else { return };
     let mut dead: Vec<Span> = workflow
         .nodes()
@@ -250,7 +251,7 @@ pub(in crate::check) fn out_of_reach(
         at > 0 && inside(dead[at - 1], place)
     };
     for finding in found.iter_mut().filter(|finding| !is_own(finding)) {
-        // A value in another file counts where it is used.
+        // A value in another file counts at the places where it is used.
         let hit = match &finding.file {
             None => is_dead(finding.span),
             Some(_) => {
@@ -262,7 +263,7 @@ pub(in crate::check) fn out_of_reach(
                 first && uses.all(|note| is_dead(note.span))
             }
         };
-        // What is mistyped is wrong even where nothing leads; whoever leads there meets it.
+        // A mistyped name is wrong even in an unreachable node; it fails as soon as a transition leads there.
         if hit {
             let most = if is_mistyped_name(finding) { Level::Warning } else { Level::Info };
             finding.at_most = Some(finding.at_most.map_or(most, |known| known.min(most)));
@@ -270,7 +271,7 @@ pub(in crate::check) fn out_of_reach(
     }
 }
 
-/// Whether a finding is of one name that was mistyped, by a letter.
+/// Whether a finding is about a name with one mistyped letter.
 fn is_mistyped_name(finding: &Diagnostic) -> bool {
     let kinds = ["undefined-variable", "el-unknown-function", "el-unknown-action"];
     let is_slip = |meant: &String| finding.names.iter().any(|name| is_mistyped(name, meant));

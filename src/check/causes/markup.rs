@@ -1,4 +1,4 @@
-//! What broken markup makes of the rest.
+//! Removes findings that are consequences of broken markup.
 
 use super::elements::NEEDS;
 use super::{Apart, IsOn, NEAR, is};
@@ -8,11 +8,12 @@ use crate::source::Span;
 use crate::syntax::xml::{self, Element, NodeKind, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// What a coordinator names that may stand in what is broken.
+/// Rules about names in a coordinator whose definitions may be in the broken part.
 const EVENTS: [&str; 4] =
     ["unknown-data-event", "undefined-dataset", "unused-dataset", "input-logic-reference"];
 
-/// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
+/// Removes findings that are consequences of broken markup. Only markup that changes the nesting of elements counts: a
+/// bare `&` does not.
 pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     of_quotes(tree, is_on, found);
     of_wrappers(tree, is_on, found);
@@ -24,7 +25,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     if !found.iter().any(shifts) {
         return;
     }
-    // An end tag that closes nothing and the element that is open there are two views of one slip.
+    // An end tag that closes nothing and the element still open there are two symptoms of one slip.
     let slips: Vec<(Span, Span)> = found
         .iter()
         .filter(|finding| shifts(finding) && finding.is(Fault::ClosesNothing))
@@ -38,7 +39,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let mut gone: HashSet<Span> = HashSet::new();
     let mut meant: HashMap<Span, String> = HashMap::new();
     for (end, open) in slips.iter().filter(|(_, open)| never_closed.contains(open)) {
-        // The start tag has the slip where nobody knows such an element.
+        // If there is no element with its name, the slip is in the start tag.
         if !unknown.contains(open) {
             gone.insert(*open);
             continue;
@@ -61,10 +62,10 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let Some(root) = tree.root() else { return };
     let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
     let children = Apart::of_elements(root.elements());
-    // What an element swallows that is not closed is missing behind it.
+    // Elements swallowed by one that is not closed are missing after it.
     let swallows = found.iter().any(|f| f.fault.is_some_and(Fault::is_open) && is_on(f));
     let whole = places.iter().any(|place| children.around(*place).is_none());
-    // Where something between two nodes is broken, the one before it is suspect.
+    // If the text between two nodes is broken, the node before it is suspect.
     let mut damaged: Vec<Span> =
         places.iter().filter_map(|place| children.before(place.start)).collect();
     damaged.sort_unstable_by_key(|span| span.start);
@@ -73,7 +74,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     let of_schema = |finding: &Diagnostic| {
         schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind))
     };
-    // What is named in a text whose end nobody can tell.
+    // Names in a text whose end is unknown.
     let endless: Vec<Span> = root
         .descendants()
         .filter(|element| places.contains(&element.name_span()))
@@ -95,7 +96,7 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
         }
         let is_root = finding.span == root.name_span();
         let at_root = whole && of_root.contains(&finding.span) || swallows && is_root;
-        // Where the value of a property goes on, nobody knows what it is.
+        // If the end of a property's value is unknown, so is the value.
         let in_value = is(finding, "configuration-value-empty")
             && places
                 .iter()
@@ -112,8 +113,8 @@ pub(in crate::check) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<
     });
 }
 
-/// End tags that close nothing because the one that they would have closed has been closed before, by an end tag with a
-/// wrong name further inside.
+/// Returns the end tags that close nothing because their element has been closed before, by an end tag with a wrong
+/// name further inside.
 fn of_wrong_ends(
     tree: &Tree,
     slips: &[(Span, Span)],
@@ -125,7 +126,7 @@ fn of_wrong_ends(
     open.sort_unstable_by_key(|span| span.start);
     for span in open {
         let from = span.end as usize;
-        // Behind an element inside it, an end tag may well be the one of that element.
+        // After a nested element, an end tag may well belong to that element.
         let next = text.get(from..).and_then(|rest| rest.find('<')).map(|at| from + at);
         let Some(at) = next.filter(|at| text[*at..].starts_with("</")) else { continue };
         let Some(length) = text[at..].find('>') else { continue };
@@ -137,7 +138,8 @@ fn of_wrong_ends(
     gone
 }
 
-/// What a lost quote makes of the rest of its tag: the next attribute is in the value of the one before.
+/// Handles the consequences of a lost quote in the rest of its tag, where the next attribute becomes part of the value
+/// before it.
 fn of_quotes(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let text = tree.text();
     let tag_of = |span: Span| -> Option<usize> {
@@ -170,14 +172,15 @@ torn.contains(&tag)
     });
 }
 
-/// What stands in an element without the one that should be around it: that one is missing, and nothing else.
+/// Elements whose enclosing element is missing, as (parent, missing element, its children). Only the missing element is
+/// reported.
 const WRAPPERS: [(&str, &str, [&str; 2]); 2] = [
     ("action", "workflow", ["app-path", "configuration"]),
     ("decision", "switch", ["case", "default"]),
 ];
 
 fn of_wrappers(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
-    // A way out of an action under a name of its own is no second thing that the action does.
+    // A transition of an action with a misspelled name is not a second body.
     let unknown: HashSet<Span> = found
         .iter()
         .filter(|finding| is(finding, "unsupported-action-type") && is_on(finding))
@@ -225,7 +228,7 @@ fn of_wrappers(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.retain(|finding| !(is(finding, "unknown-element") && inner.contains(&finding.span)));
 }
 
-/// Of several faults of the markup of one tag, the first; and of tags that are none but text, one on a line.
+/// Keeps the first of several faults in the markup of one tag, and one per line for tags that are really text.
 pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let broken = |finding: &Diagnostic| {
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
@@ -238,7 +241,7 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     }
     faults.sort_unstable();
     let text = tree.text();
-    // The tag that a place stands in: from its `<`, where no tag ends in between.
+    // The offset of the `<` of the tag that contains a place, if no tag ends in between.
     let tag_of = |at: u32| {
         let before = &text.as_bytes()[..at as usize];
         let open = memchr::memrchr2(b'<', b'>', before)?;
@@ -263,7 +266,7 @@ pub(super) fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
             *first = (*first).min(finding.span);
         }
     }
-    // A file that ends in its middle leaves all elements open that are open there: that is told at its root.
+    // A truncated file leaves all elements open at its end; this is reported at the root.
     let ends_open = tree.root().is_some_and(|root| {
         let at = |finding: &&Diagnostic| finding.span == root.name_span() && broken(finding);
         found.iter().find(at).and_then(|finding| finding.fault).is_some_and(Fault::is_open)

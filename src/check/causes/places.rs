@@ -1,4 +1,4 @@
-//! What stands in another place, or in another form, than it has there: one slip, and one finding.
+//! One finding for an element in the wrong place or the wrong form.
 
 use super::elements::Here;
 use super::is;
@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::syntax::xml::{self, Element};
 use std::collections::{HashMap, HashSet};
 
-/// Where findings of a rule stand that would be told.
+/// Returns the spans of the findings of a rule that would be reported.
 fn places(here: &Here<'_>, found: &[Diagnostic], rule: &str) -> HashSet<Span> {
     let told = found.iter().filter(|f| is(f, rule) && f.file.is_none() && (here.is_on)(f));
     told.map(|finding| finding.span).collect()
@@ -47,7 +47,7 @@ pub(super) fn without_a_property(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
-/// Properties behind the end of their configuration, which is empty for that.
+/// Properties after the end of their configuration, which is empty because of that.
 pub(super) fn behind_configurations(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unknown = places(here, found, "unknown-element");
     let missing = places(here, found, "missing-element");
@@ -81,7 +81,7 @@ pub(super) fn behind_configurations(here: &Here<'_>, found: &mut Vec<Diagnostic>
     });
 }
 
-/// `<property name="a" value="b"/>`: what is missing in it is there as attributes.
+/// `<property name="a" value="b"/>`: the missing elements are there as attributes.
 pub(super) fn attributes_for_elements(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unknown = places(here, found, "unknown-attribute");
     if unknown.is_empty() {
@@ -114,7 +114,7 @@ pub(super) fn attributes_for_elements(here: &Here<'_>, found: &mut Vec<Diagnosti
     found.retain(|f| !(is(f, "missing-element") && f.file.is_none() && gone.contains(&f.span)));
 }
 
-/// `ok` and `error` behind the end of their action.
+/// `ok` and `error` after the end of their action.
 pub(super) fn ways_behind_actions(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unknown = places(here, found, "unknown-element");
     let missing: HashSet<Span> = found
@@ -155,7 +155,7 @@ pub(super) fn ways_behind_actions(here: &Here<'_>, found: &mut Vec<Diagnostic>) 
     });
 }
 
-/// What stands behind the body of an action, and is none itself.
+/// Elements after the body of an action that are not bodies themselves.
 pub(super) fn parts_behind_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let unknown = places(here, found, "unsupported-action-type");
     found.retain(|finding| {
@@ -165,7 +165,8 @@ pub(super) fn parts_behind_bodies(here: &Here<'_>, found: &mut Vec<Diagnostic>) 
     });
 }
 
-/// Start tags that lack their `>`: what their end tags close, or what they are taken for, is no other fault.
+/// Start tags without their `>`: errors about their end tags, or about what the start tags are taken for, are not
+/// separate faults.
 pub(super) fn tags_without_their_end(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     let text = here.text;
     let is_broken = |finding: &Diagnostic| {
@@ -195,7 +196,7 @@ pub(super) fn tags_without_their_end(here: &Here<'_>, found: &mut Vec<Diagnostic
         let letter = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let name = &rest[..rest.find(letter).unwrap_or(rest.len())];
         let line = rest.find('\n').map_or(text.len(), |length| at + 1 + length);
-        // The text behind it is part of the name as it stands: `<valuedefault</value>`.
+        // The text after the tag becomes part of its name: `<valuedefault</value>`.
         let begins = |told: &str| !told.is_empty() && name.starts_with(told);
         let end = ends.iter().find(|(end, told)| (at..line).contains(end) && begins(told));
         let Some(end) = end else { continue };
@@ -211,8 +212,8 @@ pub(super) fn tags_without_their_end(here: &Here<'_>, found: &mut Vec<Diagnostic
     });
 }
 
-/// Two actions of which the end of the first and the begin of the second are missing: all that the one has twice, and what
-/// leads to the other, is one fault.
+/// Two actions run together, because the end of the first and the beginning of the second are missing: all elements
+/// that the result has twice, and the transitions to the second action, are one fault.
 pub(super) fn actions_run_together(here: &Here<'_>, found: &mut Vec<Diagnostic>) {
     const WAYS: [&str; 2] = ["ok", "error"];
     let is_second = |finding: &Diagnostic| {

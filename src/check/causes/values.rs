@@ -1,4 +1,4 @@
-//! What is said of a line of properties explains what is said of its value.
+//! Findings about a line of properties explain those about its value.
 
 use super::{IsOn, is};
 use crate::diag::Diagnostic;
@@ -6,7 +6,7 @@ use crate::files::Files;
 use crate::source::Span;
 use std::collections::HashSet;
 
-/// What a property is not, because of how its line is written: what is said of the line explains what is said of its value.
+/// Removes findings about a property's value that follow from the way its line is written.
 pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     const LINES: [&str; 3] =
         ["property-comment-in-value", "property-in-quotes", "property-stray-sign"];
@@ -16,7 +16,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         let source = files.text(file)?;
         Some((file.clone(), source.position(finding.span.start).line))
     };
-    // Of several words for one fault in one place, the first says most.
+    // Pairs of rules that report the same fault at the same place; the first says more.
     const SAME: [(&str, &str); 21] = [
         ("hive2-jdbc-url", "malformed-uri"),
         ("el-foreign-placeholder", "variable-without-braces"),
@@ -55,7 +55,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
             found.retain(|finding| !(is(finding, second) && near(finding)));
         }
     }
-    // What a line takes with it is missed because of that.
+    // Names that a faulty line contains look missing because of that line.
     let taken: HashSet<String> = found
         .iter()
         .filter(|finding| is(finding, "property-stray-sign") && is_on(finding))
@@ -71,7 +71,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
     if !told.is_empty() {
         found.retain(|f| of_line(f) || line(f).is_none_or(|line| !told.contains(&line)));
     }
-    // A name with its value at its end gives nothing under the name that it begins with.
+    // If a name and its value are run together, the property looks missing.
     const MISSING: [&str; 6] = [
         "coordinator-parameters-missing",
         "undefined-variable",
@@ -85,7 +85,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         .filter(|finding| is(finding, "property-without-value") && is_on(finding))
         .filter_map(|finding| {
             let source = files.text(finding.file.as_ref()?)?;
-            // With what stands before the sign, where a blank ends the name.
+            // Includes the text before the `=` if a blank ends the name.
             let line = source.text.get(finding.span.start as usize..)?;
             let name = line.split(['=', '\n', '\r']).next().unwrap_or_default();
             Some(
@@ -101,7 +101,7 @@ pub(in crate::check) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Ve
         let name = finding.names.first().filter(|name| !name.is_empty());
         let begins = |name: &str| {
             joined.iter().any(|joined| {
-                // The name itself may have a blank in it.
+                // The name itself may contain a blank.
                 let whole: String = joined.chars().filter(|c| !c.is_whitespace()).collect();
                 joined.starts_with(name) || whole.starts_with(name)
             })

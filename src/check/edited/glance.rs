@@ -1,9 +1,9 @@
-//! A first look at an edit of a large definition, for as long as a check of all of it takes.
+//! Preliminary findings after an edit of a large definition, until the check of the whole text is done.
 //!
-//! In: a definition with its findings, and its text after an edit. Out: what is found in the part that was edited, as far as
-//! that part, the nodes that it names and the head of the definition show it; all other findings as they were, where they
-//! are now. What an edit changes in the graph, or far from it, is not among them: unlike an answer of [`super::Known`] this
-//! one is not that of a check, which has to follow.
+//! The input is a definition with its findings, and its text after an edit. The result is the findings in the edited
+//! part that can be made from that part, the nodes that it names and the head of the definition, plus all other
+//! findings as they were, at their new places. Effects of the edit on the graph or on distant parts are not included:
+//! unlike an answer of [`super::Known`], this is not the result of a full check, which has to follow.
 
 use super::nodes::Nodes;
 use super::{
@@ -20,18 +20,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// All of a shorter text is checked as quickly.
+/// Minimum size of a text, in bytes. The check of a shorter one is just as fast.
 pub(super) const LONG: usize = 32 << 10;
-/// How much of other nodes is looked at with the one that is edited.
+/// Maximum size of the other nodes that are checked with the edited one, in bytes.
 const MOST_AROUND: usize = 32 << 10;
-/// The largest part of which there is a first look.
+/// Maximum size of an edited part, in bytes.
 const MOST_OF_A_PART: usize = 64 << 10;
 
-/// The node that leads to all others of a small definition, and what it asks.
+/// The name of the decision that leads to all other nodes of a small definition, and its condition.
 const BEGIN: &str = "ankus-begins-here";
 const BEGIN_IF: &str = "wf:id() eq wf:name()";
 
-/// The kinds that a first look tells of, beside those of [`ALONE`]: they are about the words that stand at their place.
+/// The kinds of preliminary findings, besides those of [`ALONE`]: they depend only on the text at their place.
 const NEAR: &[&str] = &[
     "action-in-wrong-namespace",
     "action-with-two-bodies",
@@ -77,7 +77,7 @@ const NEAR: &[&str] = &[
     "xml-not-well-formed",
 ];
 
-/// A definition with known findings, as far as a first look at its next edit asks for it.
+/// What is kept of a checked definition for preliminary findings after the next edit.
 #[derive(Clone, Debug)]
 pub struct Glance {
     source: Arc<Source>,
@@ -87,8 +87,8 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// What is kept of a check for a first look at the next edit; `None` where all of the text is checked as quickly, and
-    /// where its parts cannot be told.
+    /// Returns what to keep of a check for preliminary findings, or `None` if a check of the whole text is just as fast
+    /// or the text cannot be divided into parts.
     pub fn of(input: &Input<'_>, analysis: &Analysis) -> Option<Glance> {
         let is_long = input.source.text.len() >= LONG;
         if !is_long || input.kind != FileKind::Workflow || !analysis.markup().is_empty() {
@@ -100,20 +100,20 @@ impl Glance {
         Some(Glance { source: Arc::clone(input.source), parts, nodes })
     }
 
-    /// The same if it is of this text.
+    /// Returns this value if it belongs to `text`.
     pub fn of_text(self, text: &str) -> Option<Glance> {
         (*self.source.text == *text).then_some(self)
     }
 
-    /// The same for the text after an edit, where the edit lies inside one part.
+    /// Updates this value for the text after an edit, if the edit lies inside one part.
     pub fn after(&self, source: &Arc<Source>) -> Option<Glance> {
         let moved = Moved::between(&self.source.text, &source.text);
         let (_, parts) = inside(&self.parts, &moved)?;
         Some(Glance { source: Arc::clone(source), parts, nodes: Arc::clone(&self.nodes) })
     }
 
-    /// Makes the findings of the text before an edit those of a first look at the text of `input`; everything else about it
-    /// is as it was. `None` leaves the findings as they were.
+    /// Turns the findings before an edit into preliminary ones after it. `input` has the new text and is otherwise
+    /// unchanged. If the result is `None`, the findings are unchanged.
     pub fn edited(&self, input: &Input<'_>, findings: &mut Vec<Finding>) -> Option<Glance> {
         let (old, new) = (self.source.text.as_str(), input.source.text.as_str());
         let moved = Moved::between(old, new);
@@ -133,14 +133,14 @@ impl Glance {
         Some(Glance { source: Arc::clone(input.source), parts, nodes: Arc::clone(&self.nodes) })
     }
 
-    /// What is looked at with a part, whose text is one of these before an edit and the other after it.
+    /// Selects the nodes to check together with a part. `texts` are the part before and after the edit.
     fn shown(&self, at: usize, texts: [&str; 2]) -> Shown {
         let mut wanted = Vec::new();
         let mut shown = Shown::default();
         let words = texts.map(Words::of);
         let own: BTreeSet<&str> = words.iter().filter_map(|words| words.name.as_deref()).collect();
         if own.len() > 1 {
-            // Whoever leads to a name that has come or gone.
+            // Nodes that lead to a name that is new or has disappeared.
             wanted.extend(own.iter().flat_map(|name| self.nodes.leading_to(name)));
         }
         texts.iter().for_each(|text| self.nodes.mentioned(text, &mut wanted));
@@ -156,7 +156,8 @@ impl Glance {
                 shown.whole.insert(part, name.to_owned());
             }
         }
-        // Every other name that is led to is there, and one that is like a name that is not.
+        // All other targets are included by name; for a target that does not exist, the node with the most similar
+        // name.
         let mut led: Vec<String> =
             words.iter().flat_map(|words| words.targets.iter().cloned()).collect();
         for part in shown.whole.keys() {
@@ -185,7 +186,7 @@ impl Glance {
         shown
     }
 
-    /// A small definition with one part of a text, the head, and what is shown beside them.
+    /// Builds a small definition from one part of the text, the head and the nodes in `shown`.
     fn drawn(&self, text: &str, parts: &[Part], at: usize, shown: &Shown) -> Alone {
         let mut alone = Alone { text: String::new(), pieces: Vec::new(), node: Span::default() };
         let own = Name::of(&text[parts[at].span.range()]).filter(|_| parts[at].role.is_left_out());
@@ -221,18 +222,18 @@ impl Glance {
 }
 
 impl Role {
-    /// Whether a small definition leaves such a part out if nobody asks for it.
+    /// Whether such a part is left out of a small definition unless it is needed.
     fn is_left_out(self) -> bool {
         matches!(self, Role::Action | Role::Loose | Role::Other)
     }
 }
 
-/// What a small definition has beside its head and the part that is edited.
+/// The contents of a small definition besides its head and the edited part.
 #[derive(Default)]
 struct Shown {
-    /// Nodes with all that stands in them, by their parts.
+    /// Names of the nodes that are included with their contents, by part.
     whole: BTreeMap<u32, String>,
-    /// Nodes of which nothing counts but that they are there.
+    /// Nodes of which only the existence matters.
     by_name: BTreeSet<String>,
 }
 
@@ -241,7 +242,8 @@ impl Shown {
         u32::try_from(part).is_ok_and(|part| self.whole.contains_key(&part))
     }
 
-    /// Leads from the start to every node that is there with all that stands in it: in others nothing counts.
+    /// Adds transitions from the start to every node that is included with its contents; the contents of others do not
+    /// matter.
     fn begin(&self, own: &str, out: &mut String) {
         let _ = write!(out, "<start to=\"{BEGIN}\"/><decision name=\"{BEGIN}\"><switch>");
         for name in self.whole.values() {
@@ -251,7 +253,7 @@ impl Shown {
     }
 }
 
-/// What a part says of the graph.
+/// The name and the transition targets in the text of a part.
 struct Words {
     name: Option<String>,
     targets: Vec<String>,
@@ -273,11 +275,11 @@ impl Words {
     }
 }
 
-/// Makes the findings of the whole definition what a first look at an edit says of them.
+/// Updates the findings of the whole definition with the preliminary ones.
 fn change(before: &Looked, after: &Looked, moved: &Moved, path: &str, findings: &mut Vec<Finding>) {
     let (gone, come) = difference(before, after, path);
     for finding in gone.into_iter().filter_map(|finding| placed_in(before, finding, path)) {
-        // A check of all may have told more about it.
+        // The check of the whole text may have given more details about it.
         let (gone, path) = (&finding.diagnostic, &finding.path);
         findings.retain(|known| {
             let found = &known.diagnostic;

@@ -1,16 +1,16 @@
-//! How long a definition is after an edit, and how long it may be.
+//! The length of a definition after an edit, and its limit.
 
 use crate::check::{Finding, Input};
 use crate::reference::findings::too_long;
 use crate::schema::kinds::DEFINITION_TOO_LONG;
 
-/// The longest definition that the server accepts, in bytes.
+/// Returns the length of the longest definition that the server accepts, in bytes.
 pub(super) fn limit(input: &Input<'_>) -> u64 {
     input.settings.server.definition_limit.unwrap_or(100_000)
 }
 
-/// The length that a finding about a definition that is too long tells is that of all of the text; one that is no longer too
-/// long has no such finding.
+/// Updates the length stated in the finding about a definition that is too long, and removes the finding if the
+/// definition is no longer too long.
 pub(super) fn tell_length(text: &str, limit: u64, findings: &mut Vec<Finding>) {
     let is_of_length =
         |finding: &Finding| std::ptr::eq(finding.diagnostic.kind, &DEFINITION_TOO_LONG);

@@ -1,4 +1,4 @@
-//! The nodes of a definition by their names, and what leads to them. A node is known by its part.
+//! An index of the nodes of a definition by name, and of the nodes that lead to them. A node is identified by its part.
 
 use super::Part;
 use crate::ir::workflow::Shape;
@@ -6,25 +6,25 @@ use crate::passes::flow::Flow;
 use crate::source::Span;
 use foldhash::{HashMap, HashMapExt};
 
-/// The names of all nodes, as they were when all of a definition was checked.
+/// The names of all nodes at the last check of the whole definition.
 #[derive(Debug)]
 pub(super) struct Nodes {
-    /// Every node but the start node.
+    /// All nodes except the start node.
     by_name: HashMap<String, Vec<u32>>,
     /// Names in the order of the text.
     pub(super) names: Vec<(u32, String)>,
-    /// Nodes by the names that they lead to.
+    /// Nodes by the names of their targets.
     leading: HashMap<String, Vec<u32>>,
 }
 
-/// The part that a place is in.
+/// Returns the part that contains the start of a span.
 pub(super) fn part_of(parts: &[Part], span: Span) -> Option<u32> {
     let at = parts.partition_point(|part| part.span.start <= span.start).checked_sub(1)?;
     (span.start < parts[at].span.end).then_some(at as u32)
 }
 
 impl Nodes {
-    /// `None` where a node lies in no part.
+    /// Builds the index; `None` if a node lies in no part.
     pub(super) fn of(flow: Flow<'_>, parts: &[Part]) -> Option<Nodes> {
         let workflow = flow.workflow;
         let mut nodes = Nodes {
@@ -46,17 +46,17 @@ impl Nodes {
         Some(nodes)
     }
 
-    /// The nodes of a name.
+    /// Returns the nodes with a name.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = u32> {
         self.by_name.get(name).into_iter().flatten().copied()
     }
 
-    /// The nodes that lead to a name.
+    /// Returns the nodes that lead to a name.
     pub(super) fn leading_to(&self, name: &str) -> impl Iterator<Item = u32> {
         self.leading.get(name).into_iter().flatten().copied()
     }
 
-    /// The name of the node in a part.
+    /// Returns the name of the node in a part.
     pub(super) fn name_of(&self, part: u32) -> Option<&str> {
         let known = self.names.binary_search_by_key(&part, |(part, _)| *part).ok()?;
         Some(self.names[known].1.as_str())

@@ -1,10 +1,11 @@
-//! A definition in small, for an edit of a name or a transition.
+//! Reduces a definition for an edit of a name or a transition.
 //!
-//! In: the nodes of a definition that was checked, and one action whose name or transitions are edited. Out: which nodes
-//! the edit can concern, and for all others a node that stands for a row of them. An action is *plain* where no finding
-//! can be about it or come of it: no finding is there, it asks for nothing of other nodes, its failure leads to a kill
-//! node and its success to another one. Plain actions that follow each other with no way in between are a row, and a
-//! graph has the same faults with one action in the place of each row.
+//! The input is the nodes of a checked definition, and one action whose name or transitions are edited. The result is
+//! the nodes that the edit can affect, and for all others, nodes that each stand for a row of them. An action is
+//! *plain* if it can neither have nor cause a finding: it has none now, it does not refer to other nodes in
+//! expressions, its `error` transition leads to a kill node and its `ok` transition to a node of another type. A row is
+//! a sequence of plain actions without a transition into its middle. The graph keeps its faults if each row is replaced
+//! by one action.
 
 use super::nodes::{Nodes, part_of};
 use super::{Led, Part, Role, is_plain_name};
@@ -18,55 +19,55 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many nodes are looked at as they are.
+/// Maximum number of nodes that are kept as they are.
 const MOST_NODES: usize = 120;
-/// How many ways may lead nowhere.
+/// Maximum number of transitions to nodes that do not exist.
 const MOST_LOST: usize = 4;
-/// The longest name that no server has anything against.
+/// The longest node name that every server accepts.
 const LONGEST: usize = 39;
-/// How an action asks for another one, or a comment speaks to ankus.
+/// Text by which an action refers to another one, or a comment addresses ankus.
 const ASKING: [&str; 8] =
     ["wf:action", "wf:error", "wf:last", "wf:transition", "hadoop:", "hcat:", "coord:", "ankus"];
 
-/// Where a plain action leads to, by part.
+/// The targets of a plain action, as parts.
 #[derive(Clone, Copy, Debug)]
 struct Plain {
     ok: u32,
     error: u32,
 }
 
-/// What leads where in a definition, as it was when all of it was checked. Nodes are known by their parts.
+/// The graph of a definition at the last check of the whole text. Nodes are identified by their parts.
 #[derive(Debug)]
 pub(super) struct Sketch {
     nodes: Arc<Nodes>,
-    /// Names that are led to and that no node has, with the node that does.
+    /// Targets that do not exist, each with the node that leads there.
     lost: Vec<(u32, String)>,
-    /// Nodes that are always looked at as they are.
+    /// Nodes that are always kept as they are.
     kept: Vec<u32>,
     plain: Vec<Option<Plain>>,
-    /// How many ways lead to a node, and the last node in the text that does.
+    /// By part, the number of transitions to the node, and the last node in the text that has one.
     entered: Vec<(u32, u32)>,
 }
 
-/// What stands for a part in a sketch.
+/// The representation of a part in the reduced definition.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drawn {
-    /// Its own text.
+    /// Its full text.
     Whole,
-    /// An action of its name, for it and all that are behind it in its row.
+    /// An action with its name, which stands for it and the rest of its row.
     Row { to: u32, error: u32 },
-    /// Nothing: the row that it is in has its place.
+    /// Nothing: it is represented by the first action of its row.
     Behind,
 }
 
-/// What has changed since a sketch was made.
+/// The changes since a sketch was made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Since<'k> {
-    /// What the edited action said before.
+    /// The names and targets that the edited action has had.
     pub(super) led: &'k Led,
-    /// Other parts that were edited.
+    /// Other edited parts.
     pub(super) touched: &'k [u32],
-    /// The text, before the edit.
+    /// The text before the edit.
     pub(super) text: &'k str,
 }
 
@@ -75,7 +76,7 @@ fn is_node(part: &Part) -> bool {
 }
 
 impl Sketch {
-    /// `None` where too much would have to be looked at. `told` are the places of findings.
+    /// Makes a sketch; `None` if too many nodes would have to be kept. `told` are the spans of findings.
     pub(super) fn of(
         facts: &Facts<'_>,
         nodes: Arc<Nodes>,
@@ -83,7 +84,7 @@ impl Sketch {
         told: &[Span],
     ) -> Option<Sketch> {
         let text = facts.tree.text();
-        // A comment may have all findings of the file go.
+        // Such a comment can suppress findings in the whole file.
         if text.contains("allow-file") || writes_twice(facts) {
             return None;
         }
@@ -117,7 +118,7 @@ impl Sketch {
             facts.actions.iter().map(|action| (action.element.span(), action)).collect();
         let is_quiet = |at: usize| {
             let part = &parts[at];
-            // Comments before a node are about it.
+            // Comments before a node belong to it.
             let before = at.checked_sub(1).map_or(0, |before| parts[before].span.end);
             let words = &text[before as usize..part.span.end as usize];
             let is_aside = |action: &&Action<'_>| {
@@ -160,10 +161,10 @@ impl Sketch {
         (sketch.kept.len() <= MOST_NODES && sketch.lost.len() <= MOST_LOST).then_some(sketch)
     }
 
-    /// Keeps what the nodes that are kept name, in transitions and in questions.
+    /// Also keeps the nodes that are named in kept nodes or in the head, in transitions or in expressions.
     fn keep_mentioned(&mut self, parts: &[Part], text: &str) {
         let mut more = Vec::new();
-        // Past that many there is no sketch anyway.
+        // With more nodes than that, there is no sketch anyway.
         let kept = self.kept.iter().map(|at| parts[*at as usize]).take(2 * MOST_NODES);
         let head = parts.iter().copied().filter(|part| !is_node(part));
         for part in kept.chain(head) {
@@ -174,7 +175,7 @@ impl Sketch {
         self.kept.dedup();
     }
 
-    /// By part: whether it is looked at as it is. `ways` are what the action says before and after the edit.
+    /// Returns for each part whether it is kept as it is. `ways` are those of the action before and after the edit.
     fn concerned(
         &self,
         at: usize,
@@ -202,7 +203,7 @@ impl Sketch {
         for text in texts.into_iter().chain(touched) {
             self.nodes.mentioned(text, &mut all);
         }
-        // Around what a fix would take out, the text is as it is.
+        // A fix that removes a node also changes the text next to it, so the neighbors are kept as they are.
         let last = parts.len() as u32 - 1;
         all.extend(close.iter().flat_map(|at| [at.saturating_sub(1), *at, (at + 1).min(last)]));
         let mut concerned = vec![false; parts.len()];
@@ -211,8 +212,8 @@ impl Sketch {
         (count <= MOST_NODES + 30).then_some(concerned)
     }
 
-    /// Adds the nodes whose names are offered in the place of those that no node has, while the edited one says what is in
-    /// `now`.
+    /// Adds the nodes that are suggested in place of targets that do not exist, while the edited action has the name
+    /// and targets in `now`.
     fn guessed(&self, at: usize, now: &Ways, other: &Ways, out: &mut Vec<u32>) -> Option<()> {
         let own = |part: u32| part == at as u32;
         let is_known = |word: &str| {
@@ -234,7 +235,7 @@ impl Sketch {
         if words.len() > 2 * MOST_LOST {
             return None;
         }
-        // What nothing leads to is offered before others.
+        // Nodes without incoming transitions are suggested before others.
         if !words.is_empty() {
             let lone = self.nodes.names.iter().map(|(part, _)| *part);
             out.extend(lone.filter(|part| self.entered[*part as usize].0 == 0));
@@ -248,7 +249,7 @@ impl Sketch {
         for (word, from) in words {
             let of_node =
                 if own(from) { Some(now.name.as_str()) } else { self.nodes.name_of(from) };
-            // Those who guess leave one name out or the other.
+            // Suggestions may leave out the name of the node itself.
             let others = nearest(word, names().filter(|name| Some(*name) != of_node));
             for near in [nearest(word, names()), others].into_iter().flatten() {
                 out.extend(self.nodes.named(near));
@@ -257,7 +258,8 @@ impl Sketch {
         Some(())
     }
 
-    /// What stands for each part while the action at `at` is edited; `None` where too many are concerned.
+    /// Returns the representation of each part while the action at `at` is edited; `None` if too many nodes are
+    /// affected.
     pub(super) fn drawn(
         &self,
         at: usize,
@@ -289,12 +291,12 @@ impl Sketch {
                 }
             });
         }
-        // A circle of its own has no first one.
+        // A cycle of plain actions has no first one, so it cannot be reduced.
         let behind = drawn.iter().filter(|drawn| matches!(drawn, Drawn::Behind)).count();
         (behind == passed).then_some(drawn)
     }
 
-    /// The action that stands for a row.
+    /// Writes the action that stands for a row.
     pub(super) fn write(&self, part: usize, to: u32, error: u32, out: &mut String) -> Option<()> {
         let (name, to, error) =
             (self.nodes.name_of(part as u32)?, self.nodes.name_of(to)?, self.nodes.name_of(error)?);
@@ -306,24 +308,24 @@ impl Sketch {
     }
 }
 
-/// Whether two actions write to one place: which of them come after each other is then asked of all.
+/// Whether two actions write to the same path. Rules then examine the order of all actions.
 fn writes_twice(facts: &Facts<'_>) -> bool {
     let mut written = HashSet::new();
     let mut all = facts.actions.iter().flat_map(|action| seen::outputs(action));
     all.any(|path| !written.insert(path))
 }
 
-/// What an action says of the graph.
+/// The name and transition targets of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ways {
     pub(super) name: String,
     pub(super) targets: Vec<String>,
-    /// Where it says so, in order.
+    /// The ranges of the name and the targets in the text, in order.
     places: Vec<Range<usize>>,
 }
 
 impl Ways {
-    /// Reads the text of an action; `None` where these words are not plain.
+    /// Parses the text of an action; `None` if the name or a target is not plain.
     pub(super) fn of(action: &str) -> Option<Ways> {
         let (tree, _) = Tree::of(&Arc::new(action.to_owned()));
         let root = tree.root().filter(|root| root.name() == "action")?;
@@ -344,7 +346,7 @@ impl Ways {
         Some(ways)
     }
 
-    /// The rest of the text.
+    /// Returns the rest of the text, between the name and the targets.
     pub(super) fn around<'t>(&'t self, action: &'t str) -> impl Iterator<Item = &'t str> {
         let starts = std::iter::once(0).chain(self.places.iter().map(|place| place.end));
         let ends = self.places.iter().map(|place| place.start).chain([action.len()]);
