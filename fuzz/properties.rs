@@ -1,6 +1,7 @@
-//! What must hold for every input: one function a target. A broken promise panics.
+//! Properties that hold for every input: one function per target, which panics on a violation.
 //!
-//! Three read this file: the targets of cargo-fuzz beside it, `cargo xtask fuzz`, and the test that replays the seeds.
+//! Three programs use this file: the targets of cargo-fuzz next to it, `cargo xtask fuzz`, and the test that replays
+//! the seeds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use ankus_lang::plan::{Global, Plan};
 use ankus_procedure::store::{Key, Options, Reader, Row, Sqlite, Store, Write};
 use ankus_procedure::{ProcedureId, Record};
 
-/// What is tried with an input.
+/// The test of one input.
 pub(crate) type Property = fn(&[u8]);
 
 /// The targets by name.
@@ -67,7 +68,7 @@ fn found(text: &str, findings: &[Diagnostic]) {
     }
 }
 
-/// Operations without their places: a text by what it says, a name by its letters.
+/// Operations without their locations: texts by their content, names by their letters.
 fn shape(template: &Template) -> Vec<String> {
     let nodes = template.nodes().iter();
     nodes
@@ -82,7 +83,7 @@ fn shape(template: &Template) -> Vec<String> {
         .collect()
 }
 
-/// What the checker would know if it knew the whole job.
+/// The checker's knowledge if the whole job were known.
 struct Everything<'s>(&'s State);
 
 impl Known for Everything<'_> {
@@ -96,14 +97,14 @@ impl Known for Everything<'_> {
     }
 }
 
-/// What is folded must be what is evaluated: the whole, and each part of a short expression by itself.
+/// Folding must give the same as evaluation, for the whole template and for each part of a short expression.
 fn folded(template: &Template, state: &State) {
     for known in [&NothingKnown as &dyn Known, &Everything(state)] {
         for piece in template.pieces() {
             let Piece::Expression { first, last, .. } = *piece else { continue };
             let mut parts = Vec::new();
             let whole = infer(template, first, last, known, &[], &mut |visit| {
-                // What is written to has no value where it stands, neither a variable nor the name of a property.
+                // The target of an assignment has no value of its own, and neither has the name of a property.
                 let read = match visit.node.op {
                     Op::Unread => false,
                     Op::Text(slice) => slice.decoded || slice.start > visit.node.start,
@@ -141,7 +142,7 @@ fn folded(template: &Template, state: &State) {
     }
 }
 
-/// The first byte chooses phase and library; the rest is compiled, folded, printed, read again and evaluated.
+/// The first byte selects phase and library; the rest is compiled, folded, printed, parsed again and evaluated.
 pub(crate) fn expression(data: &[u8]) {
     let Some((&choice, text)) = data.split_first() else { return };
     let phase = Phase::ALL[usize::from(choice) / 2 % Phase::ALL.len()];
@@ -191,7 +192,7 @@ pub(crate) fn expression(data: &[u8]) {
     }
 }
 
-/// A text becomes a tree whose elements and attributes have their place; where a strict reader takes it, both agree.
+/// A text becomes a tree whose elements and attributes have locations; if a strict parser accepts it, both agree.
 pub(crate) fn xml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (tree, findings) = Tree::parse(&text);
@@ -215,7 +216,7 @@ pub(crate) fn xml(data: &[u8]) {
     }
 }
 
-/// Whatever the tree, the workflow in it is lowered, bound, walked and judged, and its expressions are read.
+/// Whatever the tree, its workflow is lowered, bound, traversed and judged, and its expressions are parsed.
 pub(crate) fn lower(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let analysis = Analysis::new(Arc::new(Source::new("workflow.xml", text.clone())));
@@ -235,7 +236,7 @@ pub(crate) fn lower(data: &[u8]) {
     found(&text, &findings);
 }
 
-/// A definition as `ankus check` sees it, with properties behind a line of `%%`, for all targets.
+/// A definition as `ankus check` sees it, with properties after a line `%%`, for all targets.
 pub(crate) fn applications(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (text, beside) = text.split_once("\n%%\n").unwrap_or((&text, ""));
@@ -266,7 +267,7 @@ pub(crate) fn applications(data: &[u8]) {
             let text = if finding.path == "workflow.xml" { text } else { beside };
             within(text, finding.diagnostic.span, finding.diagnostic.kind.name);
         }
-        // What a server refuses has an error here, and what it takes can be compiled.
+        // A definition that a server refuses has an error, and one that it accepts can be compiled.
         let rejected = outcome.checked.is_none() && kind.is_definition();
         let error = outcome.findings.iter().any(|f| f.level == ankus::diag::Level::Error);
         let reference = outcome.file.reference.as_ref();
@@ -276,7 +277,7 @@ pub(crate) fn applications(data: &[u8]) {
     }
 }
 
-/// The first byte chooses phase and library; the rest is evaluated with little to spend, and must not spend more.
+/// The first byte selects phase and library; the rest is evaluated with a small budget, which must not be exceeded.
 pub(crate) fn evaluation(data: &[u8]) {
     const LITTLE: u64 = 1 << 20;
     let Some((&choice, text)) = data.split_first() else { return };
@@ -291,7 +292,7 @@ pub(crate) fn evaluation(data: &[u8]) {
     let template = Template::compile(&text, phase, dialect);
     let mut effects = Effects::within(LITTLE);
     let value = template.text_with(&state, &mut effects);
-    // A value is counted when it is there: one text more than was left, at most.
+    // A value is charged when it exists, so the budget may be exceeded by one text at most.
     let longest = 16 << 20;
     assert!(effects.spent <= MOST_WORK + 3 * longest, "`{text}` took {}", effects.spent);
     if let Ok(value) = value {
@@ -301,7 +302,7 @@ pub(crate) fn evaluation(data: &[u8]) {
     }
 }
 
-/// Settings are read, or each problem has its place; what they say is what a check can be made with.
+/// Settings are read, or each problem has a location; a check can be made with the result.
 pub(crate) fn settings(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let kinds = check::kinds();
@@ -336,7 +337,7 @@ pub(crate) fn settings(data: &[u8]) {
 const SMALL: &str = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a'/><action name='a'>\
     <sge xmlns='uri:s:1'><a>${site:f('x')}</a><b/><a>2</a></sge><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>";
 
-/// Both readers of Java's properties see the same, and values that refer to others come to an end.
+/// Both parsers of Java properties see the same, and resolving references between values terminates.
 pub(crate) fn properties(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let read = properties::parse(&text);
@@ -366,7 +367,7 @@ pub(crate) fn properties(data: &[u8]) {
     let _ = configuration::read_properties(&text);
 }
 
-/// A schema is refused, or a definition can be held against it.
+/// A schema is refused, or a definition can be validated against it.
 pub(crate) fn schema(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let action = SiteAction {
@@ -382,14 +383,14 @@ pub(crate) fn schema(data: &[u8]) {
     found(SMALL, &findings);
     let rules = ankus::reference::Rules::new(Target::V5_2_1, &language);
     let definition = ankus::reference::Definition::workflow(SMALL, rules);
-    // One stops where the other goes on, but they agree on whether there is anything to say.
+    // One stops where the other continues, but they agree on whether there is a finding.
     if problems.is_empty() {
         let refused = definition.validate().rejected;
         assert!(refused.is_none() || !findings.is_empty(), "{refused:?} and no finding");
     }
 }
 
-/// Does what it is told, one after the other, to the actions of a run.
+/// Executors that take their replies from the input, one after the other.
 struct Told<'d>(&'d [u8]);
 
 impl Executors for Told<'_> {
@@ -420,8 +421,8 @@ impl Executors for Told<'_> {
     }
 }
 
-/// A definition in front of `%%`, and behind it how the bytes of its plan are changed and what its actions answer. A plan is
-/// refused, or its run comes to an end.
+/// A definition before `%%`, and after it the changes to the bytes of its plan and the replies of its actions. The plan
+/// is refused, or its run ends.
 pub(crate) fn plan(data: &[u8]) {
     let at = data.windows(4).position(|four| four == b"\n%%\n");
     let (text, told) = at.map_or((data, &[][..]), |at| (&data[..at], &data[at + 4..]));
@@ -452,7 +453,7 @@ pub(crate) fn plan(data: &[u8]) {
         let length = bytes.len() - HEADER;
         bytes[HEADER + place % length] = change[2];
     }
-    // A checksum keeps nobody from making a plan.
+    // A plan can be forged with a correct checksum.
     let sum = crc32fast::hash(&bytes[HEADER..]);
     bytes[18..22].copy_from_slice(&sum.to_le_bytes());
     let Ok(read) = Plan::from_bytes(&bytes) else {
@@ -475,12 +476,12 @@ pub(crate) fn plan(data: &[u8]) {
     let mut steps = 0;
     while simulation.step() {
         steps += 1;
-        // Every node is entered once, and tried again as often as a server allows.
+        // Every node is entered once, and retried as often as a server allows.
         assert!(steps < 10_000 + nodes * 10_000, "a run of {nodes} nodes comes to an end");
     }
 }
 
-/// How the bytes of a store are changed: three for each change. It is refused, or what it holds can be read.
+/// Changes to the bytes of a store, three bytes each. The store is refused, or its content can be read.
 pub(crate) fn store(data: &[u8]) {
     static WHOLE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -523,7 +524,7 @@ pub(crate) fn store(data: &[u8]) {
     if let Ok(mut store) = Sqlite::open(&file, Options::default()) {
         if let Ok(loaded) = store.load() {
             for (_, record) in &loaded.records {
-                // Their sum is right, so they are what was written.
+                // Their checksum is right, so they are as written.
                 let record = Record::decode(record).expect("a record with its sum can be read");
                 assert_eq!(record, Record::decode(&record.encode()).expect("as it was written"));
             }
@@ -532,7 +533,7 @@ pub(crate) fn store(data: &[u8]) {
         let key = Key::new("job", b"new");
         let _ = store.commit(&[Write::Put(Row { key, value: b"v".to_vec().into() })]);
     }
-    // Bytes that nobody has written a record with.
+    // Bytes that were not written by us.
     if let Ok(record) = Record::decode(data) {
         assert_eq!(Record::decode(&record.encode()), Ok(record), "a record survives its encoding");
     }

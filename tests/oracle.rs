@@ -1,8 +1,8 @@
-//! The reference folders next to the project, and how far ankus agrees with them.
+//! The reference folders next to the project, and the agreement of ankus with them.
 //!
 //! They are not part of the project, so other clones lack them and skip the tests that need one. Where they are
-//! required (`ANKUS_REQUIRE_SHARED=1`, as `.ci/run` sets where the folder exists) their absence is a failure. How many
-//! answers agree is compared with `tests/floors.txt`; `cargo xtask floors` raises the floors.
+//! required (`ANKUS_REQUIRE_SHARED=1`, as `.ci/run` sets if the folder exists), their absence is a failure. The numbers
+//! of agreeing answers are compared with `tests/floors.txt`; `cargo xtask floors` raises the floors.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) fn root() -> PathBuf {
     package.ancestors().find(is_root).expect("every package lies in the project").to_owned()
 }
 
-/// The folder of facts that lies beside the project, or where `variable` says; says so where it is absent.
+/// The folder of facts next to the project, or at the path in `variable`; prints a message if it is absent.
 #[track_caller]
 pub(crate) fn folder(variable: &str, name: &str) -> Option<PathBuf> {
     let beside = root().join("../shared").join(name);
@@ -43,8 +43,8 @@ fn absent(why: &str) {
     println!("skipped: {why}");
 }
 
-/// Says how many answers agree, and fails where it is fewer than it was. With other facts than those the floor was
-/// recorded for there is nothing to hold it against.
+/// Prints how many answers agree, and fails if there are fewer than the floor. The floor applies only to the facts for
+/// which it was recorded.
 #[track_caller]
 pub(crate) fn agree(what: &str, agreed: usize, of: usize) {
     println!("{what}: agree {agreed} of {of}");
@@ -62,7 +62,7 @@ pub(crate) fn agree(what: &str, agreed: usize, of: usize) {
         assert!(agreed >= floor, "{what}: {agreed} of {of} agree, and it was {floor}");
     }
     if std::env::var_os("ANKUS_RAISE_FLOORS").is_some() {
-        // One line a file, for tests run beside each other; `cargo xtask floors` puts them together.
+        // One file per floor, because tests run in parallel; `cargo xtask floors` merges them.
         let folder = root().join("target/floors");
         std::fs::create_dir_all(&folder).expect("the target folder can be written");
         let name: String =

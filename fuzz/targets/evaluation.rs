@@ -1,4 +1,4 @@
-//! A target of cargo-fuzz for `properties::evaluation`: the tolerant tree.
+//! A target of cargo-fuzz for `properties::evaluation`: evaluating expressions with a small budget.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 

@@ -1,4 +1,4 @@
-//! A target of cargo-fuzz for `properties::lower`: definitions to IR.
+//! A target of cargo-fuzz for `properties::lower`: definitions to typed definitions.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 

@@ -1,4 +1,4 @@
-//! A target of cargo-fuzz for `properties::plan`: the tolerant tree.
+//! A target of cargo-fuzz for `properties::plan`: plans, and their runs.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 

@@ -1,4 +1,4 @@
-//! A target of cargo-fuzz for `properties::properties`: the tolerant tree.
+//! A target of cargo-fuzz for `properties::properties`: files of Java properties.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 

@@ -1,4 +1,4 @@
-//! A target of cargo-fuzz for `properties::schema`: the tolerant tree.
+//! A target of cargo-fuzz for `properties::schema`: schemas of a site's actions.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 

@@ -1,4 +1,4 @@
-//! What runs again on a server: jobs that were held, killed or suspended before, and actions of coordinators by their scopes.
+//! Reruns on a server: jobs that were held, killed or suspended before, and coordinator actions by their scopes.
 
 use crate::cli::folder;
 use crate::serve::Server;
@@ -16,7 +16,7 @@ fn configuration(properties: &[(&str, &str)]) -> String {
     format!("<configuration>{all}</configuration>")
 }
 
-/// Submits what a property names; the answer is its id.
+/// Submits a job with these properties. Returns its id.
 #[track_caller]
 fn submitted(server: &Server, path: &str, properties: &[(&str, &str)]) -> String {
     let mut all = vec![("user.name", "ana")];
@@ -52,7 +52,7 @@ fn wait(server: &Server, id: &str, wanted: &[&str]) {
 const OUTER: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='outer'><start to='call'/><action name='call'><sub-workflow><app-path>/apps/inner</app-path><propagate-configuration/></sub-workflow><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
 const INNER: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='inner'><start to='inside'/><action name='inside'><fs><mkdir path='/made'/></fs><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
 
-/// A workflow that calls another, and a server for them.
+/// A workflow that calls another, and a server with both.
 fn nested() -> (tempfile::TempDir, Server) {
     let folder = folder(&[
         (".ankus/root/apps/outer/workflow.xml", OUTER),
@@ -71,7 +71,7 @@ fn the_children_of_a_job_that_was_held_begin_with_it() {
     server.waits(&id, "PREP");
     put(&server, &format!("v2/job/{id}?action=start"));
     server.waits(&id, "SUCCEEDED");
-    // Of one that never began as well, when it is run again.
+    // The same for a job that never began, when it is rerun.
     let id = submitted(&server, "v2/jobs", &[outer]);
     put(&server, &format!("v2/job/{id}?action=kill"));
     server.waits(&id, "KILLED");
@@ -87,7 +87,7 @@ fn a_job_that_goes_on_is_refused_with_its_state_though_its_child_goes_on_too() {
     let properties =
         [("oozie.wf.application.path", "/apps/outer"), ("oozie.suspend.on.nodes", "inside")];
     let id = submitted(&server, "v2/jobs?action=start", &properties);
-    // What its child waits for, it waits for.
+    // It waits for whatever its child workflow waits for.
     server.waits(&id, "SUSPENDED");
     let rerun = configuration(&[("oozie.wf.rerun.failnodes", "true")]);
     let again = server.ask("PUT", &format!("v2/job/{id}?action=rerun"), XML, &rerun);
@@ -124,7 +124,8 @@ fn scopes_name_what_the_server_says_they_name() {
     for (rest, code) in [
         ("coord-rerun&type=action&scope=3-1".to_owned(), "e0302"),
         ("kill&type=action&scope=3-1".to_owned(), "e0302"),
-        // One date names its action whatever the state of that, and there has to be one; a range names what has ended.
+        // A single date names its action in any state, and the action must exist; a range names only actions that have
+        // ended.
         ("coord-rerun&type=date&scope=2026-01-01T07:00Z".to_owned(), "e0605"),
         (format!("coord-rerun&type=date&scope={second}"), "e1018"),
         (format!("coord-rerun&type=date&scope={second}::{first}"), "e0308"),
@@ -132,7 +133,7 @@ fn scopes_name_what_the_server_says_they_name() {
     ] {
         assert_eq!(refused(&rest), code, "{rest}");
     }
-    // A range of dates kills what is active, and the answer names nothing else.
+    // A range of dates kills the active actions, and the answer names only those.
     let killed = format!("v2/job/{id}?action=kill&type=date&scope={first}::{third}");
     let killed: Value = serde_json::from_str(&put(&server, &killed).body).expect("JSON");
     let named = |answer: &Value| -> Vec<i64> {
@@ -148,7 +149,7 @@ fn scopes_name_what_the_server_says_they_name() {
     wait(&server, &id, &["SUCCEEDED", "WAITING", "WAITING", "WAITING"]);
 }
 
-/// The program takes its time to end, and what its workflow came to arrives after the action was told to go on.
+/// The program ends slowly, and the result of its workflow arrives after the rerun of the action was requested.
 #[test]
 fn an_action_that_runs_again_does_not_take_the_end_of_the_run_before() {
     let script = "trap 'sleep 2; exit 1' TERM; echo begun >> begun; n=0; while [ ! -e go ] &amp;&amp; [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done";

@@ -1,4 +1,4 @@
-//! Applications that are named by an archive, a URI, or the properties of a job.
+//! Applications that are given as an archive, as a URI, or in the properties of a job.
 
 use crate::run::{ankus, application, text};
 use std::io::Write as _;
@@ -9,7 +9,7 @@ const FLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start
     <ok to='is'/><error to='bad'/></action><decision name='is'><switch><case to='end'>\
     ${wf:actionData('say')['path'] eq wf:appPath()}</case><default to='bad'/></switch></decision>\
     <kill name='bad'><message>${wf:errorMessage('say')}</message></kill><end name='end'/></workflow-app>";
-/// Says where it is: what the properties call the path of the application.
+/// Prints where it is: the path of the application in the properties.
 const SAY: &str = "#!/bin/sh\necho \"path=$SAID\"\n";
 
 enum Part<'a> {
@@ -39,7 +39,7 @@ fn said(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), text(&output))
 }
 
-/// The applications that lie in the store.
+/// The number of applications that are kept in the store.
 fn kept(folder: &Path) -> usize {
     std::fs::read_dir(folder.join(".ankus/applications")).map_or(0, Iterator::count)
 }
@@ -65,7 +65,7 @@ fn an_archive_runs_and_goes_with_its_job() {
     let (code, told) = said(folder.path(), &["job", "purge", "z"]);
     assert_eq!((code, kept(folder.path())), (Some(0), 0), "{told}");
 
-    // Other commands read it where it lies.
+    // Other commands read the archive in place.
     for command in ["graph", "params", "doctor"] {
         let (code, told) = said(folder.path(), &[command, "app.zip"]);
         let is_shown = told.contains("app.zip/app/workflow.xml") || told.contains("say");
@@ -75,7 +75,7 @@ fn an_archive_runs_and_goes_with_its_job() {
     assert_eq!(code, Some(0), "{told}");
     assert_eq!(kept(folder.path()), 0);
 
-    // What is not submitted leaves nothing.
+    // A run that is not submitted leaves nothing behind.
     zipped(&folder.path().join("none.zip"), &[Part::File("a/b.txt", "")]);
     let (code, told) = said(folder.path(), &["run", "none.zip"]);
     assert!(code == Some(2) && told.contains("no definition"), "{told}");
@@ -124,7 +124,7 @@ fn partitions_are_folders_of_the_warehouse() {
     );
     let (code, told) = said(folder.path(), &["run", "app"]);
     assert_eq!(code, Some(0), "{told}");
-    // A metastore is asked, and one that is not there is no answer.
+    // The metastore is asked, and an unreachable one is not an answer.
     let settings = settings.replace("./warehouse", "thrift://127.0.0.1:1");
     application(folder.path(), &[("ankus.toml", &settings)]);
     let (code, told) = said(folder.path(), &["run", "app"]);
@@ -137,8 +137,8 @@ fn partitions_are_folders_of_the_warehouse() {
     assert!(code == Some(2) && told.contains("a metastore stands for `hcat://…` only"), "{told}");
 }
 
-/// Needs a metastore: `ANKUS_METASTORE=localhost:9083`, with the table `sales.orders (n int)` that is partitioned by
-/// `day string, hour int`, and its partitions `day=2020-01-01/hour=2` and `hour=3`.
+/// Needs a metastore at `ANKUS_METASTORE=localhost:9083` with the table `sales.orders (n int)`, partitioned by `day
+/// string, hour int`, and its partitions `day=2020-01-01/hour=2` and `hour=3`.
 #[test]
 fn a_real_metastore_is_asked() {
     let Ok(metastore) = std::env::var("ANKUS_METASTORE") else {
@@ -211,7 +211,7 @@ fn properties_name_what_to_run() {
     assert_eq!(kept(folder.path()), 0, "it was read where it lies");
 }
 
-/// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder`, where everything in that folder goes.
+/// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder`. Files in that folder may be deleted.
 #[test]
 fn an_application_on_a_cluster_is_brought_here() {
     use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Hosts, Place};
@@ -259,7 +259,7 @@ fn a_coordinator_finds_the_workflow_of_its_own_folder() {
     }
 }
 
-/// A bundle, its coordinator and the workflow in one folder, which is called otherwise in the file system.
+/// A bundle, its coordinator and the workflow in one folder, which has another name in the file system.
 #[test]
 fn a_bundle_finds_what_lies_in_its_own_folder() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Archives of applications, as the folders that they hold, for commands that look.
+//! Archives of applications are treated as the folders that they contain, by read-only commands.
 
 use crate::cli::{Run, ankus, folder};
 use std::path::Path;
@@ -12,10 +12,10 @@ const COORDINATOR: &str = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' na
     end='2020-01-01T02:00Z' timezone='UTC'><action><workflow><app-path>hdfs://nn/app</app-path></workflow></action>\n\
     </coordinator-app>\n";
 
-/// An entry of an archive: a name, a content, and whether it is a link.
+/// An entry of an archive: name, content, and whether it is a link.
 type Entry<'a> = (&'a str, &'a [u8], bool);
 
-/// Writes an archive without packing anything: a library would refuse what is wanted here.
+/// Writes an uncompressed archive by hand: a library would refuse the entries that are needed here.
 fn write(path: &Path, entries: &[Entry<'_>]) {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, content, is_link) in entries {
@@ -88,7 +88,7 @@ fn an_archive_is_looked_at_as_the_folder_that_it_holds() {
     assert_eq!(report["files"][0]["properties"][0], "app.zip/demo/job.properties", "{run:?}");
     let findings = report["findings"].as_array().expect("findings");
     let told: Vec<_> = findings.iter().map(|f| (f["rule"].as_str(), f["path"].as_str())).collect();
-    // The settings of the archive hold in it, and its script is there.
+    // The settings in the archive apply to it, and its script is found.
     assert_eq!(told, [(Some("unresolved-transition"), Some("app.zip/demo/workflow.xml"))]);
     look(at, &["check", "app.zip"]).said(1, "app.zip/demo/workflow.xml:10:");
     look(at, &["check", "app.zip/demo/workflow.xml"]).said(1, "there is no node `ende`");
@@ -96,7 +96,7 @@ fn an_archive_is_looked_at_as_the_folder_that_it_holds() {
         .said(2, "it lies in the archive `app.zip`, which is not changed");
     look(at, &["fmt", "app.zip"]).said(2, "it lies in the archive `app.zip`");
     look(at, &["fmt", "--check", "plain.zip"]).said(1, "plain.zip/workflow.xml");
-    // A tree with archives in it is searched as ever.
+    // A tree that contains archives is searched as usual; the archives are not opened.
     look(at, &["check", "."]).said(1, "1 file: ");
     look(at, &["graph", "app.zip", "--format", "dot"]).said(0, "digraph");
     look(at, &["params", "app.zip"]).said(0, "jobTracker");
@@ -109,7 +109,7 @@ fn an_archive_is_looked_at_as_the_folder_that_it_holds() {
         .said(0, "nameNode=hdfs://nn");
     look(at, &["run", "--simulate", "time.ZIP"]).said(0, "");
     look(at, &["config", "show", "app.zip/demo"]).said(0, "error-swallowed");
-    // Nothing was written but what was asked for.
+    // Nothing was written except the requested file.
     std::fs::remove_file(at.join("x.plan")).expect("it was made");
     assert_eq!(std::fs::read_dir(at).expect("a folder").count(), before);
 }
@@ -137,7 +137,7 @@ fn hostile_archives_are_refused() {
     std::fs::write(at.join("x.zip"), "no archive").expect("a file");
     look(at, &["check", "x.zip"]).said(2, "it is not a zip archive");
     look(at, &["graph", "x.zip"]).said(2, "it is not a zip archive");
-    // What is packed well beyond all proportion.
+    // An archive that is compressed beyond a plausible ratio.
     let mut bomb = zip::ZipWriter::new(std::fs::File::create(at.join("b.zip")).expect("a file"));
     let options = zip::write::SimpleFileOptions::default();
     bomb.start_file("workflow.xml", options).expect("an entry");
@@ -145,7 +145,7 @@ fn hostile_archives_are_refused() {
         .expect("room");
     bomb.finish().expect("an archive");
     look(at, &["check", "b.zip"]).said(2, "larger than an archive of its size may be");
-    // One whose directory lies.
+    // An archive whose directory states wrong sizes.
     write(&at.join("l.zip"), &[("workflow.xml", ok, false)]);
     let mut bytes = std::fs::read(at.join("l.zip")).expect("an archive");
     let length = (ok.len() as u32).to_le_bytes();
@@ -155,7 +155,7 @@ fn hostile_archives_are_refused() {
         .filter(|(_, four)| *four == length)
         .map(|(at, _)| at)
         .collect();
-    // The uncompressed sizes, of the entry and in the directory.
+    // The uncompressed sizes, in the entry and in the directory.
     for place in [places[1], places[3]] {
         bytes[place..place + 4].copy_from_slice(&7_u32.to_le_bytes());
     }

@@ -1,10 +1,11 @@
-//! What a browser makes of pictures and pages whose names come from an enemy: it runs nothing of theirs and follows nothing.
+//! Pictures and pages with hostile names in a real browser: it runs none of their scripts and follows none of their
+//! links.
 
 use crate::cli::{ankus, folder};
 use std::path::Path;
 use std::process::Command;
 
-/// Each would leave a mark on the page, or lead out of it, if it were taken for more than text.
+/// Each would leave a mark on the page, or lead out of it, if it were interpreted as more than text.
 const ATTACKS: [&str; 12] = [
     "<script>document.documentElement.setAttribute('data-owned','1')</script>",
     "\"><script>document.documentElement.setAttribute('data-owned','2')</script>",
@@ -24,7 +25,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Everything that can be named is an attack.
+/// A workflow in which every name is an attack.
 fn workflow() -> String {
     let name = |at: usize| escaped(ATTACKS[at % ATTACKS.len()]);
     let mut text = format!(
@@ -43,7 +44,7 @@ fn workflow() -> String {
     text + "<end name=\"end\"/></workflow-app>"
 }
 
-/// A coordinator of hostile paths and, unless they are plain, hostile names.
+/// A coordinator with hostile paths and, unless `is_plain`, hostile names.
 fn coordinator(is_plain: bool) -> String {
     let name = |at: usize| if is_plain { format!("d{at}") } else { escaped(ATTACKS[at]) };
     let mut text = format!(
@@ -91,7 +92,7 @@ pub(crate) fn browser() -> Option<&'static str> {
     found
 }
 
-/// The document as the browser has it when everything in it has run.
+/// The document in the browser after its scripts have run.
 fn shown(browser: &str, page: &Path, width: u32) -> String {
     let profile = tempfile::tempdir().expect("a folder");
     let shown = Command::new(browser)
@@ -113,14 +114,14 @@ fn nothing_of_a_name_runs_in_a_browser() {
         ("daily/coordinator.xml", &coordinator(false)),
         ("plain/coordinator.xml", &coordinator(true)),
         ("all/bundle.xml", &bundle()),
-        // No name of a folder has a slash.
+        // A folder's name cannot contain a slash.
         (&format!("{}/workflow.xml", ATTACKS[2]), &workflow()),
         (
             "control.html",
             "<html><body><script>document.documentElement.setAttribute('data-owned','0')</script></body></html>",
         ),
     ]);
-    // The browser runs scripts, and this test notices.
+    // The control: the browser does run scripts, and this test notices.
     let control = shown(browser, &tree.path().join("control.html"), 1280);
     assert!(control.contains("data-owned=\"0\""), "{control}");
     for (page, arguments) in [
@@ -162,7 +163,7 @@ fn nothing_of_a_name_runs_in_a_browser() {
     }
 }
 
-/// The page of an inventory is as wide as a screen and as a telephone, and not wider.
+/// The page of an inventory fits the width of a screen and of a phone.
 #[test]
 fn the_page_of_an_inventory_fits_its_window() {
     let Some(browser) = browser() else { return };
@@ -177,7 +178,7 @@ fn the_page_of_an_inventory_fits_its_window() {
         let dom = shown(browser, &place.path().join("page.html"), width);
         assert!(dom.contains("data-fits=\"true\""), "{width}: {}", &dom[..dom.len().min(300)]);
     }
-    // Chromium's own windows are 500 wide at least; a frame is as narrow as it is told.
+    // Windows of Chromium are at least 500 pixels wide; a frame can be narrower.
     let frame = "<html><body><iframe id=\"f\" width=\"390\" height=\"800\" srcdoc=\"PAGE\"></iframe></body>\
         <script>document.getElementById('f').onload = function () { var d = this.contentDocument.documentElement; \
         document.documentElement.setAttribute('data-frame', d.getAttribute('data-fits')); };</script></html>";

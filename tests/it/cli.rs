@@ -1,4 +1,4 @@
-//! The binary as a person or a program meets it: exit codes, streams, and input of every bad kind.
+//! The binary as a person or a program uses it: exit codes, streams, and bad input of every kind.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
@@ -42,13 +42,13 @@ const BROKEN: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="broke
 </workflow-app>
 "#;
 
-/// A call of the binary, away from the settings and properties of whoever runs the tests.
+/// A call of the binary, isolated from the settings and the environment of the user who runs the tests.
 pub(crate) struct Call {
     command: Command,
     input: Vec<u8>,
 }
 
-/// What came of it.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -59,7 +59,7 @@ pub(crate) struct Run {
 pub(crate) fn ankus<Argument: AsRef<OsStr>>(arguments: &[Argument]) -> Call {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     command.args(arguments).env_remove("NO_COLOR").env_remove("ANKUS_STORE").env("USER", "nobody");
-    // Nothing of whoever runs the tests.
+    // Nothing comes from the user who runs the tests.
     command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env("XDG_CACHE_HOME", "/nowhere");
     Call { command, input: Vec::new() }
 }
@@ -80,7 +80,7 @@ impl Call {
         self
     }
 
-    /// Runs it; whatever hangs is a fault.
+    /// Runs the call; hanging is a fault.
     #[track_caller]
     pub(crate) fn run(mut self) -> Run {
         let pipes = (Stdio::piped(), Stdio::piped(), Stdio::piped());
@@ -120,7 +120,7 @@ impl Call {
 }
 
 impl Run {
-    /// The exit code and one piece of what was said, wherever it was.
+    /// Asserts the exit code and a part of the output, on either stream.
     #[track_caller]
     pub(crate) fn said(&self, code: i32, words: &str) -> &Run {
         let all = format!("{}{}", self.stdout, self.stderr);
@@ -131,7 +131,7 @@ impl Run {
     }
 }
 
-/// A folder with files in it.
+/// Creates a temporary folder with files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("room for temporary files");
     for (name, text) in files {
@@ -242,7 +242,7 @@ fn the_standard_input_is_a_file_as_well() {
         .said(1, "this is not text");
 }
 
-/// Each gets a clear sentence, and the exit code that says whose fault it is.
+/// Each gets a clear message, and the exit code that tells whose fault it is.
 #[test]
 fn bad_files_are_told_of_and_stop_nothing() {
     let deep = format!(
@@ -269,7 +269,7 @@ fn bad_files_are_told_of_and_stop_nothing() {
 #[test]
 fn huge_files_are_told_of_and_not_read() {
     let apps = folder(&[]);
-    // A hole: a size without content.
+    // A sparse file: a size without content.
     let file = std::fs::File::create(apps.path().join("huge.xml")).expect("a file");
     file.set_len(1 << 30).expect("a file system with holes");
     let run = ankus(&["check", "huge.xml"]).folder(apps.path()).run();
@@ -277,7 +277,7 @@ fn huge_files_are_told_of_and_not_read() {
     ankus(&["check"]).folder(apps.path()).run().said(0, "nothing to check");
 }
 
-/// A hundred megabytes of open tags are past the memory that a file may take; ten are seconds, not hours.
+/// A hundred megabytes of open tags exceed the memory limit of a file; ten take seconds, not hours.
 #[test]
 fn a_huge_file_of_open_tags_ends() {
     let check = |bytes: usize| {
@@ -305,7 +305,7 @@ fn links_in_a_circle_are_walked_once() {
 }
 
 #[cfg(unix)]
-/// Hundreds of definitions in one folder are not read for each other, but what one names is.
+/// Hundreds of definitions in one folder are not read for each other, but files that one of them names are.
 #[test]
 fn a_crowded_folder_is_read_once() {
     let named =
@@ -485,7 +485,7 @@ fn schemas_are_printed_and_doctors_look() {
     ankus(&["doctor"]).folder(broken.path()).run().said(1, "unknown key `rulez`");
 }
 
-/// The application of the README ends as the README says.
+/// The example application in the README ends as described there.
 #[test]
 fn the_example_runs_and_leaves_its_report() {
     let here = folder(&[]);

@@ -1,4 +1,4 @@
-//! What clients ask that is not quite right, or seldom asked, and what they are told.
+//! Unusual or slightly wrong requests of clients, and their answers.
 
 use crate::cli::folder;
 use crate::serve::{Server, accounts, apps};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const XML: &str = "content-type: application/xml\r\n";
 
-/// A coordinator of one action a day, each of which waits for its own day and the one before.
+/// A coordinator with one action a day, each of which waits for the data of its own day and of the day before.
 const STUCK: &str = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='stuck' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2026-01-04T00:00Z' timezone='UTC'>\
     <datasets><dataset name='raw' frequency='${coord:days(1)}' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>hdfs://nn/raw/${YEAR}-${MONTH}-${DAY}</uri-template></dataset>\
     <dataset name='flat' frequency='${coord:days(1)}' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>hdfs://nn/flat/${DAY}</uri-template><done-flag></done-flag></dataset></datasets>\
@@ -18,7 +18,7 @@ const STUCK: &str = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='st
     <data-in name='last' dataset='flat'><instance>${coord:latest(0)}</instance></data-in></input-events>\
     <action><workflow><app-path>hdfs://nn/apps/slow</app-path></workflow></action></coordinator-app>";
 
-/// A coordinator of one action, which starts at once.
+/// A coordinator with one action, which starts at once.
 const PLAIN: &str = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='plain' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2026-01-02T00:00Z' timezone='UTC'><action><workflow><app-path>hdfs://nn/apps/slow</app-path></workflow></action></coordinator-app>";
 
 const SLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='slow'><start to='nap'/><action name='nap'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node><exec>sleep</exec><argument>300</argument></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
@@ -29,7 +29,7 @@ fn bundle(path: &str) -> String {
     )
 }
 
-/// The answer to a submission of what lies in a folder of `apps`.
+/// Submits the application in a folder of `apps`. Returns the answer.
 fn submitted(server: &Server, kind: &str, name: &str) -> crate::serve::Answer {
     let body = format!(
         "<configuration><property><name>user.name</name><value>ann</value></property><property><name>oozie.{kind}.application.path</name><value>hdfs://nn/apps/{name}</value></property></configuration>"
@@ -44,7 +44,7 @@ fn id(server: &Server, kind: &str, name: &str) -> String {
     object["id"].as_str().unwrap_or_else(|| panic!("{} {}", answer.status, answer.body)).to_owned()
 }
 
-/// The status of the first action of a coordinator becomes this.
+/// Waits until the first action of a coordinator has this status.
 #[track_caller]
 fn first_action(server: &Server, id: &str, wanted: &str) {
     for _ in 0..600 {
@@ -87,7 +87,7 @@ fn what_is_meant_for_an_action_reaches_no_job() {
         let path = format!("v2/job/{id}?show=status");
         assert_eq!(server.json(&path)["status"], "RUNNING", "{id}");
     }
-    // Only what happened to the action is in its log.
+    // The log of an action contains only its own lines.
     for (id, action) in [(&workflow, "nap"), (&coordinator, "1")] {
         let log = server.ask("GET", &format!("v2/job/{id}@{action}?show=log"), "", "").body;
         let named = format!("ACTION[{id}@{action}]");
@@ -113,7 +113,7 @@ fn pictures_and_pages_do_not_tell_where_files_lie() {
     }
     let page = server.ask("GET", &format!("job?id={id}"), "", "").body;
     assert!(!page.contains(&here), "{page}");
-    // A node leads to its line.
+    // A node links to its line in the definition.
     let line = format!("job?id={}&amp;tab=definition#L3\"", id.replace('-', "%2D"));
     assert!(page.contains(&line), "{page}");
     let definition = server.ask("GET", &format!("job?id={id}&tab=definition"), "", "").body;
@@ -134,7 +134,7 @@ fn everything_that_an_action_waits_for_is_listed() {
     first_action(&server, &id, "WAITING");
     let flat = "hdfs://nn/flat/";
     let latest = "${coord:latest(0)}";
-    // Of the second, its own day is there; the third looks for the days after what is not there as well.
+    // The second action has the data of its own day. The third also reports the day that its list has after a missing one.
     let wanted = json!([
         {
             "id": 2,
@@ -201,7 +201,7 @@ fn a_bundle_is_refused_with_what_is_wrong_with_its_coordinator() {
         assert!(coded, "{name}: {}", answer.head);
         let named = format!("(coordinator `one`, hdfs://nn/apps/{name})");
         assert!(answer.head.contains(&named), "{name}: {}", answer.head);
-        // Where the files of the server lie is nobody's business.
+        // The location of the server's files is not revealed.
         assert!(!answer.head.contains(&here), "{name}: {}", answer.head);
     }
 }
@@ -210,7 +210,7 @@ fn a_bundle_is_refused_with_what_is_wrong_with_its_coordinator() {
 fn what_says_that_it_is_too_long_is_refused_at_once() {
     let folder = apps();
     let server = Server::start(folder.path(), &[]);
-    // Nothing of the body is sent, and nobody waits for it.
+    // The body is never sent, and the server does not wait for it.
     let head = format!(
         "POST /oozie/v2/jobs HTTP/1.1\r\nHost: {}\r\n{XML}Expect: 100-continue\r\nContent-Length: 20000000\r\n\r\n",
         server.address
@@ -234,7 +234,7 @@ fn the_share_library_is_renewed_by_administrators_and_purges_take_what_they_are_
     };
     assert!(ask("eve").starts_with("401"), "{}", ask("eve"));
     assert!(ask("root").starts_with("200"), "{}", ask("root"));
-    // The client sends everything that a purge can be told, if need be as nothing.
+    // The client sends every parameter of a purge, empty ones included.
     let other = apps();
     let server = Server::start(other.path(), &[]);
     let purge = |query: &str| server.ask("PUT", &format!("v2/admin/purge?{query}"), "", "").status;

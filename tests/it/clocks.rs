@@ -1,4 +1,4 @@
-//! Clocks that are set while jobs run: a year forward, a year back.
+//! The system clock is changed while jobs run: a year forward, a year back.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const YEAR_MS: i64 = 365 * 86_400_000;
 /// 2026-01-01T00:00Z.
 const BEGIN_MS: i64 = 1_767_225_600_000;
 
-/// A clock that begins at the start of a year, and can be set.
+/// A clock that starts at the beginning of a year and can be set.
 struct Set {
     real: RealHost,
     wall: AtomicI64,
@@ -52,7 +52,8 @@ fn open(folder: &Path) -> (Driver, Arc<Set>) {
     (driver.expect("a driver"), host)
 }
 
-/// Every day of two years, from a day before the clock on; with data, for something that never comes.
+/// One action a day for two years, from a day before the clock's start; if `waits`, each waits for data that never
+/// comes.
 fn daily(waits: bool) -> Definition {
     let start = Time(BEGIN_MS / 1000 - 86_400);
     let event = DataEvent {
@@ -135,7 +136,7 @@ fn a_year_forward_is_caught_up_with() {
     let (driver, host) = open(folder.path());
     begin(&driver, folder.path(), false);
     host.wall.fetch_add(YEAR_MS, Ordering::SeqCst);
-    // A message wakes it at once; by itself it would look within a minute.
+    // A message wakes it immediately; by itself it would look within a minute.
     let event = Event::Change("concurrency=8".to_owned());
     driver.coordinator_message("c", &kept::Message::Event(event)).expect("taken");
     until(&driver, |record| record.job.status == Status::Succeeded);
@@ -150,7 +151,7 @@ fn a_year_forward_leaves_no_more_waiting_than_may() {
     host.wall.fetch_add(YEAR_MS, Ordering::SeqCst);
     let event = Event::Change("concurrency=8".to_owned());
     driver.coordinator_message("c", &kept::Message::Event(event)).expect("taken");
-    // Those of before are past their time-out, the others begin to wait.
+    // The earlier actions are past their time-out, the others begin to wait.
     until(&driver, |record| record.job.last_number >= 14);
     std::thread::sleep(Duration::from_millis(500));
     let seen = counts(&driver);
@@ -168,7 +169,7 @@ fn a_year_back_holds_nothing_up_that_runs() {
     let (driver, host) = open(folder.path());
     begin(&driver, folder.path(), false);
     let before = until(&driver, |record| record.job.last_number >= 2).job.last_number;
-    // An action that is tried again after two seconds, three times; the clock is set back meanwhile.
+    // An action with three retries, two seconds apart; the clock is set back meanwhile.
     let retried = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='late'><start to='a'/><action name='a'>\
          <shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>\
          <job-xml>broken.xml</job-xml><exec>true</exec></shell><ok to='end'/><error to='end'/></action><end name='end'/>\
@@ -199,14 +200,14 @@ fn a_year_back_holds_nothing_up_that_runs() {
         assert!(began.elapsed() < Duration::from_secs(40), "{record:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // Nothing new is due before the clock comes there again, and the coordinator still does what it is told.
+    // Nothing new is due before the clock reaches its old time again, and the coordinator still obeys commands.
     let record = until(&driver, |_| true);
     assert_eq!((record.job.status, record.job.last_number), (Status::Running, before));
     driver.coordinator_message("c", &kept::Message::Event(Event::Kill)).expect("taken");
     until(&driver, |record| record.job.status == Status::Killed);
 }
 
-/// What is waited for is watched, and looked at by itself every ten minutes at most; a time-out does not wait for that.
+/// Missing data is watched, and polled every ten minutes at most; a time-out does not wait for the next poll.
 #[test]
 fn what_waits_too_long_ends_at_that_moment() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -219,7 +220,7 @@ fn what_waits_too_long_ends_at_that_moment() {
     driver.submit_coordinator(new).expect("taken");
     until(&driver, |record| record.job.last_number >= 2);
     let began = Instant::now();
-    // Looks come after 15.5 and 31.5 seconds, and the minute is over after 18.
+    // Polls come after 15.5 and 31.5 seconds, and the minute is over after 18.
     host.wall.fetch_add(42_000, Ordering::SeqCst);
     assert_eq!(counts(&driver), BTreeMap::from([("WAITING", 2)]));
     while counts(&driver).get("TIMEDOUT") != Some(&2) {
@@ -228,7 +229,7 @@ fn what_waits_too_long_ends_at_that_moment() {
     }
 }
 
-/// A workflow that tells of its suspension only after its coordinator went on makes no room for another.
+/// A workflow that reports its suspension only after its coordinator was resumed does not let another action start.
 #[test]
 fn a_suspension_that_is_told_late_makes_no_room() {
     use ankus_lang::coordinator::Failure;
@@ -256,7 +257,7 @@ fn a_suspension_that_is_told_late_makes_no_room() {
         take(event);
     }
     for told in [
-        // Twice, and twice before the workflow tells anything.
+        // Suspended twice, the second time before the workflow reports anything.
         vec![Event::Suspend, Event::Resume, Event::Suspend, Event::Resume],
         vec![Event::Workflow(1, Workflow::Suspended), Event::Workflow(1, Workflow::Running)],
         vec![Event::Workflow(1, Workflow::Suspended), Event::Workflow(1, Workflow::Running)],
@@ -267,7 +268,7 @@ fn a_suspension_that_is_told_late_makes_no_room() {
         }
         assert_eq!(take(Event::Recover).0, 1);
     }
-    // One that it tells of by itself counts.
+    // A suspension that the workflow reports by itself counts.
     take(Event::Workflow(1, Workflow::Suspended));
     assert_eq!(job.count(ActionStatus::Suspended), 1);
 }

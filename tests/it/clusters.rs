@@ -1,4 +1,4 @@
-//! `[hosts]` that name clusters: what a run does on HDFS itself, and what it says where nobody answers.
+//! `[hosts]` with clusters: what a run does on HDFS itself, and what it reports if a cluster does not answer.
 
 use crate::run::{ankus, application, text};
 use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Hosts, Place};
@@ -45,8 +45,8 @@ fn a_cluster_that_is_down_is_named_with_its_setting() {
     assert!(told.contains("`ftp://host` is not a file system that can be reached"), "{told}");
 }
 
-/// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder` (or `hdfs:`, where that is built in), where everything in that folder goes.
-/// The folder is there, and everybody may write to it.
+/// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder` (or `hdfs:`, if that is built in). The folder must exist and be
+/// writable for everyone; files in it may be deleted.
 #[test]
 fn a_run_works_on_a_cluster() {
     let Ok(url) = std::env::var("ANKUS_HDFS") else {

@@ -1,10 +1,10 @@
-//! Error codes: every one that Oozie or `ankus run` reports has an entry, and what the entries recommend exists.
+//! Error codes: every code that Oozie or `ankus run` reports has an entry, and whatever the entries recommend exists.
 
 use crate::cli::ankus;
 use ankus::codes;
 use std::collections::BTreeSet;
 
-/// The families of codes, with how many digits follow.
+/// The prefixes of codes, with the number of digits that follow.
 const FAMILIES: [(&str, usize); 10] = [
     ("E", 4),
     ("EJ", 3),
@@ -18,7 +18,7 @@ const FAMILIES: [(&str, usize); 10] = [
     ("SUBWF", 3),
 ];
 
-/// Codes that stand for none: placeholders of tests and examples.
+/// Codes without a meaning: placeholders in tests and examples.
 const EXAMPLES: [&str; 1] = ["E9999"];
 
 /// Every word of a text that has the form of a code.
@@ -77,7 +77,7 @@ fn every_code_is_explained() {
     }
 }
 
-/// What an entry tells people to type exists.
+/// Commands and rules in the recommendations of entries exist.
 #[test]
 fn entries_name_commands_and_rules_that_exist() {
     let rules: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
@@ -154,6 +154,6 @@ fn codes_are_listed_selected_and_completed() {
     };
     assert!(complete(&["ankus", "explain", "E070"], "2").contains("E0708"));
     assert!(complete(&["ankus", "check", "--select", "cyc"], "3").contains("cycle"));
-    // No store, no jobs, and no complaint either.
+    // Without a store there are no jobs, and no complaint either.
     assert!(!complete(&["ankus", "job", "show", ""], "3").contains("00000"));
 }

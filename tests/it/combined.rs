@@ -1,4 +1,5 @@
-//! What users combine: fixes with encodings and links, baselines with secrets, comments and settings with slips in them.
+//! Combinations that users need: fixes with encodings and links, baselines with secrets, comments and settings with
+//! typos in them.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +14,7 @@ fn ankus(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (run.status.code().expect("an exit code"), text(run.stdout), text(run.stderr))
 }
 
-/// A mail to two people, who are parted by the wrong sign.
+/// A mail to two people, separated by the wrong character.
 const MAIL: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
 <workflow-app name=\"tell\" xmlns=\"uri:oozie:workflow:0.5\">
   <start to=\"mail\"/>
@@ -48,7 +49,7 @@ fn utf16(text: &str) -> Vec<u8> {
     units.into_iter().flat_map(u16::to_le_bytes).collect()
 }
 
-/// What a file declares does not matter to the server; how it is encoded does, and is one fault.
+/// The declared encoding does not matter to the server; the actual encoding does, and is one fault.
 #[test]
 fn an_encoding_is_one_finding_and_survives_a_fix() {
     let marked = format!("\u{feff}{MAIL}");
@@ -72,7 +73,7 @@ fn an_encoding_is_one_finding_and_survives_a_fix() {
                 let text = String::from_utf8(before[3..].to_vec()).expect("UTF-8");
                 text.replace("org;", "org,").into_bytes()
             }
-            // Without its mark, nobody would know what it is.
+            // Without its byte order mark, the encoding would be unknown.
             false => {
                 let units = before.chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
                 let text = String::from_utf16(&units.collect::<Vec<_>>()).expect("UTF-16");
@@ -83,7 +84,7 @@ fn an_encoding_is_one_finding_and_survives_a_fix() {
     }
 }
 
-/// One file that cannot be written, or read, keeps no other from being mended.
+/// A file that cannot be written or read does not prevent the others from being fixed.
 #[test]
 fn what_cannot_be_mended_stops_nothing_else() {
     let latin: Vec<u8> = MAIL.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
@@ -130,7 +131,7 @@ fn fixes_neither_follow_links_nor_replace_them() {
     }
 }
 
-/// A baseline is kept in a repository.
+/// A baseline is kept in a repository, where many can read it.
 #[test]
 fn values_of_properties_are_in_no_baseline() {
     let given =
@@ -145,7 +146,7 @@ fn values_of_properties_are_in_no_baseline() {
     assert_eq!((code, out.as_str()), (0, ""));
 }
 
-/// A comment that is meant to allow something and does not is worse than none.
+/// A comment that is meant to suppress something, but does not, is worse than none.
 #[test]
 fn comments_that_allow_nothing_are_told_of() {
     let tell = |comment: &str| {
@@ -190,7 +191,7 @@ fn settings_that_are_not_understood_are_told_of_line_by_line() {
     assert!(out.contains("is not understood; b/ankus.toml:2:1: unknown rule"), "{out}");
 }
 
-/// Whoever asks for a rule by its name wants all that it finds, at the level that it has.
+/// A rule that is selected by its name reports everything it finds, at its own level.
 #[test]
 fn a_rule_that_is_named_tells_all_that_it_finds() {
     let property = "<property><name>mapreduce.job.queuename</name><value>day</value></property>";
@@ -218,7 +219,8 @@ fn a_rule_that_is_named_tells_all_that_it_finds() {
     assert_eq!(after.matches("mapreduce.job.queuename").count(), 1, "{after}");
 }
 
-/// A part of a repository is judged with all that starts it, however it is named: as pre-commit hooks and editors do.
+/// A part of a repository is judged with all its callers, however it is named: pre-commit hooks and editors name single
+/// files.
 #[test]
 fn a_definition_is_judged_with_its_callers_however_it_is_named() {
     let parent = "<workflow-app name='etl' xmlns='uri:oozie:workflow:1.0'>
@@ -258,7 +260,7 @@ fn a_definition_is_judged_with_its_callers_however_it_is_named() {
         let (code, out, said) = ankus(from, &["check", "--format", "concise", named]);
         assert_eq!((code, out.as_str()), (0, ""), "{named}: {said}");
     }
-    // A text that is not saved yet, and a file that is not there yet.
+    // A text that is not saved yet, and a file that does not exist yet.
     let unsaved = child.replace("distcp-action:1.0", "distcp-action:1.1");
     for (from, name) in [
         (root, "apps/publish/workflow.xml"),

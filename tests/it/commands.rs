@@ -1,4 +1,4 @@
-//! Commands of an operator: how jobs are named, what is reported about them, how long they are kept.
+//! Commands of an operator: how jobs are named, what is reported about them, and how long they are kept.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn a_job_is_drawn_after_a_rerun_and_from_another_folder() {
     fs::create_dir_all(&other).expect("a folder");
     write_steps(&folder.path().join("app"));
     tell(folder.path(), &["run", "app", "--id", "drawn"], 0);
-    // The paths in it are those that lead there from here.
+    // Paths in the graph are relative to the current folder.
     let ways = |folder: &Path, store: &str| -> Vec<String> {
         let drawing = tell(folder, &["job", "graph", "drawn", "--store", store], 0);
         let ways = drawing.lines().filter(|line| line.contains(" -> "));
@@ -78,7 +78,7 @@ fn ended_jobs_are_kept_for_as_long_as_settings_say() {
     tell(folder, &["run", "app", "--id", "first"], 0);
     tell(folder, &["run", "app", "--id", "second"], 0);
     assert_eq!(tell(folder, &["job", "list"], 0).lines().count(), 4);
-    // Flags as Oozie's own command line has them.
+    // The flags of Oozie's own command line.
     let one = |with: &[&str]| {
         tell(folder, &[&["job", "list", "-filter", "status=SUCCEEDED"], with].concat(), 0)
     };

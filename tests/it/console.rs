@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// What would run or lead away if it were taken for more than text.
+/// Markup that would run a script or load something if it were interpreted as more than text.
 const ATTACK: &str = "&quot;&gt;&lt;script&gt;owned&lt;/script&gt;&lt;img src=x onerror=owned&gt;";
 
 fn hostile() -> String {
@@ -25,7 +25,7 @@ const SLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="slow">
 </workflow-app>
 "#;
 
-/// The token of the forms of a server.
+/// The form token of a server.
 fn token(server: &Server) -> String {
     let page = server.ask("GET", "", "", "").body;
     let (_, rest) = page.split_once("name=\"token\" value=\"").expect("a form");
@@ -42,7 +42,7 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     zip.finish().expect("memory").into_inner()
 }
 
-/// Status line and body of an upload.
+/// Uploads an archive. Returns the status line and the body of the answer.
 fn upload(server: &Server, name: &str, token: &str, zip: &[u8]) -> (String, String) {
     let mut stream = TcpStream::connect(&server.address).expect("it listens");
     let head = format!(
@@ -88,7 +88,7 @@ fn pages_show_jobs_and_load_nothing_from_elsewhere() {
     }
     assert!(server.ask("GET", "action?id=0-W@x", "", "").status.starts_with("404"));
     assert!(server.ask("GET", "job?id=0-W", "", "").body.contains("Job does not exist"));
-    // A browser is shown a page where nothing is; a client of the web services gets what they answer.
+    // For an unknown address, a browser gets a page; a client of the web services gets their answer.
     let browser = "accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
     for (address, style) in [
         ("nowhere", "href=\"console.css\""),
@@ -104,7 +104,7 @@ fn pages_show_jobs_and_load_nothing_from_elsewhere() {
     assert!(!server.ask("GET", "v2/nowhere", browser, "").body.contains("<html"));
     let zip = server.ask("GET", &format!("diagnostics?id={id}"), "", "").head;
     assert!(zip.contains("content-type: application/zip"), "{zip}");
-    // Relative, so that it is right below any path of a proxy.
+    // A relative address, so that it is right below any path of a proxy.
     let mut stream = TcpStream::connect(&server.address).expect("it listens");
     let request =
         format!("GET /oozie HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", server.address);
@@ -114,7 +114,7 @@ fn pages_show_jobs_and_load_nothing_from_elsewhere() {
     assert!(text.contains("Location: oozie/\r\n"), "{text}");
 }
 
-/// A person looks at these, or sends them to somebody else. The web service gives a definition as it was submitted.
+/// Users look at these, or pass them on. The web service returns a definition as it was submitted.
 #[test]
 fn pages_and_parcels_show_no_secret_of_a_definition() {
     let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='keeps'><start to='one'/><action name='one'>\
@@ -205,7 +205,7 @@ fn events_tell_what_happens_until_the_server_ends() {
     assert!(absent.status.starts_with("400"), "{}", absent.status);
 }
 
-/// Packages that npm has put somewhere for good; fetched once where there is a registry.
+/// Packages from npm, fetched once if a registry is available.
 fn packages(names: &[&str]) -> Option<PathBuf> {
     let place = crate::root().join("target/browser");
     let modules = place.join("node_modules");
@@ -239,7 +239,7 @@ fn a_browser_goes_through_every_page() {
     let server = Server::start(folder.path(), &[]);
     let mut session = Command::new("node");
     session.arg(crate::root().join("console/tests/browser/session.mjs"));
-    // Pictures for `docs/` are taken with the same walk.
+    // The same session takes the screenshots for `docs/`.
     session.args(std::env::var_os("ANKUS_SCREENSHOTS"));
     session.env("CONSOLE", format!("http://{}/oozie/", server.address));
     session.env("PLAYWRIGHT", modules.join("playwright-core"));

@@ -1,4 +1,4 @@
-//! Coordinators and bundles against what the engine answered.
+//! Coordinators and bundles, compared with the engine's answers.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use ankus_lang::coordinator::{Bundle, DatasetText, Definition, EventData, Proper
 use ankus_lang::time::{Instant, ProcessingZone};
 use serde_json::{Map, Value, json};
 
-/// Files by path; the authority counts for nothing.
+/// Files by path; the authority of a URI is ignored.
 #[derive(Default)]
 struct Snapshot {
     files: HashMap<String, String>,
@@ -48,7 +48,7 @@ fn local(uri: &str) -> &str {
     }
 }
 
-/// How often we agree, and where not.
+/// The number of agreements, and the disagreements.
 #[derive(Default)]
 struct Tally {
     agree: usize,
@@ -173,7 +173,7 @@ fn first(definition: &Definition, run: &DryRun) -> Option<Value> {
     Some(shown)
 }
 
-/// Everything a row says of one submission.
+/// Compares everything that a row states about one submission.
 fn coordinator_row(
     row: &Value,
     conf: &Properties,
@@ -198,7 +198,7 @@ fn coordinator_row(
         compare(&mut differences, "job", &expected["job"], &job(&definition));
     }
     let paths = data.iter().chain(files.files.keys()).map(String::as_str);
-    // The recorder's stand-in for HCatalog had every partition of this server.
+    // The stub of HCatalog on the recorded server had every partition.
     let paths = paths.chain(["hcat://there"]);
     let any = site.any_filesystem.then(|| "*".to_owned());
     let existing = Paths::new(paths, any.as_slice());
@@ -297,7 +297,7 @@ fn cases_agree() {
     assert!(tally.agree >= 299, "see above");
 }
 
-/// Where a corpus file lies: by repository and path, or as `repository@commit:file`.
+/// The path of a corpus file that is given by repository and path, or as `repository@commit:file`.
 fn corpus_file(corpus: &Path, repository: &str, path: &str) -> PathBuf {
     let (repository, path) = match path.split_once(':') {
         Some((place, path)) if place.contains('@') => {
@@ -386,7 +386,7 @@ fn corpus_agrees() {
     }
 }
 
-/// A submission that is otherwise right, with one value changed.
+/// A valid submission with one value changed.
 #[test]
 fn single_values_agree() {
     let name = "coordinator-time-vectors.json";

@@ -1,11 +1,11 @@
-//! The whole corpus through the binary, as its users would run it.
+//! The whole corpus through the binary, as users would run it.
 
 use crate::cli::ankus;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// How many of each kind there are.
+/// The number of files of each kind.
 fn kinds(report: &Value) -> BTreeMap<&str, usize> {
     let mut kinds = BTreeMap::new();
     for file in report["files"].as_array().expect("a list of files") {
@@ -26,7 +26,8 @@ fn every_definition_is_recognized_and_judged_as_the_server_does() {
     else {
         return;
     };
-    // What is quiet by default because of what is not seen, such as a parent workflow, is there in the strict profile.
+    // Findings that are off by default because they depend on unseen files, such as a parent workflow, are in the
+    // strict profile.
     let strict = ["check", ".", "--no-cache", "--format", "json", "--profile", "strict"];
     let run = ankus(&strict).folder(&corpus).run();
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
@@ -55,7 +56,7 @@ fn every_definition_is_recognized_and_judged_as_the_server_does() {
         }
     }
 
-    // An error on what a server accepts is one that fails for certain when a run gets there.
+    // On a definition that a server accepts, an error is something that certainly fails once a run reaches it.
     const FAILS: [&str; 5] = [
         "el-syntax-error",
         "el-unknown-function",
@@ -89,7 +90,7 @@ fn every_definition_is_recognized_and_judged_as_the_server_does() {
         let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
         let said = (text(answer, "verdict"), text(answer, "code"));
         let wanted = (text(wanted, "verdict"), text(wanted, "code"));
-        // Where the server does not come back, we do, and say so.
+        // Where the server does not return, we do, and report it.
         let slow = wanted.0 == "timeout" && answer["slow"] == true;
         total += 1;
         agree += usize::from(slow || said == wanted);
@@ -110,12 +111,12 @@ fn every_definition_is_recognized_and_judged_as_the_server_does() {
     assert!(uncovered.is_empty(), "refused without an error that says why: {uncovered:#?}");
 }
 
-/// The same words in the same order, however many threads there were.
+/// The same text in the same order, whatever the number of threads.
 #[test]
 fn the_report_is_the_same_on_every_run() {
     let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
     let run = |threads: &str| {
-        // Kept answers would be those of the first run, and would stay in a folder that is not ours.
+        // Cached results would be those of the first run, and would remain in a folder that is not ours.
         let run = ankus(&["check", ".", "--no-cache", "--format", "concise"]).folder(&corpus);
         run.variable("RAYON_NUM_THREADS", threads).run().stdout
     };

@@ -1,4 +1,4 @@
-//! Crashes: whatever is running when the process dies, the next one ends it as it would have ended.
+//! Crashes: whatever is running when the process is killed, the next process ends it as it would have ended.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,8 @@ use ankus_procedure::store::{Error, Loaded, Options, Reader, Sqlite, Store, Sync
 
 use crate::run::{BINARY, ankus, application, lines, shell, text, write_steps};
 
-/// A store that is cut off after so many commits, as if the process had died there: the last one may have happened.
+/// A store that fails after `left` commits, as if the process had been killed there; the last commit may or may not
+/// have happened.
 struct Cut {
     below: Sqlite,
     left: Arc<AtomicI64>,
@@ -52,7 +53,7 @@ pub(crate) fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc
     (driver.expect("a driver"), left)
 }
 
-/// Whether a submission is accepted. One that the store does not take is not answered, and nobody waits for it.
+/// Whether a submission is accepted. If the store fails first, there is no answer, and the wait ends.
 pub(crate) fn submitted(
     driver: &Driver,
     left: &AtomicI64,
@@ -72,17 +73,17 @@ pub(crate) fn submitted(
     })
 }
 
-/// An application of the matrix: what it is made of, and what its operator does.
+/// An application of the matrix: its files, and what its operator does.
 struct App {
     name: &'static str,
     nodes: String,
-    /// The nodes of the workflow in `sub/`, where there is one.
+    /// The nodes of the workflow in `sub/`, if there is one.
     sub: String,
-    /// Properties beside those that every job has.
+    /// Properties in addition to those of every job.
     properties: &'static [(&'static str, &'static str)],
-    /// A node that ends before its sibling ends the job, or does not: both are right.
+    /// The node that may or may not end before a sibling ends the job; both outcomes are right.
     races: &'static str,
-    /// Whether the file that `missing` looks for is put there after the first run, and what failed is run again.
+    /// Whether the file that `missing` needs is created after the first run, and the failed nodes are rerun.
     mends: bool,
 }
 
@@ -92,7 +93,7 @@ fn make(name: &str, ok: &str) -> String {
     )
 }
 
-/// An action that fails until there is a file `go`.
+/// An action that fails until the file `go` exists.
 fn missing(name: &str, ok: &str, error: &str, attributes: &str) -> String {
     format!(
         "<action name='{name}' {attributes}><fs><move source='hdfs://nn/go' target='hdfs://nn/gone'/></fs><ok to='{ok}'/>\
@@ -122,7 +123,7 @@ fn below(name: &str, ok: &str) -> String {
     )
 }
 
-/// Twenty applications; every one begins at `a`.
+/// Twenty applications; each starts at `a`.
 fn matrix() -> Vec<App> {
     let app = |name, nodes: &[String]| App {
         name,
@@ -265,7 +266,7 @@ impl App {
         Submit { plan: plan.to_vec(), properties, id: Some(ID.to_owned()), mounts }
     }
 
-    /// Does what the operator does until the job has ended for good; `false` where the store is cut off.
+    /// Acts as the operator until the job has ended for good. Returns `false` if the store is cut off.
     fn operate(&self, driver: &Driver, root: &Path, left: &AtomicI64) -> bool {
         let since = Instant::now();
         loop {
@@ -275,7 +276,7 @@ impl App {
             assert!(since.elapsed() < Duration::from_secs(60), "{}: stuck", self.name);
             let ended = driver.wait(ID, Duration::from_millis(2)).unwrap_or(false);
             let Ok(records) = view::records(&*driver.reader()) else { continue };
-            // A child that is suspended suspends those above it; who resumes begins below.
+            // A suspended child workflow suspends those above it; resuming starts at the lowest.
             let suspended = records.iter().rev().find(|it| it.job.status == JobStatus::Suspended);
             let Some(top) = records.iter().find(|record| record.job.id == ID) else { continue };
             if let Some(suspended) = suspended {
@@ -323,7 +324,8 @@ fn outcome(app: &App, driver: &Driver, root: &Path) -> Vec<String> {
     seen
 }
 
-/// Runs an application cut off after so many commits, then to its end. Answers whether it was cut off at all.
+/// Runs an application that is cut off after `commits` commits, then resumes it to its end. Returns whether it was cut
+/// off at all.
 fn run_cut(app: &App, folder: &Path, plan: &[u8], place: (i64, bool), expected: &[String]) -> bool {
     let (commits, last_happens) = place;
     let store = tempfile::tempdir().expect("a folder");
@@ -345,10 +347,10 @@ fn run_cut(app: &App, folder: &Path, plan: &[u8], place: (i64, bool), expected: 
     cut
 }
 
-/// So many runs go at once: they mostly wait.
+/// How many runs happen at once: they mostly wait.
 const AT_ONCE: i64 = 8;
 
-/// Cuts an application off at every commit; answers how often.
+/// Cuts an application off at every commit. Returns the number of cuts.
 fn cut_everywhere(app: &App) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
     app.write(folder.path());
@@ -408,7 +410,7 @@ fn killed_with_a_signal_it_goes_on() {
     });
 }
 
-/// Kills a run over and over until it comes to its end.
+/// Kills a run repeatedly until it reaches its end.
 fn kill_and_resume(folder: &Path, round: u64) {
     let id = format!("round-{round}");
     let store = format!("store-{round}");

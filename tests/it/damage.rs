@@ -1,6 +1,6 @@
-//! Damage as an editor sees it on the way from one good text to the next, and what must outlive it.
+//! Texts that are damaged as they are in an editor between two valid states, and the findings that must survive.
 //!
-//! Also used by `cargo xtask damage`, which does all of it to every file.
+//! Also used by `cargo xtask damage`, which applies every damage to every file.
 
 use ankus::check::{self, FileKind};
 use ankus::files::Files;
@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A text with one thing wrong.
+/// A text with one damage.
 pub(crate) struct Damaged {
-    /// What was done, for a message.
+    /// A description of the damage, for messages.
     pub(crate) what: String,
-    /// What is left.
+    /// The damaged text.
     pub(crate) text: String,
-    /// The part of the old text that is gone or was added to.
+    /// The part of the original text that was removed or added to.
     touched: Range<usize>,
-    /// How many bytes what stands behind it has moved.
+    /// The number of bytes by which the text behind it has moved.
     shift: isize,
 }
 
-/// The text up to a place.
+/// The text up to a position.
 pub(crate) fn prefix(text: &str, mut at: usize) -> Damaged {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -48,7 +48,7 @@ pub(crate) fn without_line(text: &str, line: usize) -> Option<Damaged> {
     None
 }
 
-/// The text with the first letters of an attribute typed into a start tag: a quote is open.
+/// The text with the beginning of an attribute typed into a start tag, so that a quote is open.
 pub(crate) fn opened_quote(text: &str, tag_end: usize) -> Damaged {
     const TYPED: &str = " retry-max=\"";
     let left = format!("{}{TYPED}{}", &text[..tag_end], &text[tag_end..]);
@@ -56,7 +56,7 @@ pub(crate) fn opened_quote(text: &str, tag_end: usize) -> Damaged {
     Damaged { what, text: left, touched: tag_end..tag_end + 1, shift: TYPED.len() as isize }
 }
 
-/// Where start tags of the root's children end.
+/// The positions at which the start tags of the root's children end.
 pub(crate) fn tag_ends(text: &str) -> Vec<usize> {
     let (tree, _) = Tree::parse(text);
     let nodes: Vec<_> = tree.root().into_iter().flat_map(Element::elements).collect();
@@ -64,14 +64,14 @@ pub(crate) fn tag_ends(text: &str) -> Vec<usize> {
         let span = element.span();
         let tag = &text[span.start as usize..span.end as usize];
         let end = tag.find('>')?;
-        // A tag that closes itself is typed into before its slash.
+        // For a self-closing tag, the position before its slash.
         let end = if tag[..end].ends_with('/') { end - 1 } else { end };
         Some(span.start as usize + end)
     };
     nodes.iter().filter_map(end).collect()
 }
 
-/// A text with what is found in it, to compare damaged ones with.
+/// A text with its findings, to compare damaged texts with.
 pub(crate) struct Whole {
     text: String,
     kind: FileKind,
@@ -80,7 +80,7 @@ pub(crate) struct Whole {
     found: BTreeSet<(usize, &'static str)>,
 }
 
-/// Kinds that look at more than the element in which they are found, beside those of whole groups.
+/// Kinds that depend on more than the element in which they are found, in addition to some whole groups.
 const FAR: [&str; 14] = [
     "capture-output-unread",
     "resource-manager-missing",
@@ -125,7 +125,7 @@ fn found(text: &str, kind: FileKind) -> BTreeSet<(usize, &'static str)> {
 }
 
 impl Whole {
-    /// Looks at a text; `None` where it has no root.
+    /// Checks a text; `None` if it has no root.
     pub(crate) fn new(text: &str, kind: FileKind) -> Option<Whole> {
         let (tree, _) = Tree::parse(text);
         let nodes: Vec<Range<usize>> =
@@ -133,16 +133,16 @@ impl Whole {
         Some(Whole { text: text.to_owned(), kind, nodes, found: found(text, kind) })
     }
 
-    /// How many findings lie in untouched nodes, and those of them that the damaged text no longer has.
+    /// The number of findings in untouched nodes, and those of them that the damaged text no longer has.
     pub(crate) fn lost(&self, damaged: &Damaged) -> (usize, Vec<(usize, &'static str)>) {
         let now = found(&damaged.text, self.kind);
         let touched = &damaged.touched;
         if self.nodes.first().is_none_or(|first| touched.start < first.start) {
-            // The root itself is damaged, and with it the version of the schema.
+            // The root itself is damaged, including the schema version.
             return (0, Vec::new());
         }
         let hit = |node: &Range<usize>| node.start < touched.end && touched.start < node.end;
-        // What is damaged may run on into the node behind it.
+        // The damage may extend into the following node.
         let last = self.nodes.iter().rposition(|node| node.start < touched.end);
         let mut count = 0;
         let mut lost = Vec::new();

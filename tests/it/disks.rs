@@ -1,11 +1,11 @@
-//! Disks that fail under a server, and that it goes on when they do not any more.
+//! Disks that fail under a server; it continues once they work again.
 
 use crate::cli::folder;
 use crate::serve::Server;
 use std::process::Command;
 use std::time::Duration;
 
-/// A limit on the size of files is an I/O error for the database, and one that can be lifted again.
+/// A limit on the size of files is an I/O error for the database, and it can be lifted again.
 #[test]
 fn a_disk_that_fails_is_waited_for() {
     let place = folder(&[(
@@ -37,7 +37,7 @@ fn a_disk_that_fails_is_waited_for() {
     let ready = || server.ask_at("GET", "/readyz", "", "").status;
     assert!(ready().starts_with("503"));
     assert!(server.ask_at("GET", "/healthz", "", "").status.starts_with("200"));
-    // What is there is shown, and a store that refuses for so long for another reason is given up.
+    // Existing data is still served. A store that refused for this long for any other reason would be given up.
     assert_eq!(server.json(&format!("v2/job/{first}?show=status"))["status"], "SUCCEEDED");
     std::thread::sleep(Duration::from_secs(7));
     assert!(ready().starts_with("503"));

@@ -1,7 +1,8 @@
-//! The manual is a test: every kind has a page, every page a kind, and the examples of a page show what ankus reports.
+//! The manual is a test: every kind has a page, every page has a kind, and the examples of a page show what ankus
+//! reports.
 //!
-//! `ANKUS_DRAW=1 cargo test --test it docs::` draws the findings below the lines of *Bad* examples that have no marks
-//! yet; review them before you commit.
+//! `ANKUS_DRAW=1 cargo test --test it docs::` adds the findings below the lines of *Bad* examples without marks; review
+//! them before you commit.
 
 use crate::cli::ankus;
 use ankus::check::{self, FileKind, Input};
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Pages without examples, for a file of these kinds cannot stand between two fences, or only a large one shows the fault.
+/// Pages without examples: files of these kinds cannot be put between two fences, or only a large file shows the fault.
 const WITHOUT_EXAMPLES: &[&str] = &[
     "action-data-unknown-key",
     "definition-too-long",
@@ -27,9 +28,9 @@ const WITHOUT_EXAMPLES: &[&str] = &[
     "nested-too-deep",
     "node-name-too-long",
     "not-text",
-    // What takes a hundred lines to show is tested beside its rule.
+    // An example would take a hundred lines; the rule's own test has one.
     "wide-fork",
-    // What nothing else explains is explained by no example either.
+    // These stand for what nothing else explains, so no example can show them.
     "refused",
     "schema-newer-than-server",
 ];
@@ -60,7 +61,7 @@ fn every_kind_has_a_page_and_every_page_a_kind() {
     }
 }
 
-/// Everything ankus says of an example, with every rule on.
+/// All findings in an example, with every rule on.
 fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
     let (path, text) = &example.files[0];
     let mut settings = Settings {
@@ -94,7 +95,7 @@ fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
     findings.map(|finding| (finding.level, finding.diagnostic)).collect()
 }
 
-/// What a kind says of an example, and what all do.
+/// The marks of one kind in an example, and the marks of all kinds.
 fn drawn(kind: &Kind, example: &Example) -> (Vec<Expected>, Vec<Expected>) {
     let found = found(example);
     let all: Vec<_> = found.iter().map(|(level, finding)| (*level, finding)).collect();
@@ -131,7 +132,7 @@ fn examples_show_what_ankus_says() {
         }
         for example in &bad {
             let (found, all) = drawn(kind, example);
-            // What the kind finds is marked, and what is marked is found.
+            // Every finding of the kind is marked, and every mark is a finding.
             let marked = found.iter().all(|one| example.expected.contains(one));
             let real = example.expected.iter().all(|one| all.contains(one));
             if draw && example.expected.is_empty() && !found.is_empty() {
@@ -152,7 +153,7 @@ fn examples_show_what_ankus_says() {
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Puts marks below the lines of an example that has none.
+/// Adds marks below the lines of an example that has none.
 fn draw_into_page(kind: &Kind, example: &Example, found: &[Expected]) {
     let path = folder().join(format!("{}.md", kind.name));
     let mut page = std::fs::read_to_string(&path).expect("it is there");
@@ -160,7 +161,7 @@ fn draw_into_page(kind: &Kind, example: &Example, found: &[Expected]) {
         let added = if file == &example.files[0].0 { example.added_lines } else { 0 };
         let plain: String =
             text.lines().skip(added as usize).map(|line| format!("{line}\n")).collect();
-        // What was wrapped around a fragment stands in no page.
+        // The lines that were wrapped around a fragment are in no page.
         let mut inside = page.split("```").map(|block| block.split_once('\n').map_or("", |b| b.1));
         let Some(block) = inside.find(|block| !block.is_empty() && plain.starts_with(block)) else {
             continue;
@@ -181,7 +182,7 @@ fn draw_into_page(kind: &Kind, example: &Example, found: &[Expected]) {
     std::fs::write(path, page).expect("the manual can be written to");
 }
 
-/// The session in the README is what the binary prints today.
+/// The session in the README is what the binary prints now.
 #[test]
 fn the_readme_shows_what_is_printed() {
     let root = crate::root();
@@ -195,7 +196,7 @@ fn the_readme_shows_what_is_printed() {
         let arguments: Vec<&str> =
             command.strip_prefix("$ ankus ").expect("a call of ankus").split(' ').collect();
         let run = ankus(&arguments).folder(&root.join(folder)).run();
-        // In a terminal both streams come out together.
+        // In a terminal, both streams are shown together.
         let both = format!("{}{}", run.stdout, run.stderr);
         let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(bare(&both), bare(printed), "{command} prints:\n{both}");
@@ -204,7 +205,7 @@ fn the_readme_shows_what_is_printed() {
     assert!(sessions > 0, "the README shows a session");
 }
 
-/// A generated file: on a difference it is written, and looked at before it is committed.
+/// Compares a generated file; if it differs, writes it (to be reviewed before it is committed) and fails.
 fn fresh(path: &str, text: &str) {
     let place = crate::root().join(path);
     if std::fs::read_to_string(&place).ok().as_deref() != Some(text) {
@@ -254,7 +255,7 @@ fn the_schema_of_settings_is_fresh() {
     fresh("docs/ankus.schema.json", &(text + "\n"));
 }
 
-/// The settings of the manual are settings.
+/// The settings in the manual are valid.
 #[test]
 fn the_settings_of_the_manual_are_read() {
     let names: Vec<&str> = check::kinds().iter().map(|kind| kind.name).collect();

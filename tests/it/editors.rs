@@ -1,10 +1,10 @@
-//! The clients in `editors/` in the editors themselves, where those are installed: a session that a person could have.
+//! The clients in `editors/`, in the editors themselves if those are installed: a session that a user could have.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The definition that is edited: it is accepted as it stands, and both names occur more than once.
+/// The definition that is edited: it is accepted, and both names occur more than once.
 const WORKFLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="nightly">
   <start to="clean"/>
   <action name="clean">
@@ -26,7 +26,7 @@ fn editors() -> String {
     format!("{}/../editors", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether a program answers; says so if it does not.
+/// Whether a program can be started; prints a message if not.
 fn is_there(program: &str) -> bool {
     let is =
         Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
@@ -36,7 +36,7 @@ fn is_there(program: &str) -> bool {
     is
 }
 
-/// A program in a folder of its own, with nothing of the user's.
+/// Runs a program in a folder of its own, isolated from the user's settings.
 fn session(folder: &Path, program: &str, arguments: &[&str]) -> Output {
     let file = folder.join("workflow.xml");
     fs::write(&file, WORKFLOW).expect("a definition");
@@ -53,7 +53,7 @@ fn session(folder: &Path, program: &str, arguments: &[&str]) -> Output {
         .expect("the editor starts")
 }
 
-/// Each line of a session says `ok` or `not ok`.
+/// Asserts that each part of a session reported `ok` and none `not ok`.
 #[track_caller]
 fn came_out(output: &Output, parts: usize) {
     let said = format!(

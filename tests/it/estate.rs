@@ -1,4 +1,4 @@
-//! What a check needs from outside: the day, the tools and the jars of an application.
+//! What a check takes from outside: the date, the tools and the jars of an application.
 
 use crate::cli::{ankus, folder};
 
@@ -73,7 +73,7 @@ fn a_shell_checker_is_asked_where_the_settings_name_it() {
         let text = format!("[tools]\nshellcheck = \"{program}\"\n");
         std::fs::write(apps.path().join(file), text).expect("a file");
     };
-    // What the tree says of programs is left out, and that is said.
+    // Programs that the tree configures are ignored, with a warning.
     std::fs::write(apps.path().join("own.toml"), "").expect("a file");
     settings("ankus.toml", tool.to_str().expect("text"));
     assert_eq!(check().said(0, "[tools] of `ankus.toml` has no effect here").stdout, "");
@@ -90,7 +90,7 @@ fn classes_are_looked_for_in_jars() {
         let arguments = ["check", "--select", "java-main-missing-in-lib", "--format", "concise"];
         ankus(&arguments).folder(apps.path()).run()
     };
-    // What cannot be read may hold anything.
+    // An unreadable file may contain anything.
     assert_eq!(check().said(0, "").stdout, "");
     let jar = |name: &str| {
         let mut bytes = b"PK\x01\x02".to_vec();
@@ -110,7 +110,7 @@ fn classes_are_looked_for_in_jars() {
     assert_eq!(check().said(0, "").stdout, "");
 }
 
-/// Random edits of an estate: what is kept of the last run never shows in the next.
+/// Random edits of an estate: results cached by the last run never show in the next.
 #[test]
 fn kept_answers_are_those_of_a_check() {
     use proptest::prelude::*;
@@ -119,7 +119,7 @@ fn kept_answers_are_those_of_a_check() {
     let workflow = |to: &str, extra: &str| {
         SHELL.replace("<ok to=\"main\"/>", &format!("<ok to=\"{to}\"/>{extra}"))
     };
-    // What is done to an application: which file, and what it holds then; nothing takes it away.
+    // The edits of an application: a file and its new content; no content removes it.
     let files = [
         "workflow.xml",
         "coordinator.xml",
@@ -235,7 +235,7 @@ fn answers_are_kept_where_they_are_many() {
     assert!(check(&["--select", "script-crlf"]).stdout.is_empty());
     assert_eq!(count(), 2);
     ankus(&["doctor"]).folder(estate.path()).run().said(0, "the first run creates it");
-    // A damaged file is no file; one of another program neither.
+    // A damaged cache file is ignored, and so is one of another program.
     let entries = std::fs::read_dir(&kept).expect("it is there");
     for entry in entries.flatten().filter(|entry| entry.file_name() != "key") {
         let mut bytes = std::fs::read(entry.path()).expect("ours");
@@ -246,7 +246,7 @@ fn answers_are_kept_where_they_are_many() {
     }
     assert_eq!(check(&[]).stdout, first.stdout);
     assert_eq!(check(&[]).stdout, first.stdout);
-    // A folder that others may read or write could hold answers that others made.
+    // A folder that others may read or write could contain results that others made.
     check(&["--cache-dir", "answers"]).said(2, "is inside the tree that is checked");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&kept, open).expect("ours");

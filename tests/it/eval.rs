@@ -1,9 +1,9 @@
-//! `ankus eval`, as a person calls it.
+//! `ankus eval` as a user calls it.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Runs `ankus eval`: exit code, stdout, stderr.
+/// Runs `ankus eval`. Returns exit code, stdout and stderr.
 fn eval(arguments: &[&str], input: &str) -> (i32, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ankus"))
         .arg("eval")
@@ -50,7 +50,7 @@ fn properties_types_and_json() {
     assert_eq!(json["type"], "boolean");
 }
 
-/// Runs ankus in a folder that holds these files.
+/// Runs ankus in a folder with these files.
 fn in_folder(files: &[(&str, &str)], arguments: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for (name, text) in files {
@@ -127,7 +127,7 @@ fn functions_of_a_site_are_known_by_signature_and_answer_what_is_written_down() 
     assert!(ran.1.contains("a-UTC") && ran.1.contains("SUCCEEDED"), "{ran:?}");
 }
 
-/// What is no text is found out too late on a server, and nothing cannot be written at all.
+/// A server would notice a value that is not text too late, and a null cannot be written at all.
 #[test]
 fn maps_are_written_where_every_value_is_text() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,9 @@
-//! Oozie's own example applications, run against real parts: a Hadoop cluster, Pig, Spark, Sqoop, Git, ssh.
+//! Oozie's own example applications, run with real systems: a Hadoop cluster, Pig, Spark, Sqoop, Git, ssh.
 //!
-//! `ANKUS_EXAMPLES` names a folder with the programs in `bin/` (`hadoop` of a cluster at `localhost:8020` and `localhost:8032`
-//! with WebHDFS at port 9870, and any of `pig`, `spark-submit`, `sqoop`, `hive`, `beeline`, `ssh`), a `hadoop-streaming*.jar`, and
-//! `oozie-examples.jar`, compiled from `fixtures/examples`. `ANKUS_EXAMPLE=NAME` runs one of them. Every example has a row in
-//! the table that is printed, also one that is skipped.
+//! `ANKUS_EXAMPLES` names a folder with the programs in `bin/` (`hadoop` for a cluster at `localhost:8020` and
+//! `localhost:8032` with WebHDFS at port 9870, and any of `pig`, `spark-submit`, `sqoop`, `hive`, `beeline`, `ssh`), a
+//! `hadoop-streaming*.jar`, and `oozie-examples.jar`, compiled from `fixtures/examples`. `ANKUS_EXAMPLE=NAME` runs only
+//! that one. Every example has a row in the printed table, even if it is skipped.
 
 use crate::oracle;
 use crate::run::{ankus, text};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// An example: its folder, the program that it needs beside `hadoop`, properties in place of its own.
+/// An example: its folder, the program that it needs besides `hadoop`, and properties that replace its own.
 const EXAMPLES: [(&str, &str, &[&str]); 27] = [
     ("aggregator", "", &[]),
     ("bundle", "", &["start=2010-01-01T01:00Z", "end=2010-01-01T03:00Z"]),
@@ -64,7 +64,7 @@ impl Parts {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// Whether a program is there.
+    /// Whether a program is available.
     fn has(&self, program: &str) -> bool {
         std::env::split_paths(&self.path()).any(|folder| folder.join(program).is_file())
     }
@@ -78,7 +78,7 @@ impl Parts {
         jars.next()
     }
 
-    /// Puts the applications and their data where they are expected.
+    /// Copies the applications and their data to where they are expected.
     fn set_up(&self, apps: &Path) {
         let folder = self.folder.path();
         copy(apps, &folder.join("apps"));
@@ -91,7 +91,7 @@ impl Parts {
         let pi = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n\
                   print(spark.sparkContext.parallelize(range(9), 2).sum())\nspark.stop()\n";
         fs::write(folder.join("apps/pyspark/pi.py"), pi).expect("a script");
-        // A repository of this machine stands for the one on the net.
+        // A local repository stands for the remote one.
         let git = |arguments: &[&str]| {
             let own = ["-c", "user.name=a", "-c", "user.email=a@b"];
             let repository = folder.join("repository");
@@ -136,7 +136,7 @@ impl Parts {
         }
     }
 
-    /// Runs one of them: what became of it.
+    /// Runs an example.
     fn run(&self, name: &str, properties: &[&str]) -> Result<(), String> {
         let (app, store) = (format!("apps/{name}"), format!("store-{name}"));
         let mut arguments = vec!["run", app.as_str(), "--store", store.as_str()];

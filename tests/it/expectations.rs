@@ -1,4 +1,4 @@
-//! Commands over HTTP to a coordinator whose actions run: what they change, and that it stays changed.
+//! Commands over HTTP to a coordinator with running actions: their changes, and that these persist.
 
 use crate::cli::folder;
 use crate::serve::{Answer, Server};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const SLEEPS: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='sleeps'><start to='a'/><action name='a'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>x</resource-manager><name-node>/</name-node><exec>sleep</exec><argument>600</argument></shell><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
 
-/// A function of the site, which a program answers.
+/// A function of the site, evaluated by a program.
 const SETTINGS: &str = "[el]\nfunctions = [{name = 'site:minutes', parameters = ['string'], result = 'integer', \
     phases = ['coord-sla-create'], command = ['printf', '%.0s45']}]\n";
 
@@ -16,7 +16,7 @@ fn coordinator(sla: &str) -> String {
     )
 }
 
-/// A server with one coordinator that runs.
+/// A server with one running coordinator.
 struct Running {
     server: Server,
     id: String,
@@ -41,7 +41,7 @@ impl Running {
         self.server.ask("PUT", &format!("v2/job/{}?action={rest}", self.id), xml, "")
     }
 
-    /// The states of its actions.
+    /// The states of the coordinator's actions.
     fn states(&self) -> Vec<String> {
         let shown = self.server.json(&format!("v2/job/{}", self.id));
         let actions = shown["actions"].as_array().cloned().unwrap_or_default();
@@ -72,7 +72,7 @@ fn submitted(server: &Server) -> String {
     id["id"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned()
 }
 
-/// The workflow of an action that was killed ends a moment later, and says so.
+/// The workflow of a killed action ends a moment later, and reports that.
 #[test]
 fn an_action_that_is_ignored_stays_ignored_when_its_workflow_has_ended() {
     let mut it = Running::start("");
@@ -105,7 +105,7 @@ fn what_is_expected_of_actions_is_changed() {
         let all = shown["slaSummaryList"].as_array().cloned().unwrap_or_default();
         let end = |one: &Value| one["expectedEnd"].as_str().unwrap_or_default().to_owned();
         let mut all: Vec<String> = all.iter().map(end).collect();
-        // By the day of the month, behind that of the week.
+        // By the day of the month, which follows the day of the week.
         all.sort_by_key(|end| end.split_once(' ').map(|(_, rest)| rest.to_owned()));
         all
     };
@@ -115,7 +115,7 @@ fn what_is_expected_of_actions_is_changed() {
         days.into_iter().zip(minutes).map(end).collect::<Vec<String>>()
     };
     assert_eq!(expected(), ends(["00:10"; 4]));
-    // Expressions are those of an SLA.
+    // Expressions have the functions of an SLA.
     let answer = it.ask("sla-change&action-list=2&value=sla-should-end%3D%24%7B2*HOURS%7D");
     assert!(answer.status.starts_with("200"), "{}", answer.head);
     assert_eq!(expected(), ends(["00:10", "02:00", "00:10", "00:10"]));
@@ -123,12 +123,12 @@ fn what_is_expected_of_actions_is_changed() {
         it.ask("sla-change&date=2026-01-03T00:00Z::2026-01-04T00:00Z&value=sla-should-end%3D5");
     assert!(answer.status.starts_with("200"), "{}", answer.head);
     assert_eq!(expected(), ends(["00:10", "02:00", "00:05", "00:05"]));
-    // Functions of the site are answered as they were when the action was made.
+    // Functions of the site are evaluated as they were when the action was created.
     let answer =
         it.ask("sla-change&action-list=4&value=sla-should-end%3D%24%7Bsite%3Aminutes%28'x'%29%7D");
     assert!(answer.status.starts_with("200"), "{}", answer.head);
     assert_eq!(expected(), ends(["00:10", "02:00", "00:05", "00:45"]));
-    // All that have not ended.
+    // Without a scope: all actions that have not ended.
     let killed = it.ask("kill&type=action&scope=1");
     assert!(killed.status.starts_with("200"), "{}", killed.head);
     let answer = it.ask("sla-change&value=sla-should-end%3D30;sla-max-duration%3D7");

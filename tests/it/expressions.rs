@@ -1,4 +1,4 @@
-//! Expressions of real applications, and what the pass finds in them.
+//! Expressions of real applications, and the findings of the pass over expressions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
     assert!(silent.is_empty(), "broken without a finding: {silent:#?}");
 }
 
-/// Takes the lines with carets out of an example: the text, and what they say as (offset, length, message).
+/// Splits an example into the text and its lines with carets, as (offset, length, message).
 fn marked(example: &str) -> (String, Vec<(usize, usize, String)>) {
     let mut text = String::new();
     let mut last = 0;
@@ -139,7 +139,7 @@ fn pages_of_the_pass_show_what_it_finds() {
                 .iter()
                 .map(|finding| {
                     let (end, place) = (finding.span.end as usize, finding.belongs);
-                    // What is missing is shown in the line where it belongs.
+                    // Something missing is shown in the line where it belongs.
                     let place = place.filter(|at| text[end..at.start as usize].contains('\n'));
                     let span = place.unwrap_or(finding.span);
                     let length = span.end - span.start;

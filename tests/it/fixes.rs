@@ -1,7 +1,7 @@
-//! Every safe fix, tried on its own.
+//! Every safe fix, applied on its own.
 //!
-//! What a safe fix promises: the file can still be read, the finding is gone, no new one appears, and a server that
-//! accepts the definition still accepts it.
+//! The guarantees of a safe fix: the file can still be read, the finding is gone, no new finding appears, and a server
+//! that accepts the definition still accepts it.
 
 use crate::shared;
 use ankus::check::{self, FileKind, Input};
@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A definition with what lies around it.
+/// A definition with its surroundings.
 struct Case {
     path: String,
     kind: FileKind,
     files: Files,
 }
 
-/// The definitions below a folder; each sees what lies in its own folder and below.
+/// The definitions below a folder; each with the files of its own folder and below.
 fn cases(folder: &Path) -> Vec<Case> {
     let mut all = BTreeMap::new();
     for entry in ignore::WalkBuilder::new(folder).standard_filters(false).build() {
@@ -68,7 +68,7 @@ fn cases(folder: &Path) -> Vec<Case> {
         .collect()
 }
 
-/// A check of a case with every rule on, whatever settings would say.
+/// Checks a case with every rule on, whatever the settings.
 fn ask(case: &Case, files: &Files, settings: &Settings) -> check::Outcome {
     let mut submission = Submission::default();
     let beside = |name: &str| join(folder_of(&case.path), name).unwrap_or_default();
@@ -97,7 +97,7 @@ fn ask(case: &Case, files: &Files, settings: &Settings) -> check::Outcome {
     })
 }
 
-/// The findings by file, rule and words; how often something is said in one finding is left out of the words.
+/// Counts the findings by file, rule and message, without the number of occurrences in a message.
 fn counts(outcome: &check::Outcome) -> BTreeMap<(String, String, String), i64> {
     let mut counts = BTreeMap::new();
     for finding in &outcome.findings {
@@ -134,7 +134,8 @@ struct Tally {
     tried: usize,
     by_rule: BTreeMap<&'static str, usize>,
     faults: Vec<String>,
-    /// In definitions that are refused anyway and in expressions that fail, where one fault may hide another.
+    /// New findings in definitions that are refused anyway and in expressions that fail, where one fault may hide
+    /// another.
     uncovered: Vec<String>,
 }
 
@@ -152,7 +153,7 @@ fn try_all(case: &Case, settings: &Settings) -> Tally {
             continue;
         };
         let rule = diagnostic.kind.name;
-        // Its fix is `ankus fmt`, which is held to more than this elsewhere.
+        // Its fix is `ankus fmt`, which has stricter tests elsewhere.
         if rule == "formatting" {
             continue;
         }
@@ -178,7 +179,7 @@ fn try_all(case: &Case, settings: &Settings) -> Tally {
         for (key, count) in left {
             if count > known.get(&key).copied().unwrap_or(0) {
                 let words = format!("{place}: new: {} {}", key.1, key.2);
-                // An expression that could not be evaluated had no value to speak of.
+                // An expression that could not be evaluated had no value.
                 let hidden =
                     diagnostic.kind.group == Group::Expressions && key.1.starts_with("el-");
                 let list = if accepted(&before) == Some(false) || hidden {
@@ -236,8 +237,8 @@ fn safe_fixes_keep_their_promise() {
     }
 }
 
-/// What a definition says, as another reader of XML has it: every attribute and every text with its path, in no order. What
-/// an older and a newer name mean alike is written alike.
+/// The content of a definition according to another XML parser: every attribute and every text with its path,
+/// unordered. An older and a newer name with the same meaning are unified.
 fn said(text: &str) -> Option<Vec<String>> {
     let document = roxmltree::Document::parse(text).ok()?;
     let mut all = Vec::new();
@@ -264,7 +265,7 @@ fn said(text: &str) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// What a definition says, as the typed form has it that plans are made of: all of it but the places.
+/// The content of a definition in the typed form that plans are made of, without locations.
 fn typed(text: &str) -> Option<String> {
     let tree = Arc::new(Tree::parse_tolerantly(text).0);
     let root = tree.root()?;
@@ -277,7 +278,7 @@ fn typed(text: &str) -> Option<String> {
     Some(without_places(&whole))
 }
 
-/// A value as it is printed for debugging, a field on a line, without whatever says where something stands.
+/// The debug output of a value, one field per line, without the fields that state locations.
 fn without_places(printed: &str) -> String {
     const PLACES: [&str; 7] = ["span", "tag", "source", "map", "element", "exits", "id"];
     let (mut kept, mut skipped) = (String::new(), None);
@@ -291,13 +292,13 @@ fn without_places(printed: &str) -> String {
             continue;
         }
         let (field, value) = content.split_once(": ").unwrap_or(("", content));
-        // The text as a whole is a field of the whole.
+        // At the top level, `text` is the whole source.
         let whole = indent == 4 && field == "text";
         if PLACES.contains(&field) || value.starts_with("Span {") || whole {
             skipped = value.ends_with(['{', '(', '[']).then_some(indent);
             continue;
         }
-        // Older and newer names mean alike.
+        // An older and a newer name have the same meaning.
         kept.push_str(&line.replace("\"job-tracker\"", "\"resource-manager\""));
         kept.push('\n');
     }
@@ -313,13 +314,13 @@ fn the_typed_form_has_no_places() {
     assert_ne!(typed(before), typed(&after.replace("\"w\"", "\"v\"")));
 }
 
-/// What `check --fix` does to every definition: it means the same but for the fault, twice is once, and the server's answer
-/// is not worse. A second judge reads the XML on its own, and a third compares the typed form.
+/// `check --fix` on every definition: the meaning is unchanged except for the fault, a second run changes nothing, and
+/// the server's answer is not worse. A second check reads the XML independently, and a third compares the typed form.
 #[test]
 fn all_safe_fixes_together_keep_the_meaning() {
     use ankus::emit::compare::compare;
     use ankus::mend::{State, settle};
-    // Of a name that is set twice one value counts, and the rule of it says which.
+    // When a name is set twice, only one value counts, and its own rule decides which.
     const DROP: [&str; 4] = [
         "duplicate-configuration-property",
         "duplicate-parameter",

@@ -1,6 +1,6 @@
-//! Machine formats: each has the structure that its readers require.
+//! Machine-readable formats: each has the structure that its consumers require.
 //!
-//! The published schemas are other people's files, so their requirements for the parts written here are tables below; a
+//! The published schemas are files of others, so their requirements for the parts that we write are tables below; a
 //! part that is in no table is a fault.
 
 use crate::cli::ankus;
@@ -42,11 +42,12 @@ fn rendered_of(app: &str, format: &str) -> String {
     run.stdout
 }
 
-/// What an object may hold, what it must hold, and what its parts are.
+/// The required parts of an object, and the shapes of its parts.
 struct Shape {
     name: &'static str,
     required: &'static [&'static str],
-    /// `name:shape`; a shape in brackets is that of each element; `text`, `number`, `any` and `a|b` are of values.
+    /// `name:shape`. A shape in brackets is that of each element; `text`, `number`, `any` and `a
+    /// b` are shapes of values.
     parts: &'static [&'static str],
 }
 
@@ -233,7 +234,7 @@ fn fits(value: &Value, shape: &str, shapes: &[Shape]) {
     }
     match shape {
         "any" => {}
-        // Texts may be empty where nothing is put in the place of something.
+        // A text may be empty if a replacement inserts nothing.
         "text" | "content" => assert!(value.is_string(), "{value} is not text"),
         "uri" => {
             let uri = value.as_str().unwrap_or_default();
@@ -279,7 +280,7 @@ fn sarif_has_the_structure_of_its_schema() {
     assert_eq!(prints.len(), results.len(), "each finding is told from the others");
 }
 
-/// Each step of a run that goes wrong has its place, or code hosts refuse the file.
+/// Each step of a failing run has a location; otherwise code hosts refuse the file.
 #[test]
 fn steps_of_a_run_have_places() {
     let app = APP.replace("to=\"ende\"", "to=\"end\"");
@@ -347,7 +348,7 @@ fn lines_are_read_by_those_who_match_them() {
     let parts = ["file", "line", "column", "severity", "message", "code"];
     let places: Vec<_> = parts.iter().map(|part| pattern[*part].as_u64()).collect();
     assert_eq!(places, (1..=6).map(Some).collect::<Vec<_>>());
-    // What its expression asks for, taken apart by hand.
+    // The matcher's regular expression, applied by hand.
     let expression = r"^(.+):(\d+):(\d+): (error|warning|info): (.*) \[([a-z0-9-]+)\]$";
     assert_eq!(pattern["regexp"], expression);
     let text = rendered("concise");
@@ -378,8 +379,8 @@ fn lines_are_read_by_those_who_match_them() {
     }
 }
 
-/// Whoever reads a report in a browser finds the page of a rule: at the address that the settings have, or by the command
-/// that shows it.
+/// A report in a browser tells where a rule is explained: at the address in the settings, or with the command that
+/// shows it.
 #[test]
 fn reports_say_where_a_rule_is_explained() {
     let folder = tempfile::tempdir().expect("room for temporary files");

@@ -1,4 +1,4 @@
-//! Seeds and saved failures of the fuzz targets: what was found once must hold for good.
+//! Seeds and saved failures of the fuzz targets: a failure that was found once must not come back.
 
 #[path = "../../fuzz/properties.rs"]
 mod properties;

@@ -1,4 +1,4 @@
-//! Pictures of definitions.
+//! Diagrams of definitions.
 
 mod geometry;
 
@@ -30,7 +30,7 @@ fn definition(path: &str, text: &str, kind: FileKind) -> Definition {
     Definition { source, kind, findings: outcome.findings }
 }
 
-/// Definitions by the path that names them.
+/// Definitions by the path that refers to them.
 struct Named(BTreeMap<&'static str, (&'static str, FileKind)>);
 
 impl Definitions for Named {
@@ -118,7 +118,7 @@ fn every_definition_there_is_can_be_drawn() {
         for (data, no_kill, direction) in
             [(false, false, Direction::TopBottom), (true, true, Direction::LeftRight)]
         {
-            // The mutants look like each other; Graphviz takes its time.
+            // The mutants resemble each other, and Graphviz is slow.
             let is_mutant = path.contains("mutants");
             if is_mutant && !data {
                 continue;
@@ -135,7 +135,7 @@ fn every_definition_there_is_can_be_drawn() {
     accepted(&dots);
 }
 
-/// Has Graphviz read drawings and lay them out.
+/// Has Graphviz parse drawings and lay them out.
 fn accepted(dots: &[(String, String)]) {
     let dot = Command::new("dot").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if dot.is_err() {
@@ -143,7 +143,7 @@ fn accepted(dots: &[(String, String)]) {
         return;
     }
     let (mut count, mut refused) = (0, Vec::new());
-    // Many to a process; it says which line it does not understand.
+    // Many per process; on an error, it reports the line.
     for some in dots.chunks(200) {
         let mut child = Command::new("dot")
             .arg("-Tcanon")
@@ -170,7 +170,7 @@ fn accepted(dots: &[(String, String)]) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// What is drawn in the pictures of the project's own applications and of the corpus, in both directions.
+/// The diagrams of the project's own applications and of the corpus, in both directions.
 fn pictures() -> Vec<(String, String)> {
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures");
     let mut own = Vec::new();
@@ -236,7 +236,7 @@ fn nothing_in_a_picture_covers_anything_else() {
 fn a_picture_that_is_spoilt_is_noticed() {
     let svg = graph::render(&broken(true, false), Format::Svg);
     assert!(geometry::Picture::read(&svg).measure().faults.is_empty());
-    // Labels go up into what stands above them; a node goes off the canvas.
+    // The labels are moved up into what is above them; a node is moved off the canvas.
     let mut moved = String::new();
     for line in svg.lines() {
         let at = line.starts_with("<text class=\"label").then(|| line.find(" y=\"")).flatten();
@@ -282,10 +282,10 @@ fn many_failures_are_marks_and_few_share_one_word() {
     assert_eq!(few.matches("class=\"mark\"").count(), 0);
     let many = draw(40);
     assert_eq!(many.matches("class=\"edge failure\"").count(), 0);
-    // One at each action, and one that says what they mean.
+    // One at each action, and one that explains them.
     assert_eq!(many.matches("class=\"mark\"").count(), 41);
     assert!(many.contains(">after an error of 40 nodes</text>"));
-    // The chain is straight: all boxes have their middle in one place.
+    // The chain is straight: all boxes have the same center.
     let picture = geometry::Picture::read(&many);
     let actions: Vec<f64> = picture.boxes("action").map(|area| area.middle()).collect();
     assert_eq!(actions.len(), 40);
@@ -309,7 +309,7 @@ fn a_fork_stands_over_the_middle_of_its_paths() {
         let least = actions.iter().copied().fold(f64::INFINITY, f64::min);
         let most = actions.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         for gate in picture.boxes("fork").chain(picture.boxes("join")) {
-            // Where the line of failures goes down between two of them it takes some room.
+            // Where the line of failures passes between two of them, it takes some space.
             let off = (gate.middle() - (least + most) / 2.0).abs();
             assert!(off < 16.0, "{count} paths: {off}");
         }
@@ -324,19 +324,19 @@ fn a_part_of_a_drawing_says_what_it_leaves_out() {
     let part = graph::focus(&whole, mail[0], 1);
     sound(&part, "focus");
     let names: Vec<&str> = part.nodes.iter().map(|node| node.id.as_str()).collect();
-    // What is unfolded in it stays.
+    // A group that is expanded in it stays expanded.
     assert_eq!(names, ["split", "mail", "both", "failed", "mail/:start:", "mail/end"]);
     let hidden = |name: &str| part.nodes.iter().find(|node| node.id == name).expect(name).hidden;
     assert_eq!((hidden("split").entries, hidden("split").exits), (2, 1));
     assert_eq!((hidden("both").entries, hidden("both").exits), (1, 1));
     assert_eq!(hidden("mail"), graph::Hidden::default());
-    // Behind `failed`, where everything meets, it does not go on, but it may begin there.
+    // It does not continue beyond `failed`, where everything meets, but it may start there.
     let part = graph::focus(&whole, mail[0], 2);
     assert!(part.nodes.iter().all(|node| node.id != "left-over"));
     let failed = graph::named(&whole, "failed")[0];
     let part = graph::focus(&whole, failed, 1);
     assert!(part.nodes.iter().any(|node| node.id == "left-over"));
-    // Within what is unfolded, that alone is left.
+    // Inside an expanded group, only that group is left.
     let inner = graph::named(&whole, "mail/end")[0];
     let part = graph::focus(&whole, inner, 3);
     assert_eq!((part.groups.len(), part.nodes.len()), (1, 2));
@@ -344,13 +344,13 @@ fn a_part_of_a_drawing_says_what_it_leaves_out() {
     sound(&part, "focus within");
 }
 
-/// The project's own applications, as its manual shows them.
+/// The project's own applications, as the manual shows them.
 fn manual() -> Vec<(&'static str, String)> {
     let fixture = |path: &str| {
         let whole = format!("{}/../fixtures/{path}", env!("CARGO_MANIFEST_DIR"));
         std::fs::read_to_string(&whole).unwrap_or_else(|error| panic!("{whole}: {error}"))
     };
-    /// Definitions by the end of the path that names them.
+    /// Definitions by the end of the path that refers to them.
     struct Ends(Vec<(&'static str, Definition)>);
     impl Definitions for Ends {
         fn open(&self, _: &Source, path: &str, kind: FileKind) -> Option<Definition> {
@@ -361,7 +361,7 @@ fn manual() -> Vec<(&'static str, String)> {
             known.find(named).map(|(_, definition)| definition.clone())
         }
     }
-    // Within the folder of its project.
+    // The path within the project's folder.
     let of = |path: &str, kind| {
         let name = path.splitn(3, '/').nth(2).expect("a project has a folder");
         definition(name, &fixture(path), kind)
@@ -570,7 +570,7 @@ fn a_bundle_shows_what_its_coordinators_share() {
     let count = |kind| drawing.nodes.iter().filter(|node| node.kind == kind).count();
     assert_eq!((count(Kind::Bundle), count(Kind::Coordinator)), (1, 2));
     assert_eq!((count(Kind::Dataset), count(Kind::Workflow)), (1, 2));
-    // Nobody declares `sums`.
+    // `sums` is not declared.
     assert_eq!(count(Kind::Missing), 2);
     assert_eq!(drawing.groups.len(), 3);
 }

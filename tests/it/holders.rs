@@ -1,4 +1,5 @@
-//! Commands, and whoever runs the store: stopped, out of reach, without its files, gone before it could answer.
+//! Commands when the process that runs the store is stopped, unreachable, without its files, or gone before it could
+//! answer.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,10 +17,10 @@ use ankus_procedure::{Config, Executor, RealHost, Registry};
 
 use crate::run::{BINARY, ankus, application, shell, text};
 
-/// What a command must have come to by then, however busy the machine is.
+/// The time limit of a command, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A program that notes its process, and stays as long as it is let and its files are there.
+/// A program that records its process id, and runs until `go` exists or its files are gone.
 const STEP: &str = "#!/bin/sh\necho $$ >> \"$ANKUS_FILE_ROOT/log\"\necho \"mine=$MINE\"\n\
                     while [ -d \"$ANKUS_FILE_ROOT\" ] && [ ! -e \"$ANKUS_FILE_ROOT/go\" ]; do sleep 0.05; done\n";
 
@@ -42,7 +43,7 @@ impl Place {
         self.path().join(".ankus")
     }
 
-    /// A run whose program has begun.
+    /// Starts a run and waits until its program has begun.
     fn running(&self) -> Child {
         let run = started(self.path(), &["run", "app", "--id", "x"]);
         self.until("the program begins", || !self.programs().is_empty());
@@ -95,7 +96,7 @@ fn started(folder: &Path, arguments: &[&str]) -> Child {
     command.spawn().expect("it starts")
 }
 
-/// What came of a command; one that hangs is a fault.
+/// The output of a command; hanging is a fault.
 #[track_caller]
 fn ended(mut child: Child) -> Output {
     let since = Instant::now();
@@ -126,7 +127,7 @@ fn a_run_whose_store_is_deleted_says_so() {
     let run = place.running();
     let other = started(place.path(), &["run", "--resume", "x"]);
     std::thread::sleep(Duration::from_millis(300));
-    // What is made in it meanwhile is in the way.
+    // Files created in it meanwhile are in the way.
     place.until("it is deleted", || {
         let _ = fs::remove_dir_all(place.store());
         !place.store().exists()
@@ -139,7 +140,7 @@ fn a_run_whose_store_is_deleted_says_so() {
     }
     assert!(!place.store().exists(), "nobody made another in its place");
 
-    // One that was moved goes on where it is now.
+    // A store that was moved goes on at its new path.
     let place = Place::new(STEP);
     let run = place.running();
     let moved = place.path().join("moved");
@@ -202,7 +203,7 @@ fn whoever_is_stopped_is_named_by_those_who_wait_for_it() {
         assert!(said.contains(&help), "{arguments:?}: {said}");
         assert!(!said.contains("nobody runs it"), "{said}");
     }
-    // Whoever looks after the store as a file is not kept waiting.
+    // A command on the store as a file is not kept waiting.
     let compact = place.said(&["store", "compact"], 2);
     assert!(compact.contains(&name) && compact.contains("compact when it has ended"), "{compact}");
     signal("-CONT", holder);
@@ -282,7 +283,8 @@ fn what_happens_has_the_color_of_how_it_went() {
     }
 }
 
-/// A listener that answers the first requests for each path with these, then with 200; it hands over what it was asked.
+/// An HTTP listener that answers the first requests for each path with these statuses, then with 200, and reports the
+/// requests.
 fn listener(first: &'static [u16]) -> (String, mpsc::Receiver<(String, u16)>) {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let place = socket.local_addr().expect("a place").to_string();
@@ -336,7 +338,7 @@ fn notifications_that_fail_are_tried_again_before_the_end() {
     assert_eq!(delivered, expected, "{said}");
     assert_eq!(attempts, 3 * expected.len(), "no more than it takes");
 
-    // One that never answers well holds nobody up for longer than that takes.
+    // A receiver that never succeeds delays nothing for longer than its retries.
     let (host, heard) = listener(&[503; 100]);
     let of_job = format!("oozie.wf.workflow.notification.url=http://{host}/$status");
     place.said(&["run", "app", "--id", "y", "-D", &of_job], 0);
@@ -364,7 +366,7 @@ fn jobs_of_two_folders_on_one_store_run_with_what_each_has() {
         (run, root)
     });
     let [(first, root_p), (second, root_q)] = runs;
-    // The one that runs the store ends first, and the other takes over.
+    // The process that runs the store ends first, and the other takes over.
     for (run, root) in [(first, root_p), (second, root_q)] {
         fs::write(root.join("go"), "").expect("a file");
         let output = ended(run);
@@ -380,7 +382,7 @@ fn jobs_of_two_folders_on_one_store_run_with_what_each_has() {
     }
 }
 
-/// Whoever ran the store took a rerun, and ended before it could say so.
+/// The process that ran the store accepted a rerun, and ended before it could answer.
 #[test]
 fn a_rerun_goes_on_whose_answer_was_lost() {
     let place = Place::new("#!/bin/sh\nsleep 1\n");
@@ -394,7 +396,7 @@ fn a_rerun_goes_on_whose_answer_was_lost() {
     let may_go = std::sync::Mutex::new(may_go);
     let answer = move |name: &str, _: &[u8]| {
         let _ = asked.send(name.to_owned());
-        // Until the test is over: whoever asks hears that nobody is there any more.
+        // Until the test is over; the client is then told that the process is gone.
         let _ = may_go.lock().map(|may_go| may_go.recv());
         Err("too late".to_owned())
     };

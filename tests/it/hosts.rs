@@ -1,4 +1,4 @@
-//! Hosts of the launcher `ssh` that let nobody in, or not for everything. They need `sshd`, as `elsewhere` does.
+//! Hosts of the launcher `ssh` that refuse logins, or allow only some things. They need `sshd`, as `elsewhere` does.
 
 use crate::elsewhere::{Host, command, done, run, wait, workflow};
 use crate::run::text;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// Settings that have shell actions run on a host, as a configuration of ssh describes it.
+/// Settings that make shell actions run on a host, as an ssh configuration describes it.
 fn settings(folder: &Path, config: &Path, jobs: &str) {
     let text = format!(
         "[launchers.edge]\nkind = \"ssh\"\nhost = \"edge\"\nconfig = \"{}\"\nfolder = \"{jobs}\"\n[launchers.shell]\nlauncher = \"edge\"\n",

@@ -1,4 +1,4 @@
-//! What an editor is answered, over whole trees: our own fixtures, and the corpus where it is.
+//! The answers to an editor, over whole trees: our own fixtures, and the corpus if it is available.
 
 use ankus::check::answer;
 use ankus::ide::{Document, Kind, Role, Snapshot, Symbol};
@@ -33,14 +33,14 @@ fn read(path: &Path) -> Option<String> {
     decode(&std::fs::read(path).ok()?).ok().map(|(text, _)| text)
 }
 
-/// What a server answers, as codes.
+/// The answers of a server, as codes.
 fn codes(path: &str, text: &str) -> [Option<&'static str>; 2] {
     let source = Arc::new(Source::new(path, text));
     let answer = answer(&Input::of(&source, FileKind::Workflow)).expect("a workflow is answered");
     [answer.verdict.code, answer.validate.code]
 }
 
-/// Renames each node of a workflow and back; how many were renamed, and why others were not.
+/// Renames each node of a workflow and back. Returns how many were renamed, and why others were not.
 fn rename_all(path: &str, text: &str) -> (usize, Vec<String>) {
     const NAME: &str = "zz-renamed";
     let document = Arc::new(Document::new(path, text));
@@ -61,7 +61,7 @@ fn rename_all(path: &str, text: &str) -> (usize, Vec<String>) {
         let after = edit::apply(text, edits).expect("edits lie in the text, one behind the other");
         let answer = codes(path, &after);
         if answer != before {
-            // The server did not take the name that the node had.
+            // The server had refused the node's old name.
             assert_eq!(answer, [None, None], "{path}: {}", node.name);
             renamed += 1;
             continue;
@@ -92,14 +92,14 @@ fn every_node_of_every_workflow_can_be_renamed_and_the_server_answers_the_same()
     let refused: Vec<&String> = results.iter().flat_map(|(_, refused)| refused).collect();
     println!("{} workflows: {renamed} nodes renamed, {} refused", texts.len(), refused.len());
     for why in &refused {
-        // It cannot be known what is meant; no rename was tried that the server would take amiss.
+        // The meaning is unknown; no rename was tried that the server would refuse.
         let known = why.contains("it is not known") || why.contains("would get this one");
         assert!(known, "{why}");
     }
     assert!(renamed > refused.len() * 20, "{renamed} renamed, {refused:#?}");
 }
 
-/// Applies each change that is offered at the root and at each node; how many there were.
+/// Applies each change that is offered at the root and at each node. Returns their number.
 fn change_all(path: &str, text: &str) -> usize {
     let document = Arc::new(Document::new(path, text));
     let snapshot = Snapshot::default().with(Arc::clone(&document));
@@ -133,7 +133,7 @@ fn what_is_offered_keeps_the_answer_of_the_server() {
     assert!(changed > texts.len() / 2, "{changed}");
 }
 
-/// Extracts every run of up to six nodes that can be; how many could.
+/// Extracts every extractable run of up to six nodes. Returns their number.
 fn extract_all(path: &str, text: &str) -> usize {
     let document = Arc::new(Document::new(path, text));
     let snapshot = Snapshot::default().with(Arc::clone(&document));
@@ -152,7 +152,7 @@ fn extract_all(path: &str, text: &str) -> usize {
                     answer == before || answer == [None, None],
                     "{path}: {before:?}, {answer:?}"
                 );
-                // Every node is in one of both, and the call takes the name of the first.
+                // Every node is in one of the two, and the call takes the name of the first.
                 let after = Document::new(path, after.as_str());
                 let left = after.analysis().workflow().nodes.len();
                 assert_eq!(left, document.analysis().workflow().nodes.len() - length + 1, "{path}");

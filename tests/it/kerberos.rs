@@ -1,5 +1,5 @@
-//! `ankus serve --auth kerberos` with a real KDC (Debian's krb5-kdc, krb5-admin-server and krb5-user), `curl --negotiate` and the
-//! real `oozie` client. Without one of them, the test says that it is skipped.
+//! `ankus serve --auth kerberos` with a real KDC (Debian's krb5-kdc, krb5-admin-server and krb5-user), `curl
+//! --negotiate` and the real `oozie` client. If one of them is missing, the test reports that it is skipped.
 
 use crate::oozie_client::jars;
 use crate::serve::{Server, apps};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-/// A KDC of two realms that trust each other.
+/// A KDC with two realms that trust each other.
 struct Kdc {
     child: Child,
     folder: PathBuf,
 }
 
-/// What is not to be found on a path of `PATH`.
+/// The first tool that is not on `PATH`, if there is one.
 fn missing(tools: &[&str]) -> Option<String> {
     let places: Vec<PathBuf> =
         std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
@@ -70,7 +70,7 @@ impl Kdc {
         std::fs::rename(scratch, self.folder.join(name)).expect("ours");
     }
 
-    /// Fetches a ticket into a cache of its own.
+    /// Gets a ticket, in a cache of its own. Returns the cache's path.
     fn kinit(&self, principal: &str, password: &str) -> String {
         use std::io::Write as _;
         let cache = format!("{}/{principal}.cache", self.folder.display());
@@ -84,7 +84,7 @@ impl Kdc {
         cache
     }
 
-    /// What curl says with the tickets of a cache: what it sent and was answered, and its body.
+    /// The output of curl with the tickets of a cache: request, response headers and body.
     fn curl(&self, server: &Server, cache: &str, path: &str, more: &[&str]) -> String {
         let port = server.address.rsplit_once(':').expect("a port").1;
         let url = format!("http://localhost:{port}/oozie/{path}");
@@ -96,7 +96,7 @@ impl Kdc {
 
 impl Drop for Kdc {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -115,7 +115,7 @@ fn said(command: &mut Command) -> String {
     format!("{}{}", String::from_utf8_lossy(&stderr), String::from_utf8_lossy(&stdout))
 }
 
-/// The real client with a ticket.
+/// Runs the real client with a ticket.
 fn oozie(kdc: &Kdc, server: &Server, cache: &str, arguments: &[&str]) -> Option<String> {
     let jars = jars()?;
     let port = server.address.rsplit_once(':').expect("a port").1;
@@ -160,7 +160,7 @@ fn tickets_of_a_real_kdc_let_in_whom_they_name() {
     has(&answer, "< HTTP/1.1 200");
     has(&answer, "NORMAL");
     has(&answer, "hadoop.auth=\"u=alice&p=alice@ANKUS.TEST&t=kerberos&e=");
-    // A token counts once; the cookie counts on.
+    // A token is valid once; the cookie stays valid.
     let sent = answer.lines().find_map(|line| line.strip_prefix("> Authorization: "));
     let again = format!("authorization: {}\r\n", sent.expect("a token").trim());
     let again = server.ask("GET", "v1/admin/status", &again, "");
@@ -170,7 +170,7 @@ fn tickets_of_a_real_kdc_let_in_whom_they_name() {
     let cookie = format!("cookie: {}\r\n", cookie.expect("a cookie"));
     assert_eq!(server.ask("GET", "v1/admin/status", &cookie, "").status, "200 OK");
 
-    // Whoever comes from another realm has a ticket, but no business here.
+    // A client of another realm has a ticket, but no access.
     let joe = kdc.kinit("joe@OTHER.TEST", "j");
     let other = kdc.curl(&server, &joe, "v1/admin/status", &[]);
     has(&other, "< HTTP/1.1 403");
@@ -179,7 +179,7 @@ fn tickets_of_a_real_kdc_let_in_whom_they_name() {
     keys_change(&kdc, &server);
 }
 
-/// Proxy users, and the real client.
+/// Tests proxy users, with curl and the real client.
 fn stands_for_others(kdc: &Kdc, server: &Server, alice: &str) {
     let hue = kdc.kinit("hue", "h");
     let for_bob = kdc.curl(server, &hue, "v1/jobs?doAs=bob", &[]);
@@ -197,7 +197,7 @@ fn stands_for_others(kdc: &Kdc, server: &Server, alice: &str) {
     let id = made.split("job: ").nth(1).unwrap_or_else(|| panic!("{made}")).trim();
     let shown = kdc.curl(server, alice, &format!("v1/job/{id}"), &[]);
     has(&shown, "\"user\":\"bob\"");
-    // Hue itself is not its owner, bob is; alice is an administrator.
+    // The owner is bob, not hue itself; alice is an administrator.
     let kill = oozie(kdc, server, &hue, &["job", "-kill", id]).expect("Java is there");
     has(&kill, "E0508");
     let kill = oozie(kdc, server, &hue, &["job", "-kill", id, "-doas", "bob"]);
@@ -223,7 +223,7 @@ fn server_says(kdc: &Kdc, server: &Server, cache: &str, id: &str, wanted: &str) 
     panic!("{id} is not {wanted}: {}", kdc.curl(server, cache, &format!("v1/job/{id}"), &[]));
 }
 
-/// Other keys of the service than the server has, until it has them.
+/// The service's keys change: clients are refused until the server has the new keys.
 fn keys_change(kdc: &Kdc, server: &Server) {
     kdc.keytab("HTTP/localhost", "renewed.keytab");
     let alice = kdc.kinit("alice", "a");

@@ -1,8 +1,10 @@
-//! `ankus` killed at random moments while real tools work: every job ran once, or was ended before it began anew.
+//! `ankus` is killed at random moments while real tools work: every job ran once, or had ended before it was started
+//! again.
 //!
-//! `ANKUS_EXAMPLES` names the parts as for the examples of Oozie, and `ANKUS_KILLS` how often `ankus` is killed while actions of
-//! each type run. With `ANKUS_KILLS_LAUNCHERS=N`, N of the launchers that outlive `ankus` are killed as well in each run of the
-//! workflow: their programs are started again then, and the jobs of the first attempt have to be over before that.
+//! `ANKUS_EXAMPLES` names the tools, as for the examples of Oozie, and `ANKUS_KILLS` says how often `ankus` is killed
+//! while actions of each type run. With `ANKUS_KILLS_LAUNCHERS=N`, N of the launchers that outlive `ankus` are killed
+//! as well in each run of the workflow: their programs are then started again, and the jobs of the first attempt must
+//! have ended before that.
 
 use crate::run::{ankus, application};
 use crate::shared;
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The nodes, each with its type's element, the tool that it runs, and how many applications it has in YARN.
+/// The nodes: name, the tool that it runs, the element of its type, and its number of YARN applications.
 const NODES: [(&str, &str, &str, usize); 10] = [
     ("shell", "", SHELL, 0),
     ("java", "java", JAVA, 0),
@@ -60,13 +62,13 @@ const SUM: &str = "from pyspark.sql import SparkSession\nspark = SparkSession.bu
     print(spark.sparkContext.parallelize(range(9), 2).sum())\nspark.stop()\n";
 const AT: &str = "<resource-manager>localhost:8032</resource-manager><name-node>hdfs://localhost:8020</name-node>";
 
-/// All types at once.
+/// A workflow with all action types at once.
 fn workflow() -> String {
     let paths: String = NODES.iter().map(|(name, ..)| format!("<path start='{name}'/>")).collect();
     let actions: String = NODES
         .iter()
         .map(|(name, _, element, _)| {
-            // As every action has it that may be started again.
+            // Every action that may be started again has this.
             let clean = format!("{AT}<prepare><delete path='${{out}}/{name}'/></prepare>");
             let element = element.replace("AT", &clean);
             format!("<action name='{name}'>{element}<ok to='all'/><error to='bad'/></action>")
@@ -113,7 +115,7 @@ impl Parts {
         self.folder.path().join("starts")
     }
 
-    /// Writes the application, and tools that note when they start.
+    /// Writes the application, and tools that record their starts.
     fn set_up(&self, corpus: &Path) {
         let folder = self.folder.path();
         let step = format!(
@@ -146,9 +148,9 @@ impl Parts {
                 format!("/usr/bin/env {tool}")
             };
             let noted = folder.join(format!("bin/{tool}"));
-            // One that has ended before it can be killed shows nothing.
+            // A program that ends before it can be killed proves nothing.
             let nap = if tool == "java" { "sleep 20\n" } else { "" };
-            // Clients also answer questions about jobs, which starts none.
+            // Clients also answer queries about jobs, which start nothing.
             let script = format!(
                 "#!/bin/sh\ncase \"$1 $2\" in 'job -status'|fs*) ;; *) echo \"{tool} $ANKUS_ATTEMPT\" >> {} ;; esac\n{nap}exec {real} \"$@\"\n",
                 self.starts().display()
@@ -187,7 +189,7 @@ impl Parts {
         serde_json::from_slice(&shown.stdout).unwrap_or_default()
     }
 
-    /// One run of the workflow: how often we were killed while actions ran, by nodes.
+    /// Runs the workflow once. Returns how often ankus was killed while actions ran, by node.
     fn round(&mut self, number: usize, launchers: u64) -> BTreeMap<String, u64> {
         let store = format!("store-{number}");
         let _ = fs::remove_file(self.starts());
@@ -240,7 +242,7 @@ impl Parts {
         kills
     }
 
-    /// Kills one of the processes that look after programs. Whether there was one.
+    /// Kills one of the launchers. Returns whether there was one.
     fn kill_a_launcher(&mut self, store: &str) -> bool {
         let of_store = self.folder.path().join(store).display().to_string();
         let processes = fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
@@ -262,8 +264,8 @@ impl Parts {
             .is_ok_and(|status| status.success())
     }
 
-    /// Every node's tool began once for each attempt, there are no more attempts than launchers were killed, and of an attempt
-    /// that is not the last nothing ran any more when the next began.
+    /// Asserts that every node's tool started once per attempt, that there are no more additional attempts than killed
+    /// launchers, and that nothing of an attempt was running when the next one started.
     fn accounts(&self, store: &str, killed: u64) {
         let starts = fs::read_to_string(self.starts()).unwrap_or_default();
         let mut attempts: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
@@ -311,7 +313,7 @@ impl Parts {
     }
 }
 
-/// What an attempt had in YARN: id, end, when it began and ended.
+/// The YARN applications of an attempt: id, final status, start and end time.
 fn applications_of(attempt: &Path) -> Vec<(String, String, u64, u64)> {
     let Ok(trace) = fs::read_to_string(attempt.join("cluster.json")) else { return Vec::new() };
     let trace: serde_json::Value = serde_json::from_str(&trace).expect("a trace");

@@ -1,7 +1,7 @@
-//! Programs in a Kubernetes cluster whose API is the real one. It has no controllers and no kubelet: the test sets how Jobs and
-//! their pods are. ankus may do what the manual says that it needs, and no more.
+//! Programs in a Kubernetes cluster with the real API server. It has no controllers and no kubelet: the test sets the
+//! state of Jobs and their pods. ankus has the permissions that the manual lists, and no more.
 //!
-//! `tests/kube-apiserver.sh DIR` builds the API server; `ANKUS_KUBE_APISERVER` names it. etcd is on PATH.
+//! `tests/kube-apiserver.sh DIR` builds the API server; `ANKUS_KUBE_APISERVER` names it. etcd must be on PATH.
 
 use crate::elsewhere::{command, done, spawned, wait, workflow};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ struct Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         for child in self.children.iter_mut().rev() {
-            // It may have ended.
+            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -101,7 +101,7 @@ impl Cluster {
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// What the API answers to whoever may do all.
+    /// Sends a request as an administrator.
     #[track_caller]
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let kind = match method {
@@ -120,7 +120,7 @@ impl Cluster {
         answer
     }
 
-    /// A namespace in which joe may do what the manual lists.
+    /// Creates a namespace in which joe has the permissions that the manual lists.
     fn prepare(&self) {
         self.ask("POST", "/api/v1/namespaces", Some(&json!({"metadata": {"name": "etl"}})));
         let rule = |group: &str, resources: &[&str], verbs: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
@@ -161,7 +161,7 @@ impl Cluster {
         self.ask("GET", JOBS, None)["items"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The job of a run, once it is there.
+    /// Waits for the Job of a run.
     #[track_caller]
     fn job(&self) -> Value {
         wait("no Job is made", || !self.jobs().is_empty());
@@ -170,7 +170,7 @@ impl Cluster {
         jobs.into_iter().next().expect("one")
     }
 
-    /// Makes the pod of a job, as the controller would.
+    /// Creates the pod of a Job, as the controller would.
     fn pod(&self, job: &Value) -> String {
         let name = format!("{}-x", job["metadata"]["name"].as_str().expect("a name"));
         let template = &job["spec"]["template"];
@@ -182,7 +182,7 @@ impl Cluster {
         name
     }
 
-    /// Sets how a job and its pod ended, in the steps that the API demands.
+    /// Sets how a Job and its pod ended, in the steps that the API requires.
     fn end(&self, job: &Value, pod: &str, code: i32) {
         let at = "2026-01-01T00:00:00Z";
         let terminated = json!({"exitCode": code, "reason": if code == 0 { "Completed" } else { "Error" }, "startedAt": at, "finishedAt": at});
@@ -208,7 +208,7 @@ impl Cluster {
         self.ask("PATCH", &path, Some(&json!({"status": ended})));
     }
 
-    /// Clears away what ankus has deleted, as the garbage collector would, and all else that is left.
+    /// Removes what ankus has deleted, as the garbage collector would, and everything else that is left.
     fn clear(&self) {
         for job in self.jobs() {
             let path = format!("{JOBS}/{}", job["metadata"]["name"].as_str().expect("a name"));
@@ -230,7 +230,7 @@ fn shown(folder: &Path) -> String {
 #[test]
 fn a_real_api_takes_jobs_shows_them_and_deletes_them() {
     let Some(cluster) = Cluster::start() else { return };
-    // Without the output that a kubelet would have, the action ends as its pod did.
+    // Without the logs that a kubelet would keep, the action ends as its pod did.
     for (code, words) in [(0, "OK"), (4, "exit code 4")] {
         let folder = tempfile::tempdir().expect("a folder");
         cluster.settings(folder.path(), "etl", "joe");
@@ -258,7 +258,7 @@ fn a_real_api_takes_jobs_shows_them_and_deletes_them() {
         cluster.clear();
     }
 
-    // A crash: the job is found again, and no second is made; a kill then ends it.
+    // A crash: the Job is found again, and no second one is created; a kill then ends it.
     let folder = tempfile::tempdir().expect("a folder");
     cluster.settings(folder.path(), "etl", "joe");
     workflow(folder.path(), "#!/bin/sh\n");
@@ -293,7 +293,7 @@ fn a_real_api_takes_jobs_shows_them_and_deletes_them() {
     assert_eq!(again.wait().expect("it ends").code(), Some(1));
     assert!(shown(folder.path()).contains("KILLED"));
 
-    // Who may not, and what is not there, is told in the words of the API.
+    // Missing permissions and missing objects are reported in the words of the API.
     cluster.clear();
     for (namespace, token, words) in [
         ("etl", "eve", "User \"eve\" cannot create resource \"configmaps\""),

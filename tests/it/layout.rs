@@ -1,10 +1,10 @@
-//! `ankus fmt` as people set it up: by settings, by `.editorconfig`, and in its usual layout.
+//! `ankus fmt` as users configure it: with settings, with `.editorconfig`, and in its default layout.
 
 use crate::cli::{ankus, folder};
 
 const ONE_LINE: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"a\"><start to=\"end\"/><end name=\"end\"/></workflow-app>";
 
-/// The second line of the definition, formatted in a tree of these files.
+/// The second line of the definition, after formatting in a tree with these files.
 fn line(files: &[(&str, &str)], arguments: &[&str]) -> String {
     let tree = folder(&[&[("app/workflow.xml", ONE_LINE)], files].concat());
     let arguments = [&["fmt", "app"], arguments].concat();
@@ -28,7 +28,7 @@ fn indents_follow_settings_and_editorconfig() {
     assert_eq!(line(&[git, config], &[]), format!("  {start}"));
     assert_eq!(line(&[git, config, nearer], &[]), format!("\t{start}"));
     assert_eq!(line(&[git, config, nearer, settings], &[]), format!("   {start}"));
-    // Of the tree nothing counts here.
+    // `--isolated` ignores every file of the tree.
     assert_eq!(line(&[git, config, settings], &["--isolated"]), format!("    {start}"));
     let root = ("app/.editorconfig", "root = true\n");
     assert_eq!(line(&[git, config, root], &[]), format!("    {start}"));

@@ -1,4 +1,4 @@
-//! Limits of launchers: how many programs run at once, and what happens to actions that wait.
+//! Limits of launchers: how many programs run at once, and what happens to the actions that wait.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use crate::run::{ankus, application, shell, text};
 
-/// Notes when it begins and ends, and stays until it may end.
+/// Records when it begins and ends, and runs until `go` exists.
 const STEP: &str = "#!/bin/sh\necho \"begin $ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\n\
                     while [ ! -e \"$ANKUS_FILE_ROOT/go\" ]; do sleep 0.05; done\n\
                     echo \"end $ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\n";
 
-/// A fork of so many branches, each with two programs.
+/// A fork of `branches` branches, each with two programs.
 fn wide(branches: usize) -> String {
     let paths: String = (0..branches).map(|at| format!("<path start='first{at}'/>")).collect();
     let nodes: String = (0..branches)
@@ -60,7 +60,7 @@ impl Ground {
     }
 
     fn show(&self) -> serde_json::Value {
-        // On a busy machine the standard error says that whoever runs the job does not answer yet.
+        // On a busy machine, stderr reports that the process that runs the job does not answer yet.
         let arguments = ["job", "show", "wide", "--format", "json"];
         let output = ankus(self.folder.path(), &arguments).output().expect("it runs");
         assert!(output.status.success(), "{}", text(&output));
@@ -90,7 +90,8 @@ impl Ground {
         self.until("programs begin", || self.log().len() == programs);
     }
 
-    /// Of the programs noted in the log, the most at once; each has to begin once and end once.
+    /// The largest number of programs that ran at once according to the log; asserts that each of them began and ended
+    /// once.
     #[track_caller]
     fn most_at_once(&self, programs: usize) -> usize {
         let (mut now, mut most) = (0, 0);
@@ -176,7 +177,7 @@ fn a_killed_action_that_waits_starts_nothing() {
     let shown = ground.show();
     let killed = shown["actions"].as_array().expect("actions").iter();
     assert_eq!(killed.filter(|action| action["status"] == "KILLED").count(), 5);
-    // What was killed while it waited runs when the job runs again.
+    // An action that was killed while it waited runs in a rerun.
     ground.let_go();
     fs::remove_file(ground.root("log")).expect("it is there");
     ground.tell(&["job", "rerun", "wide", "--failed"]);
@@ -189,11 +190,11 @@ fn what_waits_is_not_started_while_its_job_is_suspended() {
     let mut run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
     ground.until_begun(1);
     ground.until("three wait", || waiting(&ground.show()) == 3);
-    // The one that runs does not keep the job from being suspended.
+    // The running program does not prevent a suspension.
     ground.tell(&["job", "suspend", "wide"]);
     assert_eq!(ground.show()["status"], "SUSPENDED");
     ground.let_go();
-    // What runs now ends, and then nothing is left to wait for.
+    // The running program ends; nothing is left to wait for then.
     let status = run.wait().expect("it ends");
     assert_eq!(status.code(), Some(3));
     assert_eq!(ground.log().len(), 2, "{:?}", ground.log());
@@ -272,7 +273,7 @@ fn limits_that_make_no_sense_are_refused() {
     }
 }
 
-/// Runs one shell action under these settings: what was said, and the folder in which it ran.
+/// Runs one shell action with these settings. Returns its output, and the folder in which it ran.
 fn one(settings: &str, script: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let definition = format!(
@@ -392,7 +393,7 @@ fn killed_means_stopped_in_a_sandbox_too() {
         2,
         "[launchers]\nmax = 1\ngrace = 60\n[launchers.local]\nsandbox = \"bubblewrap\"\n",
     );
-    // It puts things in order when it is asked to end, and leaves somebody behind in a session of its own.
+    // The program cleans up on SIGTERM, and leaves a child process in a session of its own.
     let script = "#!/bin/sh\ntrap 'echo asked >> \"$ANKUS_FILE_ROOT/log\"; sleep 0.3; echo tidy >> \"$ANKUS_FILE_ROOT/log\"; exit 0' TERM\n\
                   setsid sh -c 'trap \"\" TERM; sleep 3131.31; sleep 3131.32' &\necho begin >> \"$ANKUS_FILE_ROOT/log\"\n\
                   while :; do sleep 0.05; done\n";
@@ -411,7 +412,7 @@ fn killed_means_stopped_in_a_sandbox_too() {
     assert_eq!(left.count(), 0, "with its first process all of a sandbox goes");
 }
 
-/// As in a container of YARN: what has a session of its own was detached on purpose, and stays.
+/// As in a YARN container: a process with a session of its own was detached on purpose, and stays.
 #[test]
 fn what_a_program_leaves_in_its_group_ends_with_it() {
     if !cfg!(target_os = "linux") {
@@ -454,7 +455,7 @@ fn without_its_sandbox_nothing_is_started() {
     }
 }
 
-/// A user whom nothing else in the system runs as may have a few processes only: what has no room waits, and all ends well.
+/// A user without any other processes may have only a few: programs that cannot be started wait, and all end well.
 #[test]
 fn for_want_of_processes_programs_wait() {
     let is_root = std::process::Command::new("id").arg("-u").output();
@@ -471,7 +472,7 @@ fn for_want_of_processes_programs_wait() {
     }
     let ground = Ground::new(30, "[launchers]\nmax = 1000\n");
     let folder = ground.folder.path();
-    // It needs no other process: what a program does about it is its own affair.
+    // The program needs no other process: how it handles a failed fork would be its own affair.
     let step = "#!/bin/sh\necho \"begin $ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\nexec sleep 2\n";
     application(&folder.join("app"), &[("step.sh", step)]);
     let user = (60_000_000 + std::process::id()).to_string();
@@ -496,7 +497,7 @@ fn for_want_of_processes_programs_wait() {
     begun.sort();
     begun.dedup();
     assert_eq!(begun.len(), 60);
-    // Without room for its own threads it says so and begins nothing.
+    // If there is no room for its own threads, ankus reports that and starts nothing.
     let output = run(&["run", "app", "--id", "none", "--root", "root"], "3");
     let output = output.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));

@@ -1,4 +1,4 @@
-//! What the rules report for real applications.
+//! The findings of the rules in real applications.
 
 use crate::shared;
 use ankus::analysis::Analysis;
@@ -47,7 +47,7 @@ fn submission(files: &Files, path: &str, name: &str) -> Submission {
     submission
 }
 
-/// Set `ANKUS_SHOW=rule` to read what a rule says.
+/// Set `ANKUS_SHOW=rule` to read the findings of a rule.
 #[test]
 fn rules_say_little_about_real_applications() {
     let Some(folder) = shared("ANKUS_CORPUS", "corpus") else { return };
@@ -116,7 +116,7 @@ fn rules_say_little_about_real_applications() {
     }
 }
 
-/// Nobody shows what the definition is started with: the names that it reads tell of each other.
+/// The properties of the job are unknown: the names that the definition reads are compared with each other.
 #[test]
 fn a_variable_that_is_nearly_another_one_is_found_without_properties() {
     let workflow = |slip: &str| {
@@ -146,7 +146,7 @@ fn a_variable_that_is_nearly_another_one_is_found_without_properties() {
     }
 }
 
-/// What is written as an escape on purpose is taken for one.
+/// An intentional escape is accepted as one.
 #[test]
 fn escapes_are_no_mistakes() {
     let folder = tempfile::tempdir().expect("a folder");

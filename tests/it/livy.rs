@@ -1,4 +1,4 @@
-//! Actions of Spark that Livy runs: against answers as Livy 0.7.1 gives them, and against a real one (`ANKUS_LIVY`).
+//! Spark actions that Livy runs: with answers like those of Livy 0.7.1, and with a real server (`ANKUS_LIVY`).
 
 use crate::elsewhere::{command, done, run, serve, spawned, wait};
 use crate::run::{application, text};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Livy that runs nothing: a test says how its batches are.
+/// A Livy server that runs nothing: a test sets the state of its batches.
 #[derive(Clone, Default)]
 struct Livy {
     inner: Arc<Mutex<Inner>>,
@@ -17,16 +17,16 @@ struct Livy {
 #[derive(Default)]
 struct Inner {
     batches: Vec<Value>,
-    /// The applications of its cluster, as the resource manager tells of them.
+    /// The applications of its cluster, as the resource manager reports them.
     applications: Vec<Value>,
     given: u64,
     requests: Vec<String>,
     posted: Vec<Value>,
-    /// It starts too many already.
+    /// The server refuses further batches because too many are starting.
     is_full: bool,
-    /// It knows no names.
+    /// The server does not support names of batches.
     is_old: bool,
-    /// It begins, and takes its time to say so.
+    /// The server starts a batch, but is slow to answer.
     is_slow: bool,
 }
 
@@ -59,7 +59,7 @@ impl Livy {
             inner.batches.iter().position(|batch| batch["id"].as_u64() == id.parse().ok())
         };
         match words.as_slice() {
-            // As YARN does it, where nobody asks.
+            // As YARN does it for an empty user name.
             ["GET", "ws", ..] if request.contains("user.name= ") => {
                 ("500 Internal Server Error", String::new())
             }
@@ -247,7 +247,7 @@ fn a_kill_deletes_the_batch() {
 
 #[test]
 fn after_a_crash_a_batch_is_found_again() {
-    // Livy has begun, and nobody here knows it yet; or everything is known.
+    // Either Livy has started the batch without our knowledge, or everything is known.
     for is_slow in [true, false] {
         let livy = Livy::default();
         livy.inner.lock().expect("livy").is_slow = is_slow;

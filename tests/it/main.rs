@@ -1,4 +1,4 @@
-//! The one integration binary: a module per subject.
+//! The only integration test binary: one module per subject.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

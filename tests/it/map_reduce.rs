@@ -1,4 +1,4 @@
-//! Jobs of map-reduce: submitted by a client that returns at once, followed to their end, ended where they run.
+//! Map-reduce jobs: submitted by a client that returns immediately, followed to their end, killed where they run.
 
 use crate::run::{BINARY, ankus, application, hadoop, text};
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Counts words with what Hadoop brings along, and asks how many lines there were.
+/// Counts words with classes of Hadoop, and reads the number of lines.
 const WORKFLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='count'><start to='count'/>\
     <action name='count'><map-reduce><resource-manager>${jobTracker}</resource-manager><name-node>${nameNode}</name-node>\
     <configuration>\
@@ -34,7 +34,7 @@ fn write(folder: &Path) {
     application(folder, &files);
 }
 
-/// Runs it with the cluster of `bin/hadoop` in the folder.
+/// Runs the workflow with the stub of a cluster, `bin/hadoop` in the folder.
 fn command(folder: &Path, manager: &str, more: &[&str]) -> Command {
     let properties = [
         format!("jobTracker={manager}"),
@@ -70,7 +70,7 @@ fn a_job_ends_as_it_ended_in_the_cluster() {
         let folder = tempfile::tempdir().expect("a folder");
         write(folder.path());
         hadoop(folder.path(), status, counters);
-        // Nobody is at home where the resource manager should be, so the client is asked.
+        // There is no resource manager at this address, so the client is asked.
         let output = command(folder.path(), "127.0.0.1:1", &[]).output().expect("it runs");
         let said = text(&output);
         assert_eq!(output.status.code(), Some(code), "{status}: {said}");
@@ -125,7 +125,7 @@ fn what_the_element_says_goes_with_the_job() {
     assert!(log.starts_with(note), "{log}");
 }
 
-/// What of Hadoop and Oozie a class needs that changes configurations.
+/// The classes of Hadoop and Oozie that a configuration class needs.
 const STUBS: [(&str, &str); 4] = [
     (
         "org/apache/hadoop/fs/Path.java",
@@ -223,7 +223,7 @@ fn a_class_changes_the_configuration_before_the_job_is_submitted() {
     assert!(said.contains("JA018") && said.contains("IllegalStateException: no mapper"), "{said}");
 }
 
-/// A resource manager with one application, which runs until it is killed. What it is asked is kept.
+/// A resource manager with one application, which runs until it is killed. Returns the requests that it gets.
 fn manager(listener: TcpListener) -> Arc<Mutex<Vec<String>>> {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = asked.clone();
@@ -390,8 +390,9 @@ fn a_job_that_its_client_does_not_name_is_found_and_told_of() {
     assert!(said.expect("output").contains("[the job is job_1700000000000_0001]"));
 }
 
-/// Needs a cluster: `ANKUS_HADOOP=PROGRAM`, a `hadoop` that has one, whose users may write to `/tmp`. The resource manager and the name
-/// node are those of `ANKUS_YARN_CLUSTER` (`localhost:8032`) and `ANKUS_HDFS_CLUSTER` (`hdfs://localhost:8020`).
+/// Needs a cluster: `ANKUS_HADOOP=PROGRAM`, a `hadoop` with a cluster whose users may write to `/tmp`. The resource
+/// manager and the name node are at `ANKUS_YARN_CLUSTER` (`localhost:8032`) and `ANKUS_HDFS_CLUSTER`
+/// (`hdfs://localhost:8020`).
 #[test]
 fn a_real_cluster_agrees() {
     let Ok(program) = std::env::var("ANKUS_HADOOP") else {

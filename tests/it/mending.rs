@@ -1,4 +1,4 @@
-//! Commands that change files: `check --fix`, `fmt`, `upgrade`; and baselines.
+//! Commands that change files (`check --fix`, `fmt`, `upgrade`), and baselines.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -14,7 +14,7 @@ fn read(out: Output) -> (i32, String, String) {
     (out.status.code().expect("an exit code"), text(out.stdout), text(out.stderr))
 }
 
-/// A workflow with Windows line ends, a CDATA section, and a comment that allows nothing.
+/// A workflow with Windows line endings, a CDATA section, and a comment that suppresses nothing.
 const APP: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"a\">\r\n  <!-- ankus: allow(self-transition) once -->\r\n  <start to=\"s\"/>\r\n  <action name=\"s\"><shell xmlns=\"uri:oozie:shell-action:0.1\"><job-tracker>${jt}</job-tracker><name-node>${nn}</name-node><exec>echo</exec><argument><![CDATA[a < b]]></argument></shell>\r\n    <ok to=\"e\"/><error to=\"k\"/></action>\r\n  <kill name=\"k\"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>\r\n  <end name=\"e\"/>\r\n</workflow-app>\r\n";
 
 fn folder() -> tempfile::TempDir {
@@ -38,7 +38,7 @@ fn fixes_touch_nothing_else() {
 
     let (code, _, talk) =
         ankus(path, &["check", "--fix", "--select", "suppression-unused", "--ignore", "style"]);
-    // Who runs a part of the rules learns nothing of the comments for the others.
+    // If only some rules run, comments for the others are not reported.
     assert_eq!((code, text(path, "workflow.xml").as_str()), (0, APP), "{talk}");
     let (code, _, talk) = ankus(path, &["check", "--fix"]);
     assert_eq!(code, 0, "{talk}");
@@ -59,7 +59,7 @@ fn properties_are_mended_with_their_application() {
     )
     .expect("a file");
     let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "duplicate-property-key"]);
-    // Of two values, either may be meant.
+    // Either of two values may be the intended one.
     assert!(
         text(path, "job.properties").starts_with("nn=hdfs://old:8020\nnn=hdfs://x:8020\n"),
         "{talk}"
@@ -69,7 +69,7 @@ fn properties_are_mended_with_their_application() {
     let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "duplicate-property-key"]);
     assert!(talk.contains("in job.properties"), "{talk}");
     assert!(text(path, "job.properties").starts_with("nn=hdfs://x:8020\njt=y \n"));
-    // What changes a value is asked for.
+    // A fix that changes a value must be requested.
     let select = ["check", "--fix", "--select", "property-trailing-space"];
     ankus(path, &select);
     assert!(text(path, "job.properties").contains("jt=y \n"));
@@ -145,13 +145,13 @@ fn a_baseline_lies_beside_the_settings_that_name_it() {
     for option in ["--user-config", "--config"] {
         let (code, out, talk) = ankus(path, &["check", "--deny", "info", option, &own]);
         assert_eq!(code, 0, "{option}: {out}{talk}");
-        // One that is named and not there is no baseline without findings.
+        // A named baseline that does not exist is not treated as an empty one.
         std::fs::rename(&known, place("moved.json")).expect("it is there");
         let (code, _, talk) = ankus(path, &["check", option, &own]);
         std::fs::rename(place("moved.json"), &known).expect("it is there");
         assert!(code == 2 && talk.contains("known.json"), "{option}: {talk}");
     }
-    // What the tree says is nearer.
+    // The settings of the tree take precedence.
     std::fs::write(path.join("ankus.toml"), "[check]\nbaseline = \"none.json\"\n").expect("a file");
     let (code, _, talk) = ankus(path, &["check", "--user-config", &own]);
     assert!(code == 2 && talk.contains("none.json"), "{talk}");
@@ -301,7 +301,7 @@ fn an_estate_is_listed() {
     let page = text(path, "estate.html");
     assert!(page.contains("<svg") && page.contains("workflow.xml"), "{page}");
 
-    // Findings are those of a check, which knows what starts a definition.
+    // The findings are those of a check, which knows what starts a definition.
     let workflow = text(path, "w/workflow.xml").replacen(" name=\"", " name=\"${prefix}-", 1);
     std::fs::write(path.join("w/workflow.xml"), workflow).expect("a file");
     let properties = "oozie.coord.application.path=hdfs://nn/c\n";
@@ -319,7 +319,7 @@ fn an_estate_is_listed() {
     assert!(checked.iter().all(|rule| surveyed.contains(rule)), "{checked:?} {surveyed:?}");
 }
 
-/// The page in a real browser, where there is one: a click sorts a table, another one the other way round.
+/// The page in a real browser, if there is one: a click sorts a table, another one reverses the order.
 #[test]
 fn tables_of_an_estate_sort() {
     let browsers = ["chromium", "chromium-browser", "google-chrome"];

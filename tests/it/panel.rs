@@ -1,31 +1,31 @@
-//! What people think of findings.
+//! Human judgments of findings.
 //!
-//! `tests/panel.toml` has a judgement for each finding of the default profile and for a sample of those of the others,
-//! made by reading the file and what lies around it: `useful` where whoever looks after it would change it, `right` where
-//! it is true and nobody would act, `wrong` where it is not true. `cargo xtask panel` lists what is not judged yet. What
-//! is no longer reported in the default profile stays listed, so that it does not come back.
+//! `tests/panel.toml` has a judgment for each finding of the default profile and for a sample of those of the other
+//! profiles, made by reading the file and its surroundings: `useful` if the maintainer would change it, `right` if it
+//! is true but nobody would act on it, `wrong` if it is not true. `cargo xtask panel` lists what has not been judged
+//! yet. A finding that the default profile no longer reports stays in the list, so that it does not come back.
 
 use crate::cli::ankus;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A rule at a place.
+/// A rule at a location.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
 struct Place {
     at: String,
     rule: String,
 }
 
-/// What was said of it.
+/// The judgment of a finding.
 #[derive(Debug)]
 struct Judgement {
     word: String,
-    /// The profile that it was reported in; none where it is no longer reported.
+    /// The profile that reports it; none if it is no longer reported.
     profile: Option<String>,
 }
 
-/// How many findings are judged that are still reported, at least.
+/// The minimum number of judged findings that are still reported.
 const PANEL: usize = 300;
 
 fn judgements() -> BTreeMap<Place, Judgement> {
@@ -45,7 +45,7 @@ fn judgements() -> BTreeMap<Place, Judgement> {
     known
 }
 
-/// The findings of a profile on all repositories, and how many each file has.
+/// The findings of a profile in all repositories, and the number for each file.
 fn findings(corpus: &Path, profile: &str) -> (BTreeSet<Place>, Vec<usize>) {
     let arguments = ["check", ".", "--no-cache", "--isolated", "--format", "json", "--exit-zero"];
     let arguments: Vec<&str> = arguments.into_iter().chain(["--profile", profile]).collect();

@@ -1,4 +1,4 @@
-//! `ankus job --url`: what is asked of a server, and how its answers are shown.
+//! `ankus job --url`: the requests to a server, and how its answers are displayed.
 
 use crate::run::{ankus, text};
 use std::collections::BTreeMap;
@@ -7,14 +7,15 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::mpsc;
 
-/// What was asked: the line, the headers by lower-case name, and the body.
+/// A received request: the request line, the headers by lower-case name, and the body.
 struct Asked {
     line: String,
     headers: BTreeMap<String, String>,
     body: String,
 }
 
-/// A server that gives these answers (status, headers, body) to requests whose lines begin so, and 404 to others.
+/// A server with these answers (status, headers, body) to requests whose request lines have these prefixes; all others
+/// get 404.
 fn serve(
     answers: &'static [(&'static str, u16, &'static str, &'static str)],
 ) -> (String, mpsc::Receiver<Asked>) {
@@ -156,7 +157,7 @@ fn commands_reach_a_server_with_who_asks() {
     let (code, said) = ask(&plain, &["show", "3-W"], &[]);
     assert_eq!((code, said.contains("requires authentication")), (Some(2), true), "{said}");
     drop(asked.try_iter().collect::<Vec<_>>());
-    // A password goes into a header and into no message.
+    // A password is sent in a header and appears in no message.
     let named = format!("http://joe:se%40cret@{url}");
     let (code, said) = ask(&named, &["rerun", "1-W", "--failed", "-D", "a=<b>"], &[]);
     assert_eq!((code, said.as_str()), (Some(0), "KILLED 1-W\n"));

@@ -1,5 +1,5 @@
-//! Converted DAGs in a real Airflow, and state machines in an interpreter, with stubbed tasks, beside the simulator:
-//! `ankus convert --prove`.
+//! Converted DAGs in a real Airflow, and state machines in an interpreter, with stubbed tasks, compared with the
+//! simulator: `ankus convert --prove`.
 
 use crate::convert::airflow;
 use crate::{oracle, shared};
@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `--prove` says of some applications: scenarios that agree, and all; what differs is printed.
+/// Runs `--prove` on some applications. Returns the number of scenarios that agree and of all scenarios, and prints the
+/// differences.
 fn proved(version: &str, paths: &[&Path]) -> Option<(usize, usize)> {
     let python = if version == "step-functions" { moto() } else { airflow(version) }?;
-    // What a site wants stands beside the applications.
+    // The settings of a site are in the folder of the applications.
     let has_settings = paths[0].join("ankus.toml").is_file();
     let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
         .args(if has_settings { &["convert"][..] } else { &["convert", "--isolated"] })
@@ -27,8 +28,8 @@ fn proved(version: &str, paths: &[&Path]) -> Option<(usize, usize)> {
     Some((number(), number()))
 }
 
-/// The Python of a virtual environment with an interpreter of state machines: where a variable says, or where
-/// `tests/step-functions-env.sh` puts it.
+/// The Python of a virtual environment with an interpreter of state machines: at `ANKUS_MOTO`, or where
+/// `tests/step-functions-env.sh` creates it.
 fn moto() -> Option<PathBuf> {
     let folder = std::env::var_os("ANKUS_MOTO").map_or("/tmp/moto-env".into(), PathBuf::from);
     let python = folder.join("bin/python");
@@ -126,7 +127,8 @@ const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}
   </configuration></workflow></action>
 </coordinator-app>"#;
 
-/// Hours of a day that has 23 of them, the second newest model, what the run before wrote, and a flag of another name.
+/// The hours of a day that has 23 of them, the second newest model, the output of the previous action, and a done flag
+/// with another name.
 const ODD_DATA: &str = r#"<coordinator-app name="odd" frequency="0 10 * * *" start="2026-03-29T10:00Z"
     end="2026-03-31T10:00Z" timezone="Europe/Berlin" xmlns="uri:oozie:coordinator:0.4">
   <controls><execution>LAST_ONLY</execution></controls>
@@ -179,7 +181,7 @@ fn odd_data_are_waited_for_alike() {
     }
 }
 
-/// A mail that became a notice of failure is sent where the mail was.
+/// A mail that became a failure notice is sent where the mail was.
 #[test]
 fn notices_are_sent_where_mails_were() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -200,13 +202,13 @@ fn notices_are_sent_where_mails_were() {
     }
 }
 
-/// State machines with forks, retries, choices, texts with quotes, and data that come or do not.
+/// State machines with forks, retries, choices, texts with quotes, and data that may or may not arrive.
 #[test]
 fn state_machines_end_alike() {
     let folder = tempfile::tempdir().expect("a folder");
     let daily = folder.path().join("daily");
     std::fs::create_dir(&daily).expect("a folder");
-    // What an action captures is lost there.
+    // Captured output is lost in a state machine.
     let plain = TRAPS
         .replace(
             "${wf:actionData('right')['rows'] gt 10}",
@@ -225,7 +227,7 @@ fn state_machines_end_alike() {
     assert!(agree == of && of >= 13, "{agree} of {of}");
 }
 
-/// Where an action fails because its expression is lost, what its error transition leads to is told by the report.
+/// If an action fails because its expression is lost, the report names the nodes that its error transition leads to.
 #[test]
 fn handlers_of_lost_expressions_are_told() {
     let Some(python) = moto() else { return };
@@ -253,7 +255,7 @@ fn handlers_of_lost_expressions_are_told() {
     assert!(differs.to_string().contains(fails), "{differs}");
 }
 
-/// The workflow of a coordinator decides by the properties of its job, and is given its secrets.
+/// The workflow of a coordinator takes decisions by the properties of its job, and receives its secrets.
 #[test]
 fn workflows_of_coordinators_have_the_properties_of_their_jobs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -271,7 +273,7 @@ fn workflows_of_coordinators_have_the_properties_of_their_jobs() {
     assert!(agree == of && of >= 3, "{agree} of {of}");
 }
 
-/// One action, which ends well or not.
+/// One action, which succeeds or fails.
 const ONE: &str = r#"<workflow-app name="one" xmlns="uri:oozie:workflow:1.0">
   <global><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global>
   <start to="one"/>
@@ -281,7 +283,7 @@ const ONE: &str = r#"<workflow-app name="one" xmlns="uri:oozie:workflow:1.0">
   <end name="end"/>
 </workflow-app>"#;
 
-/// A DAG that Airflow cannot import is a failure of its application alone.
+/// A DAG that Airflow cannot import fails only its own application.
 #[test]
 #[cfg(unix)]
 fn what_cannot_be_imported_stops_nothing_else() {
@@ -294,7 +296,7 @@ fn what_cannot_be_imported_stops_nothing_else() {
             let text = ONE.replace("\"one\" xmlns", &format!("\"{name}\" xmlns"));
             written(&folder.path().join(name), "workflow.xml", &text);
         }
-        // It lacks what one of the DAGs imports.
+        // The environment lacks a module that one of the DAGs imports.
         let wrapper = folder.path().join("python");
         let script = format!(
             "#!/bin/sh\necho 'import not_installed' >> \"$2/dags/bad.py\"\nexec '{}' \"$@\"\n",
@@ -325,7 +327,7 @@ fn what_cannot_be_imported_stops_nothing_else() {
     }
 }
 
-/// `--report` has the figures of `--prove`.
+/// `--report` has the results of `--prove`.
 #[test]
 fn reports_say_what_was_played() {
     let Some(python) = moto() else { return };
@@ -347,7 +349,7 @@ fn reports_say_what_was_played() {
     let replay = &data["applications"][0]["replay"];
     let count = |name: &str| replay[name].as_u64().expect("a number");
     let differs = replay["differs"].as_array().expect("a list");
-    // What an action captures does not come back, so that the decision after it fails.
+    // Captured output does not come back, so the decision after the action fails.
     assert!(!differs.is_empty() && differs.iter().all(|one| one["lost"] == true), "{replay}");
     assert!(
         differs[0]["what"][0].as_str().is_some_and(|what| what.contains("SUCCEEDED")),

@@ -1,10 +1,10 @@
-//! A file that is damaged in one place is still checked elsewhere: an editor checks in the middle of a word.
+//! A file that is damaged in one place is still checked elsewhere: editors check texts in the middle of a word.
 
 use super::damage::{Damaged, Whole, opened_quote, prefix, tag_ends, without_line};
 use ankus::check::FileKind;
 use std::fmt::Write as _;
 
-/// A chain of actions with something to find in every one.
+/// A chain of actions, each of which has a finding.
 fn chain() -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"chain\">\n  <start to=\"n0\"/>\n",

@@ -1,4 +1,4 @@
-//! Runs: applications from the outside, and what remains after a kill.
+//! Runs: applications through the command line, and what remains after a kill.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) fn text(output: &Output) -> String {
     )
 }
 
-/// Writes an application of files into a folder.
+/// Writes the files of an application to a folder.
 pub(crate) fn application(folder: &Path, files: &[(&str, &str)]) {
     for (name, content) in files {
         let path = folder.join(name);
@@ -37,7 +37,8 @@ pub(crate) fn shell(name: &str, ok: &str) -> String {
     )
 }
 
-/// A fork of programs, a folder made, a sub-workflow with a program; every program leaves a line in `log`.
+/// A fork of programs, an fs action that makes a folder, a sub-workflow with a program; every program appends a line to
+/// `log`.
 fn steps() -> Vec<(&'static str, String)> {
     let head = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='steps'><global>\
                 <resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global><start to='one'/>";
@@ -123,7 +124,7 @@ fn a_plan_runs_as_its_definition_does() {
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(lines(&folder.path().join(".ankus/root")), ["inner", "left", "one", "right"]);
 
-    // Every byte counts.
+    // A change of any byte is detected.
     for at in (0..plan.len()).step_by(7) {
         let mut flipped = plan.clone();
         flipped[at] ^= 1;
@@ -228,7 +229,7 @@ fn properties_without_a_value_are_left_out_and_told() {
     assert!(coordinator.contains(one), "{coordinator}");
 }
 
-/// The whole definition is evaluated, as a server does, and every name that nothing sets is told at once.
+/// The whole definition is evaluated, as on a server, and all names without a value are reported at once.
 #[test]
 fn a_dry_run_tells_what_no_property_gives() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -250,13 +251,13 @@ fn a_dry_run_tells_what_no_property_gives() {
     assert!(code == Some(1) && said.contains("no value for the variable `place`"), "{said}");
     let (code, said) = run(&["-D", "who=w", "-D", "conf=c", "-D", "place=/p"]);
     assert!(code == Some(0) && said.contains("place=/p"), "{said}");
-    // What a declared parameter has by default is a property by then.
+    // The default of a declared parameter is a property by then.
     let declared = "<parameters><property><name>place</name><value>/d</value></property></parameters><start to='d'/>";
     let workflow = workflow.replace("<start to='d'/>", declared);
     application(folder.path(), &[("app/workflow.xml", &workflow)]);
     let (code, said) = run(&["-D", "who=w", "-D", "conf=c"]);
     assert!(code == Some(0), "{said}");
-    // Of a part, what the rest would miss is not asked for.
+    // A partial run does not ask for properties that only the rest needs.
     let (code, said) = run(&["--only", "a", "-D", "who=w", "-D", "place=/p"]);
     assert!(code == Some(0) && said.contains("place=/p"), "{said}");
 }
@@ -337,7 +338,7 @@ fn logs_say_what_failed_and_who_asked() {
     assert_eq!(seen, expected, "{audit}");
 }
 
-/// A folder of programs that do nothing, well.
+/// A folder of programs that do nothing and succeed.
 fn stand_ins(folder: &Path, names: &[&str]) {
     use std::os::unix::fs::PermissionsExt as _;
     for name in names {
@@ -347,7 +348,7 @@ fn stand_ins(folder: &Path, names: &[&str]) {
     }
 }
 
-/// A `hadoop` in `bin` of a folder whose jobs end with this status and these counters, with the jar of its streaming.
+/// Writes a stub of `hadoop` to `bin`, whose jobs end with this status and these counters, and the streaming jar.
 pub(crate) fn hadoop(folder: &Path, status: &str, counters: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let script = format!(
@@ -362,7 +363,7 @@ pub(crate) fn hadoop(folder: &Path, status: &str, counters: &str) {
     fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
-/// Applications of others, with their own properties, end as a server would have them end.
+/// Applications of others, with their own properties, end as on a server.
 #[test]
 fn applications_of_the_corpus_end_as_on_a_server() {
     let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
@@ -382,7 +383,7 @@ fn applications_of_the_corpus_end_as_on_a_server() {
         ("subwf", true, 0, "SUCCEEDED subwf-wf"),
         ("demo", true, 0, "SUCCEEDED demo-wf"),
         ("subwf", false, 1, "[tools] hadoop"),
-        // Its branches race: either of the two that lack a program may be the one that is told.
+        // Its branches race: either of the two that lack a program may be reported.
         ("demo", false, 1, "[tools] "),
     ] {
         let app = apps.join(app);
@@ -395,7 +396,7 @@ fn applications_of_the_corpus_end_as_on_a_server() {
     }
 }
 
-/// What a script or a main class does is told as the launcher of a server tells it.
+/// The results of a script and of a main class are reported as by the launcher of a server.
 #[test]
 fn java_and_shell_are_run_as_a_launcher_runs_them() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -442,8 +443,8 @@ fn java_and_shell_are_run_as_a_launcher_runs_them() {
     assert!(log.expect("a log").starts_with(note), "{said}");
 }
 
-/// A disk that is full stops a run with a sentence, and it goes on when there is room. Where the output of an action was
-/// lost, the action has failed and is run again.
+/// A full disk stops a run with a message, and it goes on once there is space. If the output of an action was lost, the
+/// action has failed and is rerun.
 #[test]
 fn a_full_disk_loses_nothing() {
     let script = "mount -t tmpfs -o size=200k tmpfs small && \
@@ -474,7 +475,7 @@ fn a_full_disk_loses_nothing() {
     assert!(said.contains("SUCCEEDED"), "{said}");
 }
 
-/// A listener that answers so many requests, and hands over their first lines.
+/// A listener that answers `requests` requests, and returns their first lines.
 fn listener(requests: usize) -> (String, std::thread::JoinHandle<Vec<String>>) {
     use std::io::{BufRead as _, BufReader, Write as _};
     let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -648,7 +649,8 @@ fn a_rerun_reads_the_definition_again() {
     let run = |arguments: &[&str]| text_of(folder.path(), arguments);
     let told = run(&["run", "app", "--id", "w"]);
     assert!(told.contains("KILLED steps w") && told.contains("FS009"), "{told}");
-    // As it is it fails again, skipping what went well, and one that a server would refuse is not taken.
+    // Unchanged, it fails again, without the nodes that succeeded; a definition that a server would refuse is not
+    // accepted.
     let told = run(&["job", "rerun", "w", "--skip", "one"]);
     assert!(told.contains("KILLED steps w"), "{told}");
     fs::write(&place, "<workflow-app/>").expect("a file");
@@ -663,7 +665,7 @@ fn a_rerun_reads_the_definition_again() {
     );
 }
 
-/// A path is taken as Hadoop takes it: what `..` goes back over need not be there.
+/// A path is resolved as in Hadoop: a folder that `..` removes need not exist.
 #[test]
 fn functions_of_files_go_back_over_what_a_path_names() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -696,7 +698,8 @@ fn functions_of_files_go_back_over_what_a_path_names() {
     assert!(output.status.success(), "{}", text(&output));
 }
 
-/// Who asks is written down, and becomes the user of what he has run again. (`reference/engine.md`, 13.3)
+/// The user who sends a command is recorded, and becomes the user of the jobs that they rerun. (`reference/engine.md`,
+/// 13.3)
 #[test]
 fn somebody_else_who_kills_or_runs_again_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -750,7 +753,7 @@ fn a_parameter_that_nobody_gives_is_named_with_what_to_do() {
     let output = ankus(folder.path(), &["run", "app"]).output().expect("it runs");
     let told = "Oozie 5.2.1 would refuse this submission: E0738, no value for the parameter `day`\n  help: give them with -D";
     assert!(text(&output).contains(told), "{}", text(&output));
-    // A function that is not there has no value that somebody could give.
+    // An unknown function has no value that a property could set.
     let workflow = workflow.replace("name='a'", "name='a-${wf:user()}'");
     application(&folder.path().join("called"), &[("workflow.xml", &workflow)]);
     let output = ankus(folder.path(), &["run", "called", "-D", "day=1"]).output().expect("it runs");

@@ -4,7 +4,7 @@ use super::cli::{ankus, folder};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The workflow of a line of `workflows.txt`.
+/// The workflow of a line in `workflows.txt`.
 fn workflow(nodes: &str) -> String {
     let mut body = String::new();
     let mut first = None;

@@ -26,7 +26,7 @@ const WORKFLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="loa
 const HEAD: &str =
     "app = \"coordinator.xml\"\n[properties]\norder = \"FIFO\"\nend = \"2024-03-01T04:00Z\"\n";
 
-/// Plays a scenario and answers what did not come out.
+/// Plays a scenario. Returns the failed expectations.
 fn faults(scenario: &str) -> Vec<String> {
     let here = folder(&[
         ("coordinator.xml", COORDINATOR),
@@ -148,7 +148,7 @@ fn files_come_when_they_come_and_nobody_waits_for_what_was_killed() {
     );
 }
 
-/// All instances of a dataset whose template names no year lie at the places of its first ones.
+/// If the template of a dataset names no year, all instances are at the paths of the first ones.
 #[test]
 fn data_without_a_year_in_their_place_come_with_the_first_instance() {
     for template in ["hdfs://nn/in", "hdfs://nn/in/${HOUR}"] {
@@ -239,7 +239,7 @@ fn a_first_set_is_written_and_holds() {
     assert_eq!(std::fs::read_to_string(&never).expect("it was written"), text);
 }
 
-/// A year of hours with its data and workflows.
+/// A year of hourly actions with data and workflows.
 #[test]
 fn a_year_is_played() {
     let scenario = HEAD.replace("2024-03-01T04:00Z", "2025-03-01T00:00Z");
@@ -279,7 +279,7 @@ fn a_first_set_makes_up_what_nobody_gives_and_never_expects_a_failure_of_what_is
     let covered = ankus(&["test", "--coverage"]).folder(here.path()).run();
     covered.said(0, "outcomes of actions: 2 of 2; cases of decisions: 1 of 1");
 
-    // With what is made up it goes to the kill node, and nobody knows what leads elsewhere.
+    // With made-up values it reaches the kill node, and it is unknown which values lead elsewhere.
     let here = folder(&[("workflow.xml", &NEEDY.replace("CASE", "fail"))]);
     let said = ankus(&["test", "--init", "."]).folder(here.path()).run();
     said.said(1, "no `all-well` is written: even if every action succeeds, the job is KILLED");

@@ -1,4 +1,4 @@
-//! The tables of the language compared with the server's own schemas.
+//! The tables of the language, compared with the server's own schemas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use ankus::schema::validate::{Document, check};
 use ankus::schema::{Content, Language, Model, Particle, Schema, TypeId, TypeRef, families, xsd};
 use ankus::syntax::xml::Tree;
 
-/// Everything that may be seen of a type, in one line; types of its children are named or, without a name, written out.
+/// Everything that is visible of a type, in one line; types of child elements are named or, if anonymous, written out.
 fn line(schema: &Schema, id: TypeId) -> String {
     let ty = schema.ty(id);
     let mut text = String::new();
@@ -47,14 +47,14 @@ fn particle(schema: &Schema, model: &Model, part: &Particle) -> String {
             let choice = matches!(part, Particle::Choice(..));
             let parts: Vec<String> =
                 parts.iter().map(|part| particle(schema, model, part)).collect();
-            // A group of one that occurs once is that one.
+            // A group of one particle that occurs once is that particle.
             (parts.join(if choice { " | " } else { ", " }), parts.len() == 1 && occurs.is_empty())
         }
     };
     if bare { format!("{inner}{occurs}") } else { format!("({inner}){occurs}") }
 }
 
-/// All types that can be reached from the elements that may stand alone.
+/// All types that can be reached from the root elements.
 fn reached(schema: &Schema) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -107,7 +107,7 @@ fn tables_say_what_the_servers_schemas_say() {
     crate::agree("schema tables", compared, compared);
 }
 
-/// A workflow whose actions have a fault each, of a sort of their own.
+/// A workflow whose actions have one fault each, all of different kinds.
 fn faulty() -> String {
     let action = |name: &str, body: &str| {
         format!(
@@ -134,7 +134,7 @@ fn faulty() -> String {
     .concat()
 }
 
-/// The findings of the schema: of each its words and its place.
+/// The findings of the schema: message and position.
 fn told(text: &str) -> Vec<(String, usize)> {
     let (tree, _) = Tree::parse(text);
     let findings = check(&tree, Document::Workflow, &Language::default(), "5.2.1");
@@ -160,7 +160,7 @@ fn a_fault_elsewhere_hides_nothing() {
             format!("{}{}", &text[..at], &text[at + 1..])
         });
         let without = format!("{}{}", &text[..start], &text[end..]);
-        // Without the outermost element there is no telling what the rest is.
+        // Without the root element, it is unknown what the rest is.
         let without = (!line.starts_with("<workflow-app")).then_some(without);
         let prefix = text[..start].to_owned();
         for (what, broken) in [("deleted", without), ("quote", quote), ("prefix", Some(prefix))] {
@@ -169,7 +169,7 @@ fn a_fault_elsewhere_hides_nothing() {
             let found = told(&broken);
             for (message, at) in &all {
                 let own = actions.iter().find(|(from, to)| from <= at && at < to).unwrap();
-                // What is broken is this action, or it is cut off.
+                // The damage is in this action, or the action is cut off.
                 let touched = own.0 < end && start < own.1;
                 if touched || (what == "prefix" && own.1 > start) {
                     continue;

@@ -1,10 +1,11 @@
-//! What commands print is what their schemas say, no more and no less.
+//! The output of commands matches their JSON schemas exactly.
 
 use crate::cli::{ankus, folder};
 use serde_json::Value;
 use std::path::Path;
 
-/// Where a value is not as its schema says. What the schema does not know of is a fault too: a reader would not either.
+/// Collects where a value differs from its schema. A member that the schema does not list is a fault too, because a
+/// consumer would not know it either.
 fn faults(value: &Value, schema: &Value, whole: &Value, at: &str, found: &mut Vec<String>) {
     if let Some(link) = schema["$ref"].as_str() {
         let named = whole.pointer(link.trim_start_matches('#')).expect("a shape of this name");

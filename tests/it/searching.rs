@@ -1,17 +1,17 @@
-//! What a search skips, and how settings control that and the exit code of a check.
+//! The files that a search skips, and how settings control that and the exit code of a check.
 
 use crate::cli::{ankus, folder};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A definition that the server refuses: its start leads nowhere.
+/// A definition that the server refuses: the target of its start does not exist.
 const BAD: &str = r#"<workflow-app xmlns="uri:oozie:workflow:0.5" name="a">
     <start to="nowhere"/>
     <end name="end"/>
 </workflow-app>
 "#;
 
-/// A definition with a warning and no error: a misspelt property.
+/// A definition with a warning and no error: a misspelled property.
 const WARNED: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="a">
     <start to="work"/>
     <action name="work">
@@ -29,7 +29,7 @@ const WARNED: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="a">
 </workflow-app>
 "#;
 
-/// The folders in which findings are, and the summary.
+/// The exit code, the folders that have findings, and the summary.
 fn checked(files: &[(&str, &str)], arguments: &[&str]) -> (i32, BTreeSet<String>, Value) {
     let tree = folder(files);
     let arguments = [&["check", "--format", "json", "."], arguments].concat();
@@ -56,9 +56,9 @@ fn backups_and_build_folders_are_left_out_and_counted() {
     ];
     let (code, folders, summary) = checked(&files, &[]);
     assert_eq!((code, folders), (1, set(&["app"])));
-    // The backup does not look like a definition by its name, the folder may hold some.
+    // The name of the backup is not that of a definition; the folder may contain definitions.
     assert_eq!(summary["excluded_files"], 1);
-    // What is named is looked at.
+    // A named file or folder is always checked.
     let tree = folder(&files);
     ankus(&["check", "target/classes"]).folder(tree.path()).run().said(1, "there is no node");
     ankus(&["check", "app/workflow.xml.bak"]).folder(tree.path()).run().said(1, "there is no node");
@@ -74,7 +74,7 @@ fn links_are_counted() {
     symlink("../v1/workflow.xml", at("v2/workflow.xml")).expect("a link");
     symlink("v1", at("latest")).expect("a link");
     symlink("/usr/share", at("outside")).expect("a link");
-    // These hold no definitions.
+    // These contain no definitions.
     symlink("a.txt", at("README")).expect("a link");
     symlink("nothing", at("dangling")).expect("a link");
     symlink("v1", at(".hidden")).expect("a link");
@@ -86,7 +86,7 @@ fn links_are_counted() {
         .folder(tree.path())
         .run()
         .said(1, "3 behind links, which are not followed");
-    // What is named is looked at.
+    // A named file or folder is always checked.
     ankus(&["check", "v2/workflow.xml"]).folder(tree.path()).run().said(1, "there is no node");
     ankus(&["check", "latest"]).folder(tree.path()).run().said(1, "there is no node");
 }
@@ -104,7 +104,7 @@ fn settings_exclude_and_include() {
         ("nested/old/workflow.xml", BAD),
         ("target/apps/one/workflow.xml", BAD),
         ("target/other/workflow.xml", BAD),
-        // Further settings add to those above.
+        // Further settings add to those above them.
         ("nested/ankus.toml", "[check]\nexclude = [\"/later/\"]\ninclude = [\"old/kept/\"]\n"),
         ("nested/later/workflow.xml", BAD),
         ("nested/old/kept/workflow.xml", BAD),
@@ -115,7 +115,7 @@ fn settings_exclude_and_include() {
     assert_eq!(folders, set(&kept));
     assert_eq!(summary["excluded_files"], 4, "old, draft, later and target: {summary}");
     assert_eq!(summary["ignored_files"], 1);
-    // Nothing that the tree says counts here.
+    // `--isolated` ignores all settings of the tree.
     let (_, folders, summary) = checked(&files, &["--isolated"]);
     let more =
         ["app", "generated", "nested/old", "nested/later", "nested/old/kept", "nested/deep/later"];
@@ -146,14 +146,14 @@ fn settings_name_a_baseline_beside_them() {
     check(&["--write-baseline", "known.json"], "").said(0, "wrote 1 finding");
     let settings = "[check]\nbaseline = \"known.json\"\n";
     std::fs::write(tree.path().join("ankus.toml"), settings).expect("writable");
-    // It is found from wherever the check is started.
+    // The baseline is found, whatever folder the check is started in.
     check(&[], "").said(0, "1 in the baseline");
     check(&[], "app").said(0, "1 in the baseline");
     check(&["--isolated"], "").said(1, "there is no node");
     std::fs::write(tree.path().join("ankus.toml"), settings.replace("known", "gone"))
         .expect("writable");
     check(&[], "").said(2, "gone.json");
-    // A tree names no file outside of it.
+    // A tree cannot name a file outside itself.
     let outside = settings.replace("known", "/etc/hostname").replace(".json", "");
     std::fs::write(tree.path().join("ankus.toml"), outside).expect("writable");
     check(&[], "").said(2, "/etc/hostname");
@@ -171,7 +171,7 @@ fn findings_in_files_of_tests_are_left_to_who_asks_and_counted() {
     let tree = folder(&files);
     let run = ankus(&["check"]).folder(tree.path()).run();
     run.said(0, "1 in files of tests or templates (`--profile strict` shows them)");
-    // What is named is judged as any other.
+    // A named folder is judged like any other.
     ankus(&["check", "src/test/resources"]).folder(tree.path()).run().said(1, "there is no node");
 }
 

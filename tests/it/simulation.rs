@@ -1,9 +1,9 @@
-//! Coordinators in simulated time, as a person runs them.
+//! Coordinators in simulated time, as a user runs them.
 
 use serde_json::Value;
 use std::process::Command;
 
-/// Runs `ankus run --simulate`: exit code, stdout, stderr.
+/// Runs `ankus run --simulate`. Returns exit code, stdout and stderr.
 fn simulate(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let output = command.args(["run", "--simulate"]).args(arguments).output().expect("it is built");

@@ -1,5 +1,4 @@
-//! Every application of the corpus in simulated time: without failures, and with each action failing in turn, it comes
-//! to an end.
+//! Every application of the corpus ends in simulated time: without failures, and with each action failing in turn.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use ankus_lang::machine::{Command, JobStatus, Submission};
 use ankus_lang::plan::{Global, Plan, Work};
 use rayon::prelude::*;
 
-/// Every action ends well but one.
+/// Executors in which every action succeeds except `fails`.
 struct Stubs {
     fails: Option<String>,
 }
@@ -62,20 +61,20 @@ fn played(
     let mut simulation = Simulation::new(stubs, 1_700_000_000_000);
     let submission =
         Submission { id: "0-W".to_owned(), properties: properties.clone(), defaults: Vec::new() };
-    // What is refused at its submission does not run at all.
+    // A job that is refused at its submission does not run at all.
     let Ok(job) = simulation.submit(plan.clone(), submission) else { return None };
     simulation.command(job, Command::Start);
     while simulation.step() {}
     Some(simulation.jobs[job].run.job.status)
 }
 
-/// The properties beside a definition, and a text for each that it asks for and nobody gives.
+/// The properties in the definition's folder, and a text for each other name that it requires.
 fn properties(path: &Path, plan: &Plan) -> BTreeMap<String, String> {
     let mut properties = BTreeMap::from([
         ("user.name".to_owned(), "ann".to_owned()),
         ("oozie.wf.application.path".to_owned(), "hdfs://nn/app".to_owned()),
     ]);
-    // Whatever stands alone between braces, as `${day}`.
+    // Everything that is alone in braces, such as `${day}`.
     let text = std::fs::read_to_string(path).unwrap_or_default();
     for part in text.split("${").skip(1) {
         let name = part.split('}').next().unwrap_or_default().trim();

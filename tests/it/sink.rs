@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Any text, with what is dangerous more often than chance would have it.
+/// Random text, in which dangerous characters are more frequent than by chance.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop_oneof![
         any::<char>().prop_map(String::from),
@@ -57,7 +57,7 @@ fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// A report in which every field of the input's is one of these.
+/// A report in which every field that comes from the input is one of these texts.
 fn report(texts: &[String]) -> Report {
     let text = |at: usize| texts[at % texts.len()].clone();
     let path = format!("{}x", text(0));
@@ -98,7 +98,7 @@ fn report(texts: &[String]) -> Report {
     report
 }
 
-/// Nothing that steers a terminal, and nothing that a build server takes for a command.
+/// Asserts that a text contains nothing that controls a terminal, and nothing that a build server takes for a command.
 #[track_caller]
 fn calm(text: &str, format: &str) {
     for (number, line) in text.split('\n').enumerate() {
@@ -171,8 +171,8 @@ fn drawing(texts: &[String]) -> Drawing {
     }
 }
 
-/// What is left of a text without what stands between these quotes. Inside, `escape` takes the next character along; without
-/// one, a quote that is doubled is a character.
+/// A text without the parts between quotes. Within these, `escape` escapes the next character; without it, a doubled
+/// quote is a quote character.
 fn without_quoted(text: &str, quote: char, escape: Option<char>) -> String {
     let mut rest = String::new();
     let mut letters = text.chars().peekable();
@@ -192,7 +192,7 @@ fn without_quoted(text: &str, quote: char, escape: Option<char>) -> String {
     rest
 }
 
-/// Names and values of a table, read as RFC 4180 says.
+/// The rows and cells of a table, parsed as RFC 4180 says.
 fn cells(table: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut letters = table.chars().peekable();
@@ -226,7 +226,7 @@ proptest! {
         for width in [None, Some(60)] {
             let human = render::human::render(&report, width);
             calm(human.plain(), "human");
-            // Colors come from styles alone.
+            // Colors come from styles only.
             let colored = human.to_stream(true);
             let mut rest = colored.split('\u{1b}');
             calm(rest.next().unwrap_or_default(), "human");
@@ -273,7 +273,7 @@ proptest! {
         }
     }
 
-    /// Whatever names and messages hold, a drawing has the parts that it has with harmless ones, and no others.
+    /// Whatever names and messages contain, a drawing has the same elements as with harmless texts.
     #[test]
     fn every_picture_holds_any_text(texts in prop::collection::vec(hostile(), 1..12)) {
         let evil = drawing(&texts);
@@ -382,7 +382,7 @@ proptest! {
     }
 }
 
-/// Names, paths and texts of a tree, through each command that looks, in each of its formats.
+/// Names, paths and texts of a tree, through each read-only command, in each of its formats.
 #[test]
 fn no_command_lets_through_what_steers() {
     let folder = tempfile::tempdir().expect("room for temporary files");

@@ -1,5 +1,5 @@
-//! The site's configuration: an `oozie-site.xml` decides on checks and runs as it does on a server, below what settings
-//! say, and gives nothing away.
+//! The site configuration: an `oozie-site.xml` determines checks and runs as on a server, with a lower priority than
+//! settings, and its secrets are not revealed.
 
 use std::fs;
 use std::path::Path;
@@ -36,13 +36,13 @@ impl Place {
         application(self.path(), &[(name, content)]);
     }
 
-    /// Exit code and everything a command says.
+    /// The exit code and the whole output of a command.
     fn says(&self, arguments: &[&str]) -> (i32, String) {
         let output = ankus(self.path(), arguments).output().expect("it is built");
         (output.status.code().unwrap_or(-1), text(&output))
     }
 
-    /// The only job, as JSON.
+    /// The latest job, as JSON.
     fn job(&self) -> serde_json::Value {
         let (_, shown) = self.says(&["job", "show", "latest", "--format", "json"]);
         serde_json::from_str(&shown).unwrap_or_else(|why| panic!("{why}: {shown}"))
@@ -77,7 +77,7 @@ fn shell_workflow() -> String {
         .replace("<start to='one'/>", &format!("{TYPED}<start to='one'/>"))
 }
 
-/// A fork of which only one branch reaches the join.
+/// A fork with only one branch that reaches the join.
 fn lopsided() -> String {
     let action = |name: &str, to: &str| {
         format!(
@@ -141,7 +141,7 @@ fn what_a_server_accepts_is_what_its_site_says() {
     }
 }
 
-/// A site that names no file systems has those of a server as shipped, and those for which settings name a place.
+/// A site that lists no file systems has those of a server as shipped, and those for which settings name a place.
 #[test]
 fn file_systems_that_the_site_does_not_name_are_not_supported() {
     let made = fs_action("<mkdir path='s3a://b/made'/>");
@@ -194,7 +194,7 @@ fn actions_have_the_name_node_and_the_tracker_of_the_site() {
     let (exit, said) = place.says(&["run", ".", "--site", "site.xml"]);
     assert_eq!(exit, 0, "{said}");
 
-    // Settings come before it, whoever names it.
+    // Settings take precedence over the site, wherever it is named.
     place.write("ankus.toml", "[server]\nsite = \"site.xml\"\nname-node = \"hdfs://own\"\n");
     let (exit, said) = place.says(&["config", "show"]);
     assert_eq!(exit, 0, "{said}");
@@ -232,7 +232,8 @@ fn actions_are_retried_as_the_site_says() {
         assert_eq!(tries.lines().count(), retries + 1, "{properties:?}");
     }
 
-    // By itself a server retries what may pass, which scenarios can make happen; what they say of it comes first.
+    // By default a server retries transient errors, which scenarios can produce; the scenario's own settings take
+    // precedence.
     let scenario = |server: &str| {
         format!(
             "app = \".\"\n{server}\n[actions.one]\nattempts = [{{ result = \"transient\" }}, {{ result = \"transient\" }}, {{ result = \"ok\" }}]\n[expect]\nstatus = \"SUCCEEDED\"\n"
@@ -298,7 +299,7 @@ fn actions_have_the_defaults_beside_the_site() {
     let seen = |place: &Place| {
         let seen = fs::read_to_string(place.path().join(".ankus/root/seen.xml")).expect("it ran");
         let seen = ankus_lang::configuration::read_xml(&seen).expect("a configuration");
-        // What the element says of its cluster is there as well.
+        // The cluster that the element names is there as well.
         seen.into_iter().filter(|(name, _)| name.len() == 1).collect::<Vec<_>>()
     };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -347,7 +348,7 @@ fn patterns_match_as_many_files_as_the_site_lets_them() {
     for name in ["a", "b", "c"] {
         place.write(&format!(".ankus/root/in/{name}"), "");
     }
-    // Only its owner may have a store.
+    // Only its owner may have access to a store.
     let store = place.path().join(".ankus");
     fs::set_permissions(&store, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("ours");
     let (exit, said) = place.says(&["run", ".", "--site", "site.xml"]);
@@ -372,7 +373,7 @@ fn mail_is_sent_as_the_site_says() {
     let mail = fs::read_to_string(mail.expect("one").expect("one").path()).expect("mail");
     assert!(mail.contains("From: site@example.org") && mail.contains("not attached"), "{mail}");
 
-    // Nobody listens there; the site's host is no one's whom settings name another.
+    // Nothing listens there. The credentials of the site's mail host are not used for a host that settings name.
     let password = "hunter2-of-the-site";
     let sent = site(&[
         ("oozie.email.smtp.host", "127.0.0.1"),
@@ -420,7 +421,7 @@ fn coordinators_have_the_zone_and_the_bounds_of_the_site() {
         ("site.xml", &site(&[("oozie.processing.timezone", "GMT+0530")])),
     ];
     let place = Place::new(&files);
-    // The dates say of themselves for which zone they are.
+    // The dates contain their time zone.
     let (exit, said) = place.says(&["check", "coordinator.xml"]);
     assert_eq!(exit, 0, "{said}");
     let (exit, said) = place.says(&["check", "coordinator.xml", "--profile", "strict"]);
@@ -545,9 +546,9 @@ fn nothing_of_it_is_passed_over_in_silence_and_nothing_secret_is_shown() {
         exit == 0 && said.contains("7 properties of `oozie-site.xml` have no effect"),
         "{said}"
     );
-    // A command that acts keeps jobs for so long, and one that looks has nothing to do with it.
+    // The time to keep jobs concerns commands that act; it does not affect read-only ones.
     assert!(!shown.contains("[store.keep]"), "{shown}");
-    // What is shown is still a file of settings.
+    // The output is a valid settings file.
     place.write("shown.toml", &shown);
     let (exit, said) = place.says(&["config", "show", "--config", "shown.toml"]);
     assert_eq!(exit, 0, "{said}");
@@ -588,7 +589,7 @@ fn a_file_that_no_server_would_start_with_is_refused() {
     assert!(exit == 2 && said.contains("nothing.xml"), "{said}");
     let (exit, said) = place.says(&["check", "app", "--site", "app"]);
     assert_eq!(exit, 2, "a folder: {said}");
-    // As it is in an editor of another system.
+    // As an editor of another system saves it.
     place.write(
         "mark.xml",
         &format!(
@@ -623,13 +624,13 @@ fn a_tree_makes_nobody_who_looks_read_what_lies_elsewhere() {
             assert_eq!(exit, 2, "{named} {arguments:?}: {said}");
             assert!(!said.contains("hdfs://elsewhere"), "{named}: {said}");
         }
-        // Who is told to ignore what a tree says is not stopped by it, and who names a file may have any.
+        // With `--isolated`, the tree's setting does no harm; a user who names a file may name any.
         let (exit, said) = place.says(&["check", "tree", "--isolated"]);
         assert_eq!(exit, 0, "{named}: {said}");
         let (exit, said) = place.says(&["check", "tree", "--isolated", "--site", "secret.xml"]);
         assert_eq!(exit, 0, "{named}: {said}");
     }
-    // Who runs it trusts it.
+    // A run trusts the tree.
     let (exit, said) = place.says(&["run", "tree/app"]);
     assert_eq!(exit, 0, "{said}");
 
@@ -637,7 +638,7 @@ fn a_tree_makes_nobody_who_looks_read_what_lies_elsewhere() {
     place.write("tree/ankus.toml", "[server]\nsite = \"conf/oozie-site.xml\"\n");
     let (exit, said) = place.says(&["config", "show", "tree/app"]);
     assert!(exit == 0 && said.contains("hdfs://elsewhere"), "{said}");
-    // Own settings may name a file anywhere; a tree's own comes first.
+    // A user's settings may name a file anywhere; the tree's own settings take precedence.
     place.write("own/config.toml", "[server]\nsite = \"../own-site.xml\"\n");
     place.write("own-site.xml", &site(&[("oozie.actions.default.job-tracker", "jt:own")]));
     let user = place.path().join("own/config.toml");

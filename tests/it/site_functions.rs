@@ -1,11 +1,11 @@
-//! Functions of a site that a program answers: in jobs that run, and nowhere else.
+//! Functions of a site that are evaluated by a program: in running jobs, and nowhere else.
 
 use crate::cli::{ankus, folder};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Writes down how it was called, and answers.
+/// Records how it was called, and answers.
 const QUARTER: &str = "#!/bin/sh\necho \"$ANKUS_FUNCTION/$ANKUS_NODE/$*\" >> \"$(dirname \"$0\")/calls\"\n\
     case \"$1\" in bad) echo 'no such quarter' >&2; exit 4;; odd) echo Q0;; slow) sleep 60;; *) echo Q3;; esac\n";
 
@@ -85,7 +85,7 @@ fn a_coordinator_and_what_it_starts_are_answered() {
     std::fs::create_dir_all(&fs).expect("a folder");
     std::fs::copy(folder.path().join("app/workflow.xml"), fs.join("workflow.xml")).expect("a file");
     let run = ankus(&arguments).folder(folder.path()).run();
-    // The argument of the decision is what the coordinator was answered.
+    // The argument in the decision is the coordinator's result.
     assert_eq!(
         calls(folder.path()),
         ["site:quarter/1/of coordinator", "site:quarter/decide/Q3", "site:quarter/say/x y"],
@@ -118,7 +118,7 @@ fn what_was_answered_is_kept() {
     first.kill().expect("our own child");
     first.wait().expect("our own child");
     let before = calls(folder.path());
-    // Nothing is asked again: not even by a program that would answer otherwise.
+    // Nothing is evaluated again, not even by a program that would now answer differently.
     std::fs::remove_file(folder.path().join("quarter.sh")).expect("our own file");
     std::fs::write(folder.path().join("started.go"), "").expect("a file");
     ankus(&["run", "--resume", "latest"]).folder(folder.path()).run().said(0, "SUCCEEDED a-UTC");

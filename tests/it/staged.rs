@@ -1,4 +1,4 @@
-//! Files that are brought for actions: where they go, and when they go away.
+//! Files that are staged for actions: where they are put, and when they are removed.
 
 use crate::elsewhere::serve;
 use crate::run::{BINARY, ankus, application, text};
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
-/// A workflow of one action, which ends well or is told of by the kill node.
+/// A workflow with one action, which succeeds or is reported by the kill node.
 fn workflow(action: &str) -> String {
     format!(
         "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/><action name='a'>{action}<ok to='e'/>\
@@ -42,7 +42,7 @@ fn staged_files_go_when_the_action_has_ended_well() {
     for (id, code, keep, stays) in [
         ("well", "0", "false", false),
         ("kept", "0", "true", true),
-        // Somebody may want to see what it saw.
+        // A failed action keeps its folder, for inspection.
         ("failed", "3", "false", true),
     ] {
         let (code, keep) = (format!("code={code}"), format!("oozie.action.keep.action.dir={keep}"));
@@ -153,7 +153,7 @@ fn of_an_action_that_is_retried_only_the_last_failure_keeps_its_files() {
     let retried =
         workflow(action).replace("name='a'>", "name='a' retry-max='2' retry-interval='0'>");
     application(folder.path(), &[("app/workflow.xml", &retried), ("app/lib/large.jar", "large")]);
-    // A server tries this code again.
+    // A server retries this error code.
     script(folder.path(), "bin/java", "exit 255");
     let output = run(folder.path(), &["--id", "x"]);
     let job = folder.path().join(".ankus/jobs/x");
@@ -200,7 +200,7 @@ fn the_copy_of_a_key_goes_however_the_action_ends() {
         assert_eq!(seen, "secret", "{}", text(&output));
         assert!(!attempt.join("git-key").exists());
         if code != 0 {
-            // A server tries this code again.
+            // A server retries this error code.
             assert!(text(&output).contains("JA018: the git action's program"), "{}", text(&output));
         }
     }
@@ -210,7 +210,7 @@ fn the_copy_of_a_key_goes_however_the_action_ends() {
 fn ssh_is_tried_again_while_it_does_not_reach_the_machine() {
     let action = "<ssh xmlns='uri:oozie:ssh-action:0.2'><host>u@h</host><command>c</command><capture-output/></ssh>";
     let site = "<configuration><property><name>oozie.action.retry.interval</name><value>1</value></property></configuration>";
-    // What the job says of it comes first.
+    // The properties of the job take precedence.
     let own = ["-D", "oozie.wf.action.max.retries=1", "-D", "oozie.wf.action.retry.interval=1"]
         .as_slice();
     for (lost, code, words, calls, more) in [
@@ -266,7 +266,7 @@ fn the_program_of_pipes_is_one_of_this_machine() {
     );
     let lines = "while [ \"$1\" != -program ]; do shift; done; path=${2%#count}; cat ${path#file://} > $ANKUS_FILE_ROOT/seen";
     script(folder.path(), "bin/hadoop", lines);
-    // A cluster may stand for the paths of the application, which is not in there all the same.
+    // A cluster may stand for the paths of the application, even though the application is not there.
     let absent =
         "{\"RemoteException\":{\"exception\":\"FileNotFoundException\",\"message\":\"none\"}}";
     let web = serve(move |_, _| ("404 Not Found", absent.to_owned()));
@@ -282,12 +282,12 @@ fn the_program_of_pipes_is_one_of_this_machine() {
     }
 }
 
-/// A cluster of YARN in which every program fails at once: its address, and what is submitted to it.
+/// A YARN cluster in which every program fails at once. Returns its address, and the submissions that it gets.
 fn cluster() -> (String, Arc<Mutex<Vec<serde_json::Value>>>) {
     cluster_that_says("ankus exit 4 stdout 0 - stderr 0 - .".to_owned())
 }
 
-/// One in which every program ends at once, and leaves behind what these diagnostics say.
+/// A YARN cluster in which every program ends at once, with these diagnostics.
 fn cluster_that_says(said: String) -> (String, Arc<Mutex<Vec<serde_json::Value>>>) {
     let bodies = Arc::new(Mutex::new(Vec::new()));
     let kept = bodies.clone();

@@ -10,7 +10,7 @@ const HEAD: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><globa
                     <name-node>hdfs://nn</name-node></global><start to='one'/>";
 const TAIL: &str = "<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
 
-/// An application of two programs; the first leaves a mark in its row.
+/// An application of two programs, each of which leaves a mark in the row of its action.
 fn place(seconds: &str) -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a folder");
     let workflow = format!("{HEAD}{}{}{TAIL}", shell("one", "two"), shell("two", "end"));
@@ -40,7 +40,7 @@ fn a_copy_of_the_file_is_the_whole_store() {
     let place = place("0");
     let folder = place.path();
     said(folder, &["run", "app", "--id", "first"], 0);
-    // As it lies there after a run, and as a backup.
+    // The store as a run leaves it, and a backup of it.
     fs::create_dir(folder.join("copied")).expect("a folder");
     fs::copy(folder.join(".ankus/store.sqlite"), folder.join("copied/store.sqlite"))
         .expect("a copy");
@@ -98,7 +98,7 @@ fn one_bad_row_costs_one_row() {
     said(folder, &["run", "app", "--id", "other"], 0);
     let path = folder.join(".ankus/store.sqlite");
     let mut bytes = fs::read(&path).expect("a store");
-    // Of the first job alone: its row is written before the other's.
+    // Only in the first job: its row is written before the other's.
     let mark = b"zzqq-one-qqzz";
     let found: Vec<usize> = bytes
         .windows(mark.len())
@@ -127,7 +127,7 @@ fn one_bad_row_costs_one_row() {
         serde_json::from_str(&said(folder, &["store", "check", "--format", "json"], 1))
             .expect("JSON");
     assert_eq!(object["sound"], false);
-    // A job whose rows are not all there runs no further on what is left.
+    // A job with missing rows does not run on with the rest.
     said(folder, &["job", "rerun", "first", "--failed"], 2);
     said(folder, &["run", "app", "--id", "third"], 0);
 
@@ -137,7 +137,7 @@ fn one_bad_row_costs_one_row() {
     said(folder, &["store", "check"], 0);
 }
 
-/// A folder of a store, copied, with one byte changed in the last row of a sort, or in the last procedure.
+/// Copies the folder of a store, with one byte changed in the last row of a space, or in the last procedure.
 fn damaged_copy(from: &Path, to: &Path, space: &str) {
     let _ = fs::remove_dir_all(to);
     fs::create_dir(to).expect("a folder");
@@ -158,7 +158,7 @@ fn damaged_copy(from: &Path, to: &Path, space: &str) {
     assert_eq!(store.execute(&write, [bytes]).expect("a row"), 1);
 }
 
-/// The sorts of rows that are in a store.
+/// The kinds of rows in a store.
 fn spaces(store: &Path) -> Vec<String> {
     let store = rusqlite::Connection::open(store.join("store.sqlite")).expect("a store");
     let mut spaces = store.prepare("SELECT DISTINCT space FROM datum").expect("a question");
@@ -166,7 +166,7 @@ fn spaces(store: &Path) -> Vec<String> {
     spaces.map(|space| space.expect("a text")).collect()
 }
 
-/// Whatever row it is, it costs that row: all jobs can be read, and others run.
+/// A damaged row, of whatever kind, costs only that row: all jobs can be read, and others can run.
 #[test]
 fn one_bad_row_of_every_sort_costs_one_row() {
     let place = place("0");
@@ -227,7 +227,7 @@ fn one_bad_row_of_every_sort_costs_one_row() {
         let (code, listed) = told(&["job", "list"]);
         assert_eq!(code, Some(0), "{space}: {listed}");
         for id in &ids {
-            // It is listed, or it is said that it is not.
+            // Either it is listed, or the list reports that it is missing.
             assert!(listed.contains(id.as_str()), "{space}: {id} in {listed}");
             let is_itself = ["coordinator", "bundle"].contains(&space.as_str());
             for command in [&["job", "show"][..], &["job", "log"]] {
@@ -244,7 +244,7 @@ fn one_bad_row_of_every_sort_costs_one_row() {
         let (code, forgot) = told(&["store", "check", "--forget-damaged"]);
         assert_eq!(code, Some(0), "{space}: {forgot}");
     }
-    // What is lost is named.
+    // The lost part is named.
     let copy = folder.join("copy");
     for (space, id, told) in [
         ("job", "first", "damaged and not shown: the record of the job"),

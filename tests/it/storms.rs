@@ -39,7 +39,7 @@ pub(crate) struct Report {
     pub(crate) programs: AtomicU64,
 }
 
-/// A program that runs for a while, and that ignores SIGTERM if its second argument is `stubborn`.
+/// A program that runs for a while. It and its children ignore SIGTERM if its second argument is `stubborn`.
 const STEP: &str = r#"#!/bin/sh
 exec 9>>"$ANKUS_FILE_ROOT/locks/$1"
 flock -n 9 || echo "overlap $1 $$" >> "$ANKUS_FILE_ROOT/log"

@@ -1,5 +1,5 @@
-//! What other users of the same machine can see and do with a run, and what a workflow can reach: nothing that was not
-//! granted.
+//! What other users of the same machine can see of a run and do to it, and what a workflow can reach: nothing that was
+//! not granted.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -10,7 +10,7 @@ use super::run::{BINARY, ankus, application, shell, text};
 
 const NOBODY: u32 = 65_534;
 
-/// Runs the binary with a umask that takes nothing away.
+/// Runs the binary with a umask of 000.
 fn lax(folder: &Path, arguments: &str) -> Output {
     let command = format!("umask 000; exec \"$0\" {arguments}");
     let mut shell = Command::new("sh");
@@ -18,7 +18,7 @@ fn lax(folder: &Path, arguments: &str) -> Output {
     shell.output().expect("a shell")
 }
 
-/// A command as the user `nobody`; none where we cannot become another user.
+/// Runs a command as the user `nobody`; none if we cannot change the user.
 fn as_nobody(arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).args(arguments);
@@ -34,7 +34,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
 }
 
-/// Every file and folder below, links not followed.
+/// Every file and folder below a folder, without following links.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     let mut next = 0;
@@ -48,7 +48,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A place that everybody can come to, with a workflow in it whose program says its password.
+/// A folder that everyone can read, with a workflow whose program prints its password.
 fn open_place() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a folder");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
@@ -79,7 +79,7 @@ fn a_store_is_of_its_user_alone_whatever_the_umask() {
     let attempt = |path: &Path| path.components().any(|part| part.as_os_str() == "work");
     for path in below(&store) {
         let found = path.symlink_metadata().expect("it is there");
-        // Below the folder of the program's own files it is the program that decides.
+        // Below the folder of the program's own files, the permissions are the program's choice.
         if !found.is_symlink() && !attempt(&path) && !path.ends_with("root") {
             assert_eq!(found.mode() & 0o077, 0, "{} {:o}", path.display(), found.mode());
         }
@@ -99,7 +99,7 @@ fn a_store_is_of_its_user_alone_whatever_the_umask() {
             assert!(!text(&tried).contains("hunter22"), "{command:?}");
         }
     }
-    // Others get a sentence, and leave no store of their own in its place.
+    // Other users get a message, and no store of theirs takes its place.
     let place = place.path().join(".ankus");
     let list = as_nobody(&[BINARY, "job", "list", "--store", place.to_str().expect("a path")]);
     let list = list.expect("it was tried");
@@ -121,7 +121,7 @@ fn a_store_of_somebody_else_is_refused_and_an_old_one_closed() {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
     };
 
-    // As former versions made it.
+    // With the permissions of former versions.
     set(&store, 0o755);
     files.iter().for_each(|file| set(file, 0o644));
     let (code, said) = run("second");
@@ -154,7 +154,7 @@ fn a_store_of_somebody_else_is_refused_and_an_old_one_closed() {
     }
 }
 
-/// Passwords under a name that tells of one, in the options of a URL, in a URL itself, and said by a program that fails.
+/// Passwords under a telling name, in the options of a URL, in a URL itself, and printed by a failing program.
 #[test]
 fn no_output_has_a_secret() {
     let place = tempfile::tempdir().expect("a folder");
@@ -203,7 +203,7 @@ fn no_output_has_a_secret() {
     assert!(seen >= 6, "masked in {seen} outputs");
 }
 
-/// A workflow may have passwords itself, or give them to a program under another name than the properties do.
+/// A workflow may contain passwords itself, or pass them to a program under another name than the properties have.
 #[test]
 fn programs_tell_no_secret_that_the_workflow_gives_them() {
     let place = tempfile::tempdir().expect("a folder");
@@ -214,7 +214,7 @@ fn programs_tell_no_secret_that_the_workflow_gives_them() {
         <env-var>API_TOKEN=${other}</env-var><file>step.sh</file></shell><ok to='end'/><error to='bad'/></action>\
         <kill name='bad'><message>${wf:errorMessage('one')}</message></kill><end name='end'/></workflow-app>";
     let script = "#!/bin/sh\necho \"$2, $DB_PASSWORD, $API_TOKEN, topsecret1\" >&2\nexit 1\n";
-    // Where a configuration stands is not where the rest of an action does.
+    // The configuration of an action is stored in another place than the rest of the action.
     let configuration = "<configuration><property><name>db.password</name><value>topsecret1</value></property></configuration>";
     let without = workflow.replacen(configuration, "", 1).replacen("name='a'>", "name='child'>", 1);
     let caller = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='c'><start to='one'/><action name='one'><sub-workflow>\
@@ -261,7 +261,7 @@ fn programs_tell_no_secret_that_the_workflow_gives_them() {
     }
 }
 
-/// Lines of properties are drawn without what the properties hold; names of other properties, switches and blanks tell nothing.
+/// Lines with properties are drawn without the values; other property names, switches and blanks reveal nothing.
 #[test]
 fn lines_of_properties_show_no_values() {
     let place = tempfile::tempdir().expect("a folder");
@@ -282,7 +282,8 @@ fn lines_of_properties_show_no_values() {
     }
 }
 
-/// Operations that would reach out of the file root, over links and over `file:`; nothing outside changes, and each says why.
+/// Operations that would leave the file root, over links and over `file:`; nothing outside changes, and each reports
+/// the reason.
 #[test]
 fn a_workflow_reaches_nothing_outside_its_file_systems() {
     let place = tempfile::tempdir().expect("a folder");
@@ -331,13 +332,13 @@ fn a_workflow_reaches_nothing_outside_its_file_systems() {
             || said.contains("[hosts] \"file://\"");
         assert!(is_told, "{attack}: {said}");
     }
-    // What is meant for the tree itself is done, around the links; a link is deleted and not what it leads to.
+    // Operations on the tree itself are performed, without following links; of a link, only the link is deleted.
     let well = "<chmod path='hdfs://nn/tree' permissions='711' dir-files='true'><recursive/></chmod>\
                 <delete path='hdfs://nn/out'/><delete path='hdfs://nn/tree'/>";
     let (code, said) = run("well", well);
     assert_eq!(code, Some(0), "{said}");
     assert!(!place.path().join("root/tree").exists() && !place.path().join("root/out").exists());
-    // And the machine itself where the settings allow a part of it.
+    // The local file system can be used as far as the settings allow it.
     let settings = format!("[hosts]\n\"file://\" = \"{here}/outside/own\"\n");
     application(place.path(), &[("ankus.toml", &settings)]);
     let (code, said) = run("own", &format!("<mkdir path='file://{here}/outside/own/deep'/>"));

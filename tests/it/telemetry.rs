@@ -1,4 +1,4 @@
-//! Traces of a server, as a collector of OpenTelemetry receives them.
+//! The traces of a server, as an OpenTelemetry collector receives them.
 
 use crate::cli::{ankus, folder};
 use crate::serve::Server;
@@ -13,14 +13,14 @@ use std::time::Duration;
 const OUTER: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="outer"><start to="call"/>
 <action name="call"><sub-workflow><app-path>hdfs://nn/apps/inner</app-path><propagate-configuration/></sub-workflow><ok to="end"/><error to="failed"/></action>
 <kill name="failed"><message>failed</message></kill><end name="end"/></workflow-app>"#;
-/// Its first program is not there, which is tried twice and handled.
+/// Its first program does not exist, which is retried once and then handled.
 const INNER: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="inner"><start to="choose"/>
 <decision name="choose"><switch><case to="stop">${stops eq "true"}</case><default to="copy"/></switch></decision>
 <action name="copy" retry-max="1" retry-interval="0"><shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node><exec>no-such-program</exec></shell><ok to="end"/><error to="end"/></action>
 <action name="stop"><shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node><exec>${dbPassword}</exec></shell><ok to="end"/><error to="failed"/></action>
 <kill name="failed"><message>failed</message></kill><end name="end"/></workflow-app>"#;
 
-/// A collector: what was posted, with its head, and whether it takes anything.
+/// A collector: the received posts with their headers, and whether it refuses further ones.
 struct Collector {
     address: String,
     posts: Arc<Mutex<Vec<(String, Value)>>>,
@@ -59,7 +59,7 @@ impl Collector {
         Collector { address, posts, refuses }
     }
 
-    /// Every span that came, once there are so many.
+    /// All received spans, once there are at least `count`.
     #[track_caller]
     fn spans(&self, count: usize) -> Vec<Value> {
         let mut spans = Vec::new();
@@ -197,7 +197,7 @@ fn what_a_collector_refuses_is_sent_later_and_a_rerun_begins_a_trace() {
     assert_eq!(ids.len(), all.len(), "{all:#?}");
 }
 
-/// The first action has its data, the second waits for some that never come.
+/// The first action has its data; the second waits for data that never comes.
 const DAILY: &str = r#"<coordinator-app xmlns="uri:oozie:coordinator:0.4" name="daily" frequency="${coord:days(1)}" start="2024-01-01T00:00Z" end="2024-01-03T00:00Z" timezone="UTC">
 <datasets><dataset name="d" frequency="${coord:days(1)}" initial-instance="2024-01-01T00:00Z" timezone="UTC"><uri-template>hdfs://nn/data/${DAY}</uri-template><done-flag/></dataset></datasets>
 <input-events><data-in name="in" dataset="d"><instance>${coord:current(0)}</instance></data-in></input-events>
@@ -220,7 +220,7 @@ fn actions_of_coordinators_are_told_of_and_what_ended_while_nobody_sent() {
     let made: Value = serde_json::from_str(&made.body).expect("JSON");
     let daily = made["id"].as_str().expect("an id");
     assert_eq!(collector.spans(3).len(), 3);
-    // The other one ends without a workflow.
+    // The second action ends without a workflow.
     let killed =
         first.ask("PUT", &format!("v2/job/{daily}?action=kill&type=action&scope=2"), "", "");
     assert_eq!(killed.status, "200 OK", "{}", killed.head);
@@ -238,7 +238,7 @@ fn actions_of_coordinators_are_told_of_and_what_ended_while_nobody_sent() {
         (&1.into(), &"KILLED".into())
     );
     assert_eq!(attributes(late)["oozie.action.nominal_time_ms"], "1704153600000");
-    // Ended as a service is, it has written how far it has come.
+    // A server that is ended with SIGTERM records how much it has exported.
     first.ends();
     let second = Server::start(folder.path(), &[]);
     let id = second.id("v1/jobs?action=start", "tidy");

@@ -1,10 +1,10 @@
-//! Architecture rules: which module may depend on which, and what every file must contain.
+//! Architecture rules: which modules may depend on which, and what every file must contain.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Modules of `src`, from the bottom up, with those each may name. `*` is every module above it in this list, as the map
-/// in ARCHITECTURE.md has it.
+/// Modules of `src`, from the bottom up, with the modules that each may name. `*` stands for every module above it in
+/// this list, as in the map in ARCHITECTURE.md.
 const CORE: &[(&str, &str)] = &[
     ("text", ""),
     ("source", ""),
@@ -19,11 +19,11 @@ const CORE: &[(&str, &str)] = &[
     ("callers", "source budget diag files syntax"),
     ("schema", "source budget diag settings syntax"),
     ("ir", "source budget diag syntax"),
-    // What the pass over expressions knows of the site's functions comes from the settings.
+    // The pass over expressions gets the site's functions from the settings.
     ("passes", "source budget diag slips settings syntax ir"),
     ("analysis", "source diag syntax ir passes"),
     ("reference", "source budget diag settings syntax schema ir"),
-    // A rule reads facts, and some faults are what the server refuses.
+    // A rule reads facts, and some faults are those that the server refuses.
     (
         "lint",
         "source budget diag edit slips settings files syntax callers schema ir passes analysis reference",
@@ -31,18 +31,18 @@ const CORE: &[(&str, &str)] = &[
     ("check", "source budget diag settings files syntax schema ir passes analysis reference lint"),
     ("baseline", "text source diag syntax check"),
     ("mend", "source budget syntax diag edit files check emit"),
-    // Pictures are drawn of any workflow, plans are made of checked ones.
+    // Pictures are drawn of any workflow; plans are made of checked ones only.
     (
         "emit",
         "text source budget diag edit settings files syntax schema ir passes analysis reference lint check",
     ),
     ("carry", "source budget diag settings syntax ir passes analysis"),
     ("ide", "* -carry"),
-    // Neither the findings nor the words are decided here.
+    // `render` decides neither which findings there are nor their texts.
     ("render", "text source diag edit settings check baseline"),
 ];
 
-/// Modules of the languages and values.
+/// Modules of the language crate.
 const LANG: &[(&str, &str)] = &[
     ("action_types", ""),
     ("configuration", ""),
@@ -63,7 +63,7 @@ const ENGINE: &[(&str, &str)] = &[
     ("scenario", "*"),
 ];
 
-/// Our crates, from the bottom up, with those that each may need.
+/// Our crates, from the bottom up, with those that each may depend on.
 const CRATES: &[(&str, &str)] = &[
     ("runtime/lang", ""),
     ("runtime/procedure", ""),
@@ -100,7 +100,7 @@ fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The Rust files below a folder: the module at the top that each belongs to, its path and its text.
+/// The Rust files below a folder, each with its top-level module, its path and its text.
 fn modules(folder: &str) -> Vec<(String, String, String)> {
     let below = format!("{folder}/");
     let rust = files().into_iter().filter(|(path, _)| path.ends_with(".rs"));
@@ -111,7 +111,7 @@ fn modules(folder: &str) -> Vec<(String, String, String)> {
     inside.collect()
 }
 
-/// The modules at the top that a text names, with the line; tests may name any.
+/// The top-level modules that a text names, with the line; tests may name any module.
 fn named(text: &str) -> Vec<(String, usize)> {
     let mut named = Vec::new();
     let code = text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
@@ -175,7 +175,8 @@ fn crates_need_only_what_they_may() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Files of the command line that may touch the disk themselves, and what for; everything else goes through the door.
+/// Files of the command line that may access the disk themselves, with the reason; all others go through
+/// `ankus-project`.
 const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/check/cache.rs", "kept answers in the user's own folder"),
     ("cli/src/config.rs", "makes a file that is not there"),
@@ -239,7 +240,7 @@ fn every_module_says_what_it_is_for() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// rustc does not see a file that nobody names.
+/// rustc does not compile a file that no module declares.
 #[test]
 fn every_file_is_part_of_a_crate() {
     let files: HashMap<String, PathBuf> = files().into_iter().collect();
@@ -282,7 +283,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
         if fenced {
             continue;
         }
-        // Every other piece stands between backticks.
+        // Every other piece is between backticks, so it is code.
         for prose in line.split('`').step_by(2) {
             for rest in prose.split("](").skip(1) {
                 links.push((at + 1, rest.split([')', ' ']).next().unwrap_or_default().to_owned()));
@@ -292,7 +293,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// The anchor that a heading gets.
+/// The anchor of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
@@ -326,7 +327,7 @@ fn links_lead_somewhere() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// A text without its layout, so that a copy is known again in another dress.
+/// A text without white space, so that a reformatted copy is recognized.
 fn bare(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
 }
@@ -337,7 +338,7 @@ fn nothing_is_copied_from_the_folders_of_facts() {
     let ours: HashMap<Vec<u8>, String> = files()
         .into_iter()
         .map(|(path, place)| (bare(&std::fs::read(place).expect("readable")), path))
-        // Short texts are the same by chance.
+        // Short texts are equal by chance.
         .filter(|(bytes, _)| bytes.len() > 100)
         .collect();
     let mut wrong = BTreeSet::new();
@@ -358,7 +359,7 @@ fn nothing_is_copied_from_the_folders_of_facts() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Who clones the project pays for every byte, now and for ever.
+/// Every clone pays for every byte, forever.
 #[test]
 fn no_file_is_huge() {
     const BOUND: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! `ankus timeline`, as a person calls it, and its entries.
+//! `ankus timeline` as a user calls it, and its entries.
 
 use crate::shared;
 use ankus::check::{self, FileKind, Input, recognize};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::process::Command;
 use std::sync::Arc;
 
-/// Runs `ankus timeline`: exit code, stdout, stderr.
+/// Runs `ankus timeline`. Returns exit code, stdout and stderr.
 fn timeline(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let output = command.arg("timeline").args(arguments).output().expect("the binary is built");
@@ -20,7 +20,7 @@ fn timeline(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// A day a action, over the change of clocks of spring; it reads the 24 hours before.
+/// An action a day, across the change to daylight saving time; it reads the 24 hours before.
 const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}" start="2026-03-07T08:00Z"
     end="2026-03-10T07:00Z" timezone="America/Los_Angeles" xmlns="uri:oozie:coordinator:0.4">
   <controls><timeout>60</timeout></controls>
@@ -105,7 +105,7 @@ fn json_has_instances_properties_and_what_is_missing() {
     assert_eq!(first["properties"]["queue"], "${queue}");
     assert_eq!(read["actions"][2]["clockChange"]["seconds"], 3600);
 
-    // With all of them there, the last report is looked for too.
+    // When all of them exist, the last report is resolved too.
     written(&folder, "data/logs/2026/03/07/05/_SUCCESS", "");
     let arguments = [&*file, "-D", "nameNode=hdfs://nn", "--root", &root, "--format", "json"];
     let at = ["--at", "2026-03-07T08:00Z", "--count", "1"];
@@ -184,7 +184,7 @@ fn a_bundle_shows_who_feeds_whom() {
     assert!(roxmltree::Document::parse(&out).is_ok(), "{out}");
 }
 
-/// A definition alone, as the core takes it.
+/// The track of a definition alone, from the core.
 fn track(text: &str, submission: &Submission) -> Result<Track, String> {
     let source = Arc::new(Source::new("coordinator.xml", text));
     let (settings, files) = (Settings::default(), Files::new());
@@ -243,7 +243,7 @@ fn every_coordinator_of_the_corpus_has_a_timeline_or_says_what_it_needs() {
     assert!(answered > 0);
 }
 
-/// What a server merges from the file beside a definition counts here too.
+/// Properties that a server merges from the file next to a definition count here too.
 #[test]
 fn defaults_beside_the_definition_fill_what_is_missing() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -262,7 +262,7 @@ fn defaults_beside_the_definition_fill_what_is_missing() {
     assert!(code == 2 && said.contains("E0803"), "{code} {said}");
 }
 
-/// Names of UTC are UTC: nothing changes there, and nothing is formatted in another zone.
+/// Names of UTC are UTC: nothing is shifted, and nothing is displayed in another time zone.
 #[test]
 fn universal_time_is_utc() {
     for name in ["Universal", "Zulu", "Etc/UTC", "Etc/GMT+5", "GMT"] {
@@ -272,7 +272,7 @@ fn universal_time_is_utc() {
     assert!(!ankus_lang::time::Zone::from_id("Europe/Paris").expect("a zone").is_fixed());
 }
 
-/// What is wrong with a frequency is wrong whenever it begins.
+/// An invalid frequency is invalid whatever the start time.
 #[test]
 fn a_frequency_is_refused_whatever_the_times() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -300,7 +300,7 @@ fn a_frequency_is_refused_whatever_the_times() {
     }
 }
 
-/// Pieces that are made side by side join where they meet, over changes of clocks as well.
+/// Pieces that are computed in parallel join without gaps, across clock changes as well.
 #[test]
 fn long_timelines_are_the_same_in_pieces() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! The engine compared with the real one, scenario by scenario.
+//! Our engine compared with the real one, scenario by scenario.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,14 +21,14 @@ use ankus_lang::machine::{
 use ankus_lang::plan::{Global, Plan};
 use serde_json::Value;
 
-/// Where the recorded application lay.
+/// The folder of the recorded application.
 const APPLICATION: &str = "file:///APP";
 
-/// Scenarios in which branches race for what comes first.
+/// Scenarios in which branches race.
 const RACES: [&str; 2] = ["fork-two-errors", "noval-missing-branch"];
 
-/// Why a scenario may differ: its record shows a defect of the engine that is not copied (`docs/engine.md` says what is done
-/// instead), or depends on what is not in the record.
+/// Why a scenario may differ: its record shows a defect of the engine that is not copied (`docs/engine.md` describes
+/// the behavior instead), or depends on something that is not in the record.
 fn excuse(scenario: &Value) -> Option<&'static str> {
     let rows = |keep: &dyn Fn(&Value, &Value) -> bool| {
         scenario["jobs"]
@@ -62,7 +62,7 @@ fn excuse(scenario: &Value) -> Option<&'static str> {
     (text.contains("<email") && text.contains("reject@")).then_some("the mail server is not there")
 }
 
-/// The recorded executors: types `script` and `scriptjob`, whose elements say what each call brings.
+/// The recorded executors: types `script` and `scriptjob`, whose elements state the result of each call.
 struct Scripted {
     compiler: Box<dyn Compiler>,
     calls: BTreeMap<(String, String, Phase2, u32), usize>,
@@ -71,7 +71,7 @@ struct Scripted {
 
 type Phase2 = &'static str;
 
-/// How often the recorded server asks running actions how they do.
+/// The interval at which the recorded server checks running actions.
 const CHECKS_MS: i64 = 5_000;
 
 struct Still;
@@ -139,7 +139,7 @@ impl Executors for Scripted {
                 template.text(&scope).map(|text| text.into_owned()).map_err(|f| f.to_string())
             };
             let folder = application_folder(call.files, call.run);
-            // The recorded executor notes the exception and goes on without.
+            // The recorded executor logs the exception and continues without.
             if let Ok(configuration) = merged(call.files, &folder, element, &evaluate) {
                 let id = format!("{}@{}", call.run.job.id, call.name());
                 self.configurations.borrow_mut().insert(id, configuration);
@@ -252,7 +252,7 @@ fn push(list: &mut Vec<String>, state: &str) {
     }
 }
 
-/// What a refused step was answered; an exception that is not the server's own has no code, and any refusal will do.
+/// The expected refusal of a step. An exception that is not the server's own has no code; any refusal matches it.
 fn expected_refusal(step: &Value, seen: &str) -> String {
     match (step["http"].as_i64(), step["code"].as_str()) {
         (_, Some(code)) => code.to_owned(),
@@ -266,7 +266,7 @@ struct Replay<'a> {
     simulation: Simulation<Scripted>,
     job: Option<usize>,
     submitted: BTreeMap<String, String>,
-    /// Whether running actions are asked from time to time how they do.
+    /// Whether running actions are checked at intervals.
     has_checker: bool,
     differences: Vec<String>,
 }
@@ -280,7 +280,7 @@ impl Replay<'_> {
     }
 
     fn compile(&mut self, of: Option<usize>) -> Result<Arc<Plan>, String> {
-        // A job that runs again has properties of its own.
+        // A rerun has properties of its own.
         let properties = match of {
             Some(job) => (*self.simulation.jobs[job].run.conf).clone(),
             None => self.submitted.clone(),
@@ -299,7 +299,7 @@ impl Replay<'_> {
         )
     }
 
-    /// Submits; an error is the code of a refusal.
+    /// Submits the job. Fails with the code of a refusal.
     fn submit(&mut self) -> Result<usize, String> {
         let plan = self.compile(None)?;
         let submission = Submission {
@@ -353,7 +353,7 @@ impl Replay<'_> {
         self.simulation.advance_to(until);
     }
 
-    /// What is due at once is done.
+    /// Runs everything that is due now.
     fn settle(&mut self) {
         let now = self.simulation.now();
         self.simulation.run_until(now);
@@ -473,7 +473,7 @@ impl Replay<'_> {
                     self.simulation.check(job, at);
                 }
             }
-            // A server that starts again asks how running actions do, now and from time to time.
+            // A restarted server checks running actions, now and at intervals.
             "server" => {
                 self.simulation.restart();
                 self.check_all();
@@ -602,7 +602,7 @@ impl Replay<'_> {
                 url
             })
             .collect();
-        // None of them waits for another, and a refused one comes again.
+        // None of them waits for another, and a refused one is sent again.
         expected.sort();
         expected.dedup();
         seen.sort();
@@ -635,7 +635,7 @@ impl Replay<'_> {
         );
         self.differ(&format!("run of job {at}"), &job["run"], number);
         if let Some(conf) = job["conf"].as_str() {
-            // What the server adds for its own cluster and callbacks is not ours.
+            // Properties that the server adds for its own cluster and callbacks are not compared.
             let foreign = [
                 "mapreduce.job.user.name",
                 "oozie.action.yarn.tag",
@@ -708,7 +708,7 @@ impl Replay<'_> {
             self.differ(&format!("{name}.pending"), is_pending, row.pending);
             self.differ(&format!("{name}.signal"), text("signal"), own(row.signal.as_deref()));
             if kind != ":JOIN:" {
-                // A join has the path of the branch that came last.
+                // A join has the path of the branch that arrived last.
                 self.differ(&format!("{name}.path"), text("path"), &row.path);
             }
             let is_set = |field: &str| expected[field].as_bool().unwrap_or(false);
@@ -724,7 +724,7 @@ impl Replay<'_> {
                 text("trackerUri"),
                 own(row.external.tracker()),
             );
-            // Where the server puts the code before its words, it stands before ours.
+            // If the server puts the code before its message, so do we.
             let (told, said) = (text("errorMessage"), own(row.error.message.as_deref()));
             let code = format!("{}: ", text("errorCode"));
             self.differ(
@@ -749,7 +749,7 @@ impl Replay<'_> {
     }
 }
 
-/// What counts of a mail: to whom, about what, of which type, and its text.
+/// The relevant parts of a mail: recipients, subject, content type and text.
 fn letter(mail: &str, id: &str) -> String {
     let mail = mail.replace("\r\n", "\n");
     let (head, body) = mail.split_once("\n\n").unwrap_or((&mail, ""));
@@ -780,7 +780,7 @@ fn replay(scenario: &Value) -> Vec<String> {
         simulation.server.insert(name.clone(), value);
     }
     let write = |simulation: &Simulation<Scripted>, name: &str, text: &str| {
-        // `file:` is the default file system of the recorded server, so that a path without a scheme leads there too.
+        // `file:` is the default file system of the recorded server, so a path without a scheme leads there too.
         for folder in [APPLICATION, "/APP"] {
             let uri = FileUri::parse(&format!("{folder}/{name}"));
             simulation.files.write(&uri, placed(text).as_bytes()).expect("a file in memory");

@@ -1,4 +1,4 @@
-//! The reference verdict compared with the server's answers.
+//! The reference verdict, compared with the server's answers.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use ankus::schema::validate::{self, Document};
 use ankus::syntax::xml::Tree;
 use serde_json::Value;
 
-/// An answer in the words of the collected verdicts.
+/// An answer in the terms of the recorded verdicts.
 fn said(answer: &Answer, text: &str) -> (String, String, Vec<String>) {
     match &answer.rejected {
         None => ("accepted".to_owned(), String::new(), Vec::new()),
@@ -50,7 +50,7 @@ impl Tally {
     }
 
     fn report(&self, what: &str) {
-        // First what differs: a figure below its floor ends the test.
+        // The differences come first, because a figure below its floor ends the test.
         for line in &self.differing {
             println!("  {line}");
         }
@@ -143,7 +143,7 @@ fn mutants() {
     assert_eq!(tally.agree_with_names, tally.total);
 }
 
-/// The answers of older releases: verdict and code, for each mode that was recorded.
+/// The answers of older releases: verdict and code, for each recorded mode.
 #[test]
 fn older_releases() {
     let (Some(verdicts), Some(corpus)) =
@@ -204,7 +204,8 @@ fn is_refused_for_its_encoding(text: &str, target: Target) -> bool {
     refused.any(|finding| finding["codes"] == serde_json::json!(["E0701"]))
 }
 
-/// Whether the findings of the schema say what the server says: nothing where it accepts, something where it refuses.
+/// Whether the findings of the schema agree with the server: none if it accepts the text, at least one if it refuses
+/// it.
 fn schema_findings_agree(
     name: &str,
     text: &str,
@@ -218,13 +219,13 @@ fn schema_findings_agree(
     let rejected = definition.parse(&Conditions::bound()).rejected;
     let doctype = broken.iter().any(|finding| finding.kind.name == "doctype-forbidden");
     if target == Target::V3_3_2 && rejected.is_none() && doctype {
-        // It is the only release that reads what lies behind a DOCTYPE, and may hold no schema against it.
+        // It is the only release that reads past a DOCTYPE, and it may apply no schema then.
         return true;
     }
     let first = rejected.as_ref().and_then(|rejected| rejected.subject.first());
     if first.is_some_and(|first| first == "not-well-formed" || first == "doctype") {
         let findings = validate::check(&tree, Document::Workflow, &language, target.name());
-        // A byte-order mark is a fault of the encoding, of which the check of the whole file tells.
+        // A byte order mark is a fault of the encoding, which the check of the whole file reports.
         let is_marked = text.starts_with('\u{feff}') && is_refused_for_its_encoding(text, target);
         if broken.is_empty() && findings.is_empty() && !is_marked {
             differing.push(format!("{name}: server {rejected:?}, the tree is fine"));
@@ -244,7 +245,7 @@ fn schema_findings_agree(
         .iter()
         .map(|f| format!("{} {}: {}", f.span.start, f.kind.name, f.message))
         .collect();
-    // A document that begins with an element of some other kind may be valid and is no definition all the same.
+    // A document with another root element may be valid and still not be a definition.
     let valid_alone = findings.len() == 1 && findings[0].kind.name == "unknown-root";
     if schema.is_some() == findings.is_empty() && !valid_alone {
         differing.push(format!("{name}: server {schema:?}, ours {ours:#?}"));
@@ -278,7 +279,7 @@ fn schema_findings() {
     assert!(differing.is_empty());
 }
 
-/// Numbers that are the same in every run.
+/// Deterministic pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -289,7 +290,7 @@ impl Dice {
     }
 }
 
-/// One change of a well-formed text that leaves it well-formed, mostly.
+/// One change of a well-formed text that usually leaves it well-formed.
 fn changed(text: &str, dice: &mut Dice) -> String {
     let (tree, _) = Tree::parse(text);
     let elements: Vec<_> = tree.root().unwrap().descendants().collect();
@@ -382,7 +383,7 @@ fn schema_findings_of_changed_workflows() {
     let mut total = 0;
     for round in 0..rounds {
         let mut text = texts[dice.below(texts.len())].clone();
-        // Mostly the release that people have.
+        // Usually the current release.
         let target = *Target::ALL.get(dice.below(8)).unwrap_or(&Target::V5_2_1);
         for _ in 0..=dice.below(3) {
             if Tree::parse(&text).1.is_empty() {

@@ -1,5 +1,5 @@
-//! What people with estates ask of a server, shown on `ankus serve`: metrics and their dashboard, notifications, and every call
-//! that Hue makes.
+//! What operators of large installations need from a server, shown on `ankus serve`: metrics and their dashboard,
+//! notifications, and every call that Hue makes.
 
 use crate::root;
 use crate::serve::{Server, apps};
@@ -40,7 +40,7 @@ fn submitted(server: &Server, pairs: &[(&str, &str)]) -> String {
     made["id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
 }
 
-/// Each name of a metric in an expression, with the labels that are asked of it or grouped by.
+/// Each metric that an expression names, with the labels that it selects or groups by.
 fn asked_for(expression: &str) -> Vec<(String, BTreeSet<String>)> {
     let metric = Regex::new(r"(ankus_[a-z_]+)(?:\{([^}]*)\})?").expect("a pattern");
     let label = Regex::new(r"([a-z]+)=").expect("a pattern");
@@ -72,7 +72,7 @@ fn every_query_of_the_dashboard_finds_its_metric() {
     submitted(&server, &[("oozie.coord.application.path", "hdfs://nn/apps/daily")]);
     let scraped = server.ask("GET", "v2/admin/prometheus", "", "");
     assert!(scraped.head.contains("content-type: text/plain; version=0.0.4"), "{}", scraped.head);
-    // The format itself: each value belongs to a metric that was described above it.
+    // The format itself: each value belongs to a metric that was described before.
     let sample = Regex::new(r#"^([a-z_]+)(?:\{((?:[a-z]+="[^"]*",?)*)\})? \d+(?:\.\d+)?$"#);
     let sample = sample.expect("a pattern");
     let label = Regex::new("([a-z]+)=\"").expect("a pattern");
@@ -86,7 +86,7 @@ fn every_query_of_the_dashboard_finds_its_metric() {
             assert!(described.contains(&found[1]), "{line}");
             let labels = found.get(2).map_or("", |it| it.as_str());
             let labels = label.captures_iter(labels).map(|one| one[1].to_owned());
-            // Prometheus itself adds where it scraped.
+            // Prometheus itself adds the target of a scrape.
             let labels = labels.chain(["instance".to_owned(), "job".to_owned()]).collect();
             exposed.push((found[1].to_owned(), labels));
         }
@@ -122,7 +122,7 @@ fn every_query_of_the_dashboard_finds_its_metric() {
     assert_eq!(queries, panels.len(), "each panel asks once");
 }
 
-/// Paths that are asked for, answered by nothing.
+/// A listener that records the requested paths and answers with an empty body.
 fn listener() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -136,7 +136,7 @@ fn listener() -> (String, Arc<Mutex<Vec<String>>>) {
                 let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
                 told.lock().expect("ours").push(path);
             }
-            // It may have hung up.
+            // The client may have hung up.
             let _ = (&stream)
                 .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
         }
@@ -195,7 +195,7 @@ fn notifications_tell_of_submitted_killed_and_repeated_jobs() {
     hears(&heard, &format!("/coord/{coordinator}@1/WAITING"));
     hears(&heard, &format!("/coord/{coordinator}@2/RUNNING"));
     server.waits(&coordinator, "SUCCEEDED");
-    // As on a server, the end of its workflow is told by that alone.
+    // As on a server, the end of its workflow is reported only by the workflow.
     assert!(
         !heard
             .lock()
@@ -234,7 +234,7 @@ fn every_call_of_hue_is_answered() {
     let all = [("oozie.bundle.application.path", "hdfs://nn/apps/all")];
     let bundle = submitted(&server, &all);
     server.waits(&coordinator, "SUCCEEDED");
-    // The default services of 5.2.1 have no instrumentation; of a server without it Hue asks for metrics.
+    // The default services of 5.2.1 have no instrumentation; from a server without it, Hue requests metrics.
     for path in ["v1/admin/build-version", "v2/admin/metrics", "v1/admin/configuration"] {
         assert!(json(path).is_object(), "{path}");
     }
@@ -287,7 +287,7 @@ fn every_call_of_hue_is_answered() {
     ok("PUT", &format!("v1/job/{held}?action=kill"), "");
 }
 
-/// A job that waits until it is started.
+/// Submits a job that waits to be started.
 fn submitted_only(server: &Server, pairs: &[(&str, &str)]) -> String {
     let common = [("user.name", "ana"), ("nameNode", "hdfs://nn")];
     let body = configuration(&[&common[..], pairs].concat());

@@ -1,14 +1,14 @@
-//! Reads what is where in a picture, and measures it.
+//! Reads the positions of the elements in a picture, and measures it.
 //!
-//! Lines are taken for many short straight pieces, texts for the room that the picture keeps for them.
+//! Lines are approximated by many short straight pieces, texts by the space that the picture reserves for them.
 
 use roxmltree::{Document, Node};
 
-/// Pieces of a curve.
+/// The number of pieces of a curve.
 const PIECES: usize = 24;
-/// Edges may touch.
+/// The tolerance, because edges may touch.
 const TOUCH: f64 = 0.6;
-/// Pictures with more lines are not asked for crossings.
+/// Crossings are not counted in pictures with more lines.
 const MOST_LINES: usize = 400;
 
 type Point = (f64, f64);
@@ -90,7 +90,7 @@ pub(super) struct Measures {
     pub(super) labels: usize,
     pub(super) lines: usize,
     pub(super) crossings: usize,
-    /// How much of the canvas the nodes cover.
+    /// The share of the canvas that the nodes cover.
     pub(super) canvas_use: f64,
 }
 
@@ -223,7 +223,7 @@ impl Picture {
         }
     }
 
-    /// How often a line crosses another; where they begin, end or join does not count.
+    /// The number of crossings of lines; the points where lines begin, end or join do not count.
     fn crossings(&self) -> usize {
         let mut crossings = 0;
         for (index, one) in self.lines.iter().enumerate() {
@@ -332,7 +332,7 @@ fn points(path: &str) -> Vec<Vec<Point>> {
                     (*to_x, *to_y)
                 }
             }
-            // Half of an ellipse.
+            // Half an ellipse.
             ('a', [_, high, _, _, sweep, by_x, by_y]) => {
                 let bulge = if *sweep > 0.0 { -high } else { *high };
                 let sign = if *by_x < 0.0 { -1.0 } else { 1.0 };
@@ -347,7 +347,7 @@ fn points(path: &str) -> Vec<Vec<Point>> {
             pieces.push(Vec::new());
         }
         let piece = pieces.last_mut().expect("a path begins with a move");
-        // Long straight lines are seen in between too.
+        // Long straight lines need points in between as well.
         if command == 'L' {
             let steps = ((x - from.0).hypot(y - from.1) / 4.0) as usize;
             for step in 1..steps.min(4_000) {
@@ -361,7 +361,7 @@ fn points(path: &str) -> Vec<Vec<Point>> {
     pieces
 }
 
-/// Where two straight lines cross.
+/// The intersection of two straight lines.
 fn meeting((a, b): (Point, Point), (c, d): (Point, Point)) -> Option<Point> {
     let side = |p: Point, q: Point, r: Point| (q.0 - p.0) * (r.1 - p.1) - (q.1 - p.1) * (r.0 - p.0);
     let (one, other) = (side(a, b, c), side(a, b, d));
