@@ -1,7 +1,7 @@
-//! How fast workflows are read, checked, compiled and run, on one thread but where it says otherwise.
+//! How fast workflows are read, checked, compiled and run, on one thread unless stated otherwise.
 //!
-//! `cargo bench --bench workflows`. The server runs 5 to 35 nodes a second, and fewer the longer the definition is; an
-//! aim here is that a node costs the same in a definition of a thousand and of a hundred thousand.
+//! `cargo bench --bench workflows`. The server runs 5 to 35 nodes a second, and fewer in longer definitions; here, a
+//! node should cost the same in a definition of a thousand nodes and of a hundred thousand.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn main() {
 
 const APPLICATION: &str = "hdfs://nn/apps/chain";
 
-/// Actions one after the other.
+/// A chain of actions.
 fn chain(nodes: usize) -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"chain\">\n  <start to=\"n0\"/>\n",
@@ -52,7 +52,7 @@ fn chain(nodes: usize) -> String {
     text
 }
 
-/// Decisions one after the other: nothing but the engine.
+/// A chain of decisions, so that only the engine is measured.
 fn decisions(nodes: usize) -> String {
     let mut text = String::from(
         "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"chain\">\n  <start to=\"n0\"/>\n",
@@ -105,7 +105,7 @@ fn read_xml(bencher: Bencher<'_, '_>, nodes: usize) {
     bencher.counter(BytesCount::of_str(&text)).bench(|| Tree::parse(black_box(&text)).1.len());
 }
 
-/// What reading is measured against: nothing but the events, which is the least a reader can do.
+/// The baseline for reading: only the events, the least that a parser can do.
 #[divan::bench(args = [1_000, 10_000])]
 fn events_alone(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
@@ -119,7 +119,7 @@ fn events_alone(bencher: Bencher<'_, '_>, nodes: usize) {
     });
 }
 
-/// Reading and lowering together, at most three times [`events_alone`].
+/// Reading and lowering together; should take at most three times as long as [`events_alone`].
 #[divan::bench(args = [1_000, 10_000])]
 fn read_and_lower(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
@@ -145,19 +145,19 @@ fn check_whole(bencher: Bencher<'_, '_>, nodes: usize) {
     bencher.counter(ItemsCount::new(nodes)).bench(|| checked(black_box(&text)).findings.len());
 }
 
-/// From an edit of one value to the findings of the text, as the language server has them.
+/// From an edit of a value to the findings in the text, as in the language server.
 #[divan::bench(args = [1_000, 5_000])]
 fn edit_a_value(bencher: Bencher<'_, '_>, nodes: usize) {
     edit_behind(bencher, chain(nodes), "ops@");
 }
 
-/// The same for a transition, which leads nowhere every second time.
+/// The same for a transition, whose target does not exist every other time.
 #[divan::bench(args = [1_000, 5_000])]
 fn edit_a_transition(bencher: Bencher<'_, '_>, nodes: usize) {
     edit_behind(bencher, chain(nodes), "<ok to=\"");
 }
 
-/// A text, and the same with a letter typed behind a sign in its middle.
+/// A text, and the same with a letter typed after `sign` in its middle.
 fn typed(text: String, sign: &str) -> [Arc<Source>; 2] {
     let at = text.len() / 2;
     let at = at + text[at..].find(sign).expect("every node has one") + sign.len();
@@ -165,7 +165,7 @@ fn typed(text: String, sign: &str) -> [Arc<Source>; 2] {
     [text, edited].map(|text| Arc::new(Source::new("workflow.xml", text)))
 }
 
-/// The first look at an edit of a decision, which only a check of all of the graph answers for good.
+/// The preliminary findings after an edit of a decision, for which a full check needs the whole graph.
 #[divan::bench(args = [1_000, 5_000])]
 fn look_at_an_edit(bencher: Bencher<'_, '_>, nodes: usize) {
     let sources = typed(decisions(nodes), "<default to=\"");
@@ -187,7 +187,7 @@ fn look_at_an_edit(bencher: Bencher<'_, '_>, nodes: usize) {
     });
 }
 
-/// Types a letter behind a sign in the middle of a text, and takes it away again.
+/// Types a letter after `sign` in the middle of a text, and removes it again.
 fn edit_behind(bencher: Bencher<'_, '_>, text: String, sign: &str) {
     let sources = typed(text, sign);
     let settings = settings();
@@ -209,7 +209,7 @@ fn edit_behind(bencher: Bencher<'_, '_>, text: String, sign: &str) {
     });
 }
 
-/// What a transition may lead to, in a text that was read.
+/// Completion of a transition in a parsed text.
 #[divan::bench(args = [1_000, 5_000])]
 fn complete_a_transition(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
@@ -229,7 +229,7 @@ fn compile(bencher: Bencher<'_, '_>, nodes: usize) {
     });
 }
 
-/// Everything ends at once.
+/// Executors in which every action succeeds immediately.
 struct Well;
 
 impl Executors for Well {
@@ -267,14 +267,14 @@ fn simulate(plan: &Arc<Plan>, jobs: usize) {
     assert!(simulation.jobs.iter().all(|job| job.run.job.status == JobStatus::Succeeded));
 }
 
-/// Nodes a second, as every action is prepared, started and ended.
+/// Nodes per second if every action is prepared, started and ended.
 #[divan::bench(args = [1_000, 100_000], sample_count = 5)]
 fn simulated_actions(bencher: Bencher<'_, '_>, nodes: usize) {
     let plan = Arc::new(compiled(&chain(nodes)));
     bencher.counter(ItemsCount::new(nodes)).bench(|| simulate(&plan, 1));
 }
 
-/// Nodes a second where there is nothing but the way to the next.
+/// Nodes per second if there are only transitions.
 #[divan::bench(args = [1_000, 100_000], sample_count = 5)]
 fn simulated_decisions(bencher: Bencher<'_, '_>, nodes: usize) {
     let plan = Arc::new(compiled(&decisions(nodes)));
@@ -310,28 +310,28 @@ fn durably(plan: &[u8], jobs: usize, together: bool) {
     }
 }
 
-/// Nodes a second with a hundred jobs at once, written to SQLite on disk.
+/// Nodes per second with a hundred jobs at once, written to SQLite on disk.
 #[divan::bench(args = [100, 1_000], sample_count = 3)]
 fn durable_decisions(bencher: Bencher<'_, '_>, nodes: usize) {
     let plan = compiled(&decisions(nodes)).to_bytes();
     bencher.counter(ItemsCount::new(nodes * 100)).bench(|| durably(&plan, 100, false));
 }
 
-/// Nodes a second of jobs of ten nodes, each submitted when the one before it is on the disk.
+/// Nodes per second for jobs of ten nodes, each submitted when the previous one is on disk.
 #[divan::bench(sample_count = 3)]
 fn durable_jobs(bencher: Bencher<'_, '_>) {
     let plan = compiled(&decisions(10)).to_bytes();
     bencher.counter(ItemsCount::new(10_000_usize)).bench(|| durably(&plan, 1_000, false));
 }
 
-/// Nodes a second of jobs of ten nodes that are submitted together.
+/// Nodes per second for jobs of ten nodes that are submitted together.
 #[divan::bench(args = [1_000, 10_000], sample_count = 3)]
 fn durable_jobs_together(bencher: Bencher<'_, '_>, jobs: usize) {
     let plan = compiled(&decisions(10)).to_bytes();
     bencher.counter(ItemsCount::new(jobs * 10)).bench(|| durably(&plan, jobs, true));
 }
 
-/// From the order to start a program until it has done something: a launcher of its own comes first.
+/// From the request to start a program until it has done something: its launcher starts first.
 #[divan::bench(sample_count = 100, sample_size = 1)]
 fn started_programs(bencher: Bencher<'_, '_>) {
     let store = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! How fast a coordinator's actions come about: times alone, with one input and one output, whole lives, durably; and what
-//! it takes to wait.
+//! How fast the actions of a coordinator are created and run: times only, with one input and one output, whole life
+//! cycles, durably; and the cost of waiting.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -23,14 +23,14 @@ use ankus_lang::time::{
 use divan::counter::ItemsCount;
 
 fn main() {
-    // Only where all is measured: it takes its time.
+    // Only if everything is measured, because it takes long.
     if std::env::args().all(|argument| argument.starts_with('-') || argument.contains('/')) {
         waiting();
     }
     divan::main();
 }
 
-/// No workflow is there.
+/// A compiler that finds no workflow.
 struct Nothing;
 
 impl Compiler for Nothing {
@@ -68,7 +68,7 @@ fn submitted(definition: Definition, id: Option<String>) -> SubmitCoordinator {
     SubmitCoordinator { definition, id, mounts: Vec::new() }
 }
 
-/// Materializes a year durably, all of it waiting for data; it takes as long as the disk wants.
+/// Materializes a year durably, with all actions waiting for data; limited by the disk.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn durable_year(bencher: divan::Bencher) {
     let mut year = definition(minutes(5), 300, true);
@@ -94,8 +94,8 @@ fn durable_year(bencher: divan::Bencher) {
         });
 }
 
-/// What 10,000 coordinators take while nothing happens, of which each has ten actions that wait for a folder of their own to
-/// be complete.
+/// The resources of 10,000 idle coordinators, each of which has ten actions that wait for a done flag in a folder of
+/// their own.
 fn waiting() {
     let folder = tempfile::tempdir().expect("a folder");
     let driver = driver(folder.path());
@@ -115,7 +115,7 @@ fn waiting() {
         driver.submit_coordinator(submitted(waits, Some(format!("c{number}")))).expect("taken");
     }
     println!("10000 coordinators submitted in {:?}", began.elapsed());
-    // Looks become rare first.
+    // Polling must slow down first.
     std::thread::sleep(std::time::Duration::from_secs(75));
     let (ticks, began) = (ticks(), std::time::Instant::now());
     std::thread::sleep(std::time::Duration::from_secs(60));
@@ -124,7 +124,7 @@ fn waiting() {
     println!("10000 coordinators waiting for 100000 folders: {share:.2} % of a core");
 }
 
-/// Hundredths of a second of CPU time of this process.
+/// The CPU time of this process, in hundredths of a second.
 fn ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();

@@ -1,6 +1,7 @@
 //! How fast jobs are found in a store of a hundred thousand.
 //!
-//! `cargo bench -p ankus-engine --bench lists`. A list with a filter is to take less than 20 ms, a job less than 5.
+//! `cargo bench -p ankus-engine --bench lists`. The aims: less than 20 ms for a list with a filter, less than 5 ms for
+//! a job.
 
 use ankus_engine::driver::{self, filter, list, view};
 use ankus_lang::machine::{Job, JobStatus, Row};
@@ -21,7 +22,7 @@ fn id(number: usize) -> String {
     format!("{number:07}-251009085320000-ankus-W")
 }
 
-/// A store of workflows: 300 names, 20 users, most of them done, ten rows for each hundredth.
+/// A store of workflows: 300 names, 20 users, most jobs ended, ten rows for every hundredth job.
 fn reader() -> Arc<dyn Reader> {
     static STORE: OnceLock<(tempfile::TempDir, Arc<dyn Reader>)> = OnceLock::new();
     let (_, reader) = STORE.get_or_init(|| {
@@ -63,7 +64,7 @@ fn rows(number: usize) -> Vec<Write> {
         let key = Key::new(space, key);
         Write::Put(ankus_procedure::store::Row { key, value: value.into() })
     };
-    // A job as the driver keeps it.
+    // A job as the driver stores it.
     let record = (&job, ProcedureId(0), "", id(number), 0_u64, Vec::<()>::new(), "");
     let record = postcard::to_stdvec(&record).expect("memory");
     let mut writes = vec![kept("job", id(number).into_bytes(), record)];

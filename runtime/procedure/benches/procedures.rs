@@ -1,7 +1,7 @@
-//! How fast the executor of procedures is, beside the disk it stands on.
+//! How fast the executor of procedures is, compared with the disk.
 //!
-//! `cargo bench -p ankus-procedure`. The stores are made in `ANKUS_BENCH_FOLDER`, or where temporary files
-//! go; `fsync` and `raw_commits` say what that disk and SQLite give by themselves.
+//! `cargo bench -p ankus-procedure`. The stores are created in `ANKUS_BENCH_FOLDER`, or in the folder for temporary
+//! files; `fsync` and `raw_commits` measure the disk and SQLite alone.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -22,7 +22,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 
 fn main() {
-    // Only where all is measured: it takes its time.
+    // Only if everything is measured, because it takes long.
     if std::env::args().all(|argument| argument.starts_with('-') || argument.contains('/')) {
         memory_per_suspended();
     }
@@ -41,7 +41,7 @@ impl Procedure for Noop {
     }
 }
 
-/// Has so many children, then is done.
+/// Spawns this many children, then ends.
 struct Parent(u32);
 
 impl Procedure for Parent {
@@ -109,7 +109,7 @@ impl Disk {
     }
 }
 
-/// Four kilobytes written and synced, over and over.
+/// Four kilobytes, written and synced repeatedly.
 #[divan::bench(sample_count = 5)]
 fn fsync(bencher: Bencher<'_, '_>) {
     let disk = Disk::new();
@@ -122,7 +122,7 @@ fn fsync(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The rows of so many no-op procedures, each written twice, in batches of this size, by SQLite alone.
+/// The rows of no-op procedures, each written twice, in batches of this size, by SQLite alone.
 #[divan::bench(sample_count = 3, args = [1, 1_000, 10_000])]
 fn raw_commits(bencher: Bencher<'_, '_>, batch: u64) {
     let total = if batch == 1 { 200 } else { 20_000 };
@@ -186,7 +186,7 @@ fn memory_store_threads(bencher: Bencher<'_, '_>) {
         });
 }
 
-/// Durable, one after the other: each submission and each end is a commit of its own.
+/// Durable, one after the other: each submission and each end is a separate commit.
 #[divan::bench(sample_count = 3)]
 fn durable_one_at_a_time(bencher: Bencher<'_, '_>) {
     const COUNT: u32 = 200;
@@ -208,7 +208,7 @@ fn durable_one_at_a_time(bencher: Bencher<'_, '_>) {
         });
 }
 
-/// Durable, from so many clients at once, each waiting for its own.
+/// Durable, from this many clients at once, each of which waits for its own procedure.
 #[divan::bench(sample_count = 3, args = [8, 64])]
 fn durable_clients(bencher: Bencher<'_, '_>, clients: u32) {
     let each = 2_000 / clients;
@@ -294,7 +294,7 @@ fn recovery_of_100_000(bencher: Bencher<'_, '_>) {
         .bench_local(|| black_box(executor(Box::new(disk.store()))));
 }
 
-/// Prints what a suspended procedure costs in memory.
+/// Prints the memory that a suspended procedure takes.
 fn memory_per_suspended() {
     const COUNT: u64 = 200_000;
     let resident = || {
@@ -302,7 +302,7 @@ fn memory_per_suspended() {
         let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
         pages * 4096
     };
-    // The records lie on the disk, so only what the executor holds is counted.
+    // The records are on disk, so only what the executor holds is counted.
     let disk = Disk::new();
     let executor = executor(Box::new(disk.store()));
     let before = resident();

@@ -1,3 +1,3 @@
-//! The one integration binary of the engine: a module per subject.
+//! The only integration test binary of the engine: one module per subject.
 
 mod workflow_facts;

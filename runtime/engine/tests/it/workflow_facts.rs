@@ -1,5 +1,5 @@
-//! What the reference says of a job and no recorded run shows: kills that fail, messages that cannot be evaluated, forks in which
-//! somebody waits.
+//! Facts of the reference that no recorded run shows: kills that fail, messages that cannot be evaluated, forks with a
+//! waiting branch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use ankus_lang::el::{Dialect, Phase as Place, Template};
 use ankus_lang::machine::{Answer, Class, Command, External, JobStatus, Phase, Status, Submission};
 use ankus_lang::plan::{Action, Global, Node, NodeIndex, Plan, Work};
 
-/// Executors that start everything, but for what is in the way at the moment, and cannot stop anything if so wished.
+/// Executors that start everything except `cannot_start`, and that stop nothing if `cannot_stop` is set.
 #[derive(Default)]
 struct Scripted {
     cannot_stop: bool,
@@ -49,7 +49,7 @@ fn template(text: &str) -> Template {
     Template::compile(text, Place::Workflow, Dialect::default())
 }
 
-/// A fork of two actions, or only a kill node with this message.
+/// A plan with a fork of two actions, or with only a kill node that has this message.
 fn plan(message: &str, forks: bool) -> Arc<Plan> {
     let action = || {
         Work::Action(Box::new(Action {
@@ -120,7 +120,7 @@ fn an_action_whose_kill_fails_is_failed_and_has_no_end() {
         );
         assert_eq!(row.error.code.as_deref(), Some("JA017"));
     }
-    // Killed is told only after a kill that succeeded.
+    // KILLED is notified only after a successful kill.
     assert!(simulation.notifications.iter().all(|(_, url)| !url.ends_with("T:null")));
 }
 

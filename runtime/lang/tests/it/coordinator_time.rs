@@ -1,4 +1,4 @@
-//! The calendar against the worked values of the reference, and its laws.
+//! The calendar, compared with the computed values of the reference, and its laws.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use ankus_lang::time::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Kinds of vectors that ask about a whole submission; they are tried with the verdicts.
+/// Kinds of vectors about a whole submission; they are compared with the verdicts.
 const ELSEWHERE: [&str; 1] = ["submit_check"];
 
 #[test]
@@ -51,7 +51,7 @@ fn the_calendar_agrees_with_the_reference() {
     assert!(differences.is_empty());
 }
 
-/// What we say; nothing where it fails.
+/// Our answer; none if it fails.
 fn answer(what: &str, inputs: &Value) -> Option<Value> {
     let processing = match inputs["processing_timezone"].as_str() {
         Some(id) => ProcessingZone::from_id(id)?,
@@ -265,7 +265,7 @@ fn answer(what: &str, inputs: &Value) -> Option<Value> {
     })
 }
 
-/// The HCatalog functions are functions of expressions only.
+/// The HCatalog functions exist only as functions of expressions.
 fn partitions(function: &str, second: &str, inputs: &Value) -> Option<Value> {
     use ankus_lang::el::state::State;
 
@@ -458,7 +458,7 @@ proptest! {
     #[test]
     fn adding_nothing_changes_nothing(instant in instants(), zone in zones(), unit in units()) {
         let same = add(instant, unit, 0, &zone);
-        // Months go through the local time, of which an overlap has two; the later one is taken.
+        // Adding months goes through the local time, which occurs twice in an overlap; the later one is taken.
         if zone.gap_or_overlap(instant).is_none() || !matches!(unit, Unit::Month | Unit::Year) {
             prop_assert_eq!(same, instant);
         }
@@ -468,7 +468,7 @@ proptest! {
     fn a_day_is_a_day_to_within_its_clock_change(instant in instants(), zone in zones(), n in -800_i64..800) {
         let moved = add(instant, Unit::Day, n, &zone);
         let plain = instant.plus_seconds(n * 86_400);
-        // The local time stays; beside a change of clocks it may not, where that would be another day.
+        // The local time is kept, except near a clock change if that would be another day.
         let kept = zone.offset_seconds(instant) - zone.offset_seconds(plain);
         let by = moved.0 - plain.0;
         let next = zone.next_change(plain.plus_seconds(-2 * 86_400));
@@ -544,7 +544,7 @@ proptest! {
             let Ok(next) = cron.next_after(at, ProcessingZone::UTC) else { break };
             prop_assert!(next > at);
             prop_assert_eq!(next.0 % 60, 0);
-            // Nothing lies between: from a second before the fire the same one is found.
+            // There is no other time in between: from a second before, the same time is found.
             prop_assert_eq!(cron.next_after(next.plus_seconds(-1), ProcessingZone::UTC), Ok(next));
             at = next;
         }

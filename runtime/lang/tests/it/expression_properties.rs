@@ -1,11 +1,11 @@
-//! What holds for every expression: it survives its encoding and its printing, and its evaluation ends.
+//! Properties of every expression: encoding and printing preserve it, and its evaluation ends.
 
 use ankus_lang::el::state::State;
 use ankus_lang::el::tree::{Op, Slice, Target};
 use ankus_lang::el::{Dialect, Phase, Template, print};
 use proptest::prelude::*;
 
-/// Expressions that parse, of any shape.
+/// Valid expressions of any shape.
 fn expression() -> impl Strategy<Value = String> {
     let name = || prop_oneof![Just("a"), Just("n"), Just("m"), Just("nul"), Just("lst"), Just("t")];
     let leaf = prop_oneof![
@@ -75,7 +75,7 @@ fn state() -> State {
     State::new(&json, Phase::Workflow).expect("the state is well-formed")
 }
 
-/// Operations without their places; a text by what it says.
+/// Operations without their locations; texts by their content.
 fn shape(template: &Template) -> Vec<String> {
     let text = |slice: Slice| template.slice(slice).to_owned();
     template
@@ -168,7 +168,7 @@ fn huge_expressions_are_answered_at_once() {
     assert_eq!(growing.text(&state).map_err(|failure| failure.detail), Err("limit"));
 }
 
-/// Calls of `concat` that hold nothing but literals and variables are evaluated at once; one choice within, and they are not.
+/// Calls of `concat` with only literals and variables are evaluated as one; with a conditional inside, they are not.
 #[test]
 fn nested_calls_give_what_each_of_them_gives() {
     let values = ["'x'", "''", "12", "a", "n", "m", "nul", "lst", "t", "KB", "missing"];

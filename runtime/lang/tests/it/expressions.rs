@@ -1,4 +1,4 @@
-//! The evaluator against what the server's evaluator answered.
+//! The evaluator, compared with the answers of the server's evaluator.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,8 +8,9 @@ use ankus_lang::el::state::State;
 use ankus_lang::el::{Dialect, Effects, Failure, Nothing, Phase, Template, is_identifier, xml};
 use serde_json::Value as Json;
 
-/// What the server's library answers and we refuse, by name. All of them read a property of a Java object: an expression
-/// reaches its functions, variables, map keys and list indices, and nothing of the machine it is evaluated on.
+/// Expressions that the server's library evaluates and we refuse, by their text. All of them read a property of a Java
+/// object: our expressions have access to functions, variables, map keys and list indices, and to nothing of the
+/// machine that evaluates them.
 const REFUSED: &[&str] = &[
     "${''['class']['name']}",
     "${''['class']['simpleName']}",
@@ -64,7 +65,7 @@ fn conf(vector: &Json, field: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What we answer, in the form of the vectors: `{"string": …}`, `{"error": …}`.
+/// Our answer in the form of the vectors: `{"string": …}`, `{"error": …}`.
 fn answer(vector: &Json, dialect: Dialect) -> Json {
     let expression = vector["expr"].as_str().expect("an expression is a text");
     let group = vector["group"].as_str().expect("a group is a text");
@@ -135,7 +136,7 @@ fn answer(vector: &Json, dialect: Dialect) -> Json {
     }
 }
 
-/// The vectors of the services for configurations.
+/// Our answers to the vectors of services with a configuration.
 fn configured(
     vector: &Json,
     group: &str,
@@ -233,14 +234,15 @@ fn configured(
     resolved(&properties, &value).map_or_else(|_| endless(), |value| text(&value))
 }
 
-/// Whether we agree with a vector: everything it says holds.
+/// Whether we agree with a vector: everything that it states holds.
 fn agrees(expected: &Json, found: &Json) -> bool {
     if let Some(pattern) = expected["pattern"].as_str() {
         let regex = fancy_regex::Regex::new(pattern).expect("patterns are regular expressions");
         return found["string"].as_str().is_some_and(|text| regex.is_match(text).unwrap_or(false));
     }
     expected.as_object().expect("an expectation is an object").iter().all(|(name, value)| {
-        // The server names a variable where an unprefixed function is unknown; details of types are not all told apart.
+        // The server names a variable if an unprefixed function is unknown; the details of types are not all
+        // distinguished.
         found.get(name) == Some(value)
     })
 }
@@ -288,7 +290,7 @@ fn vectors_agree() {
     assert!(differences.is_empty(), "see above");
 }
 
-/// What an expression comes to without a job: its length, or the word of its failure.
+/// Evaluates an expression without a job. Returns the length of the result, or the reason of the failure.
 fn worked(expression: &str) -> Result<usize, &'static str> {
     let template = Template::compile(expression, Phase::Workflow, Dialect::Tomcat);
     assert_eq!(template.errors().len(), 0, "it can be read");
@@ -314,7 +316,7 @@ fn no_nesting_of_functions_takes_more_than_a_certain_work() {
     assert_eq!(nested(40, "((x->concat(x,x))(", "))"), Err("limit"));
     assert_eq!(nested(40, "((x->x+=x)(", "))"), Err("limit"));
     assert_eq!(nested(6, "urlEncode(", ")"), Ok(2));
-    // A list that holds another twice has a text twice as long, though it takes no memory itself.
+    // A list that contains another one twice has a text that is twice as long, although it takes no memory itself.
     assert_eq!(nested(10, "((x->[x,x])(", "))"), Ok(6_140));
     assert_eq!(nested(60, "((x->[x,x])(", "))"), Err("limit"));
     assert_eq!(nested(60, "((x->{x,[x]})(", "))"), Err("limit"));
@@ -330,7 +332,7 @@ fn large_collections_are_made_in_proportion_to_their_size() {
     assert!(worked(&format!("${{{{{texts}1}}}}")).is_ok());
     let keys = items(&|at| format!("[{at}]:{at},"));
     assert!(worked(&format!("${{{{{keys}1:1}}}}")).is_ok());
-    // `Aa` and `BB` have one hash, and so do all texts and lists that are made of them.
+    // `Aa` and `BB` have the same hash, and so have all texts and lists that are made of them.
     let word = |at: usize| (0..16).map(|bit| ["Aa", "BB"][at >> bit & 1]).collect::<String>();
     let alike = items(&|at| format!("['{}'],", word(at)));
     assert_eq!(worked(&format!("${{{{{alike}1}}}}")), Err("limit"));

@@ -1,4 +1,4 @@
-//! `docs/functions.md` is the table of functions, for people.
+//! `docs/functions.md` is the table of functions in readable form.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn phases(phases: Phases) -> String {
     names.join(" ")
 }
 
-/// A title, and which functions belong below it.
+/// A title, and whether a function belongs below it.
 type Chapter = (&'static str, fn(&Function) -> bool);
 
 fn page() -> String {

@@ -1,4 +1,4 @@
-//! The one integration binary of languages and values: a module per subject.
+//! The only integration test binary of languages and values: one module per subject.
 
 #![expect(
     clippy::disallowed_macros,

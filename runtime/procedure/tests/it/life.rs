@@ -1,5 +1,5 @@
-//! What the executor adds to the model, and what it does on a bad day: spawned procedures, messages, pauses, full disks,
-//! damaged and newer stores, metrics.
+//! What the executor has beyond the model, and how it handles failures: spawned procedures, messages, pauses, full
+//! disks, damaged and newer stores, metrics.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ use ankus_procedure::{
 
 type Act = fn(u8, &mut Context<'_>) -> Result<Step, Failure>;
 
-/// Does what its kind does at each step; only the number of the step is saved.
+/// At each step does what its kind does; only the number of the step is saved.
 struct Acts {
     step: u8,
     act: Act,
@@ -69,7 +69,7 @@ const KINDS: [(&str, Act); 8] = [
     }),
 ];
 
-/// Spawns one that succeeds and one that fails, and waits for both answers.
+/// Spawns a procedure that succeeds and one that fails, and waits for both answers.
 fn spawner(step: u8, context: &mut Context<'_>) -> Result<Step, Failure> {
     if step == 0 {
         context.spawn(New::of("done", acts("done")).tag(1));
@@ -77,7 +77,7 @@ fn spawner(step: u8, context: &mut Context<'_>) -> Result<Step, Failure> {
         return Ok(Step::Suspend(Wait::for_message()));
     }
     let messages = context.take_messages();
-    // What this step puts is not there yet.
+    // What this step writes is not visible yet.
     let answers = messages.len() + context.scan("answer", b"", 9).unwrap().len();
     for message in messages {
         let answer = match message.note {
@@ -122,7 +122,7 @@ fn open_on(store: impl Store + 'static, host: Arc<dyn Host>) -> (Executor, Recov
     Executor::open(Box::new(store), registry(), host, Config::default()).expect("a readable store")
 }
 
-/// A clock that is set by hand.
+/// A clock that is set by the test.
 #[derive(Default)]
 struct Clock(Mutex<i64>);
 
@@ -156,7 +156,7 @@ fn a_spawned_procedure_answers_once_however_it_ends_and_whenever_the_process_doe
         let (executor, _) = open(memory.clone());
         let id = executor.submit(new("spawner")).expect("room");
         let mut commits = 0;
-        // As many commits as this round is granted, and then another process.
+        // This round allows `crashes` commits; then another process takes over.
         while commits < crashes && executor.turn() | executor.commit().expect("room") {
             commits += 1;
         }
@@ -190,7 +190,7 @@ fn a_message_that_comes_before_anyone_waits_is_not_lost() {
     assert_eq!(executor.send(id, 7, "late"), Ok(false));
 }
 
-/// Commits only while nobody holds it up.
+/// A store that blocks in a commit while the gate is closed.
 struct Gate {
     memory: Memory,
     is_closed: Arc<AtomicBool>,
@@ -216,7 +216,7 @@ impl Store for Gate {
     }
 }
 
-/// Ends when it is told to, in the middle of a step.
+/// Ends when the test says so, in the middle of a step.
 struct Lasts(mpsc::Sender<()>, mpsc::Receiver<()>);
 
 impl Procedure for Lasts {
@@ -251,7 +251,7 @@ fn who_sends_to_one_that_ends_meanwhile_is_told_so() {
         let sent = scope.spawn(|| executor.send(id, 0, "late"));
         has_entered.recv().expect("the message is committed");
         end_it.send(()).expect("it listens");
-        // Its last step is made, and waits for the commit after this.
+        // Its last step has been executed, and waits for the next commit.
         std::thread::sleep(Duration::from_millis(200));
         open_it.send(()).expect("it listens");
         sent.join().expect("no panic")
@@ -286,7 +286,7 @@ fn the_timer_of_a_wait_that_a_message_ended_does_not_end_the_next() {
     clock.advance(500);
     assert_eq!(executor.send(id, 0, "wake up"), Ok(true));
     executor.run_until_idle().expect("room");
-    // The first timer would pass now, the second in 4.5 seconds.
+    // The first timer would expire now, the second in 4.5 seconds.
     clock.advance(500);
     assert_eq!(executor.tick(), Some(4_500));
     executor.run_until_idle().expect("room");
@@ -308,7 +308,7 @@ fn a_pause_goes_on_over_a_restart_and_a_clock_that_jumps_back() {
     drop(executor);
     let set_back = Arc::new(Clock::default());
     let (executor, _) = open_on(memory, set_back.clone());
-    // By the wall clock it would be due in 16 minutes; it was to be one second.
+    // By the wall clock it would be due in 16 minutes; the wait was for one second.
     assert_eq!(executor.tick(), Some(1_000));
     set_back.advance(1_000);
     executor.tick();
@@ -371,9 +371,9 @@ fn results_go_in_their_time() {
     assert_eq!(executor.state(kept), None);
 }
 
-// --- Bad days ----------------------------------------------------------------------------------------------------------
+// --- Failures --------------------------------------------------------------------------------------------------------
 
-/// A store that refuses every so many commits.
+/// A store that refuses every `every`-th commit.
 struct Refuses {
     memory: Memory,
     every: u32,
@@ -444,7 +444,8 @@ fn a_submission_that_is_refused_leaves_rows_as_they_were() {
     assert_eq!(row(b"c"), None);
 }
 
-/// Runs a procedure that writes more than there is room for, until the executor gives up; then lets it go on.
+/// Runs a procedure that writes more than there is space for, until the executor gives up, then makes room and resumes
+/// it.
 #[track_caller]
 fn check_full(path: &Path, small: Options, make_room: impl FnOnce() -> Options) {
     let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
@@ -612,7 +613,7 @@ fn a_file_that_is_no_store_is_refused_and_not_touched() {
     }
 }
 
-// --- Counts ------------------------------------------------------------------------------------------------------------
+// --- Metrics ---------------------------------------------------------------------------------------------------------
 
 #[test]
 fn what_happened_is_counted() {
@@ -625,7 +626,7 @@ fn what_happened_is_counted() {
     clock.advance(400);
     let Metrics { submitted, succeeded, failed, rollbacks, live, state_ms, .. } =
         executor.metrics();
-    // The spawner and what it spawned, one that fails, one that pauses.
+    // The spawner with the two that it spawned, one that fails, and one that pauses.
     assert_eq!((submitted, succeeded, failed, rollbacks), (5, 2, 2, 2));
     let waiting = State::ALL.iter().position(|state| *state == State::WaitingTimeout).unwrap();
     assert_eq!(live[waiting], 1);

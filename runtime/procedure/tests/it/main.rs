@@ -1,4 +1,4 @@
-//! The one integration binary of the durable executor: a module per subject.
+//! The only integration test binary of the durable executor: one module per subject.
 
 #![expect(
     clippy::disallowed_macros,

@@ -1,6 +1,6 @@
-//! The rules of the model that is followed, each by its name: small scripts, their calls in order, and how they end.
+//! The rules of the model that we follow, each by its name: small scripts, their calls in order, and how they end.
 //!
-//! Every script is cut before and after each of its writes as well, and must end the same.
+//! Every script is also cut before and after each of its writes, and must end the same.
 
 use serde_json::json;
 

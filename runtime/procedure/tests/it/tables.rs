@@ -1,4 +1,4 @@
-//! Tables beside rows: whatever is written, they say what the rows say.
+//! Tables beside rows: whatever is written, they agree with the rows.
 
 use ankus_procedure::store::tables::{
     self, Column, ColumnKind, Index, Query, Source, Table, Test, Value,
@@ -21,7 +21,7 @@ static FRUIT: Table = Table {
     sources: SOURCES,
 };
 
-/// The same, read in another way.
+/// The same rows, read in another way.
 static FRUIT_AGAIN: Table = Table {
     name: "fruit",
     view: "fruits_again",
@@ -117,7 +117,7 @@ fn check(store: &Sqlite, table: &'static Table) {
         assert_eq!(reader.find(table, &query).expect("readable"), by_rows, "{query:?}");
     }
     for groups in [&["color"][..], &["color", "origin"], &[]] {
-        // Which of several with the same value it is, is not said.
+        // It is not defined which of several lines with the same value comes first.
         let told = |lines: Vec<tables::Line>| {
             let of = |line: &tables::Line, name: &&str| table.value(line, name).clone();
             let mut told: Vec<Vec<Value>> = lines
@@ -156,10 +156,10 @@ fn a_table_says_what_the_rows_say() {
                 }
             })
             .collect();
-        // Who adds to a line may be written before it, and outlives it.
+        // A row that adds to another row's line may be written before that row, and may outlive it.
         store.commit(&batch).expect("room");
         if round % 20 == 19 {
-            // Lines that come again do not know what was told of them before; the rows do.
+            // Lines that are built anew have lost what was added to them before; the rows have not.
             drop(store);
             store = open(&path, &[]);
             drop(store);
@@ -174,7 +174,7 @@ fn a_table_says_what_the_rows_say() {
     let error = store.reader().find(&FRUIT, &Query { order: "taste", ..Query::default() });
     assert!(error.expect_err("no such column").to_string().contains("`taste`"));
     drop(store);
-    // Whoever opens it without the table does not keep it up, and says so.
+    // A program that opens the store without the table does not maintain it, and marks it so.
     let mut store = open(&path, &[]);
     store.commit(&[put("fruit", "new", "red fig 1")]).expect("room");
     check(&store, &FRUIT);
@@ -183,7 +183,7 @@ fn a_table_says_what_the_rows_say() {
     check(&store, &FRUIT_AGAIN);
     check(&store, &FRUIT);
     drop(store);
-    // What an older program kept, without counts, is made anew by the one that counts.
+    // A table from an older program, which has no counts, is rebuilt by one that counts.
     let store = open(&path, KEPT);
     check(&store, &FRUIT);
     drop(store);

@@ -1,9 +1,10 @@
-//! Our executor beside the real procedure framework: the same scripts, call by call.
+//! Our executor compared with the real procedure framework: the same scripts, call by call.
 //!
-//! Every record is played. Without a crash, the order of calls to user code, the answers to the client and everything left
-//! at the end must agree. With one, ours is cut before and after every write of its own instead, and must end as the uncut
-//! run does, repeating nothing but the step in flight. Where the real one has a fault we do not copy, the record is
-//! compared with what ours does instead, by the rules in [`expected`]; `docs/procedures.md` says why.
+//! Every record is played. Without a crash, the order of calls to user code, the answers to the client and everything
+//! left at the end must agree. For a record with a crash, our executor is cut before and after every write of its own
+//! instead; it must end as the uncut run does, and repeat nothing except the step in flight. If the record shows a
+//! fault of the real framework that we do not copy, it is compared with our behavior instead, by the rules in
+//! [`expected`]; `docs/procedures.md` gives the reasons.
 
 mod expected;
 mod play;
@@ -29,7 +30,7 @@ fn counts(calls: &[String]) -> BTreeMap<&str, usize> {
     counts
 }
 
-/// Plays a record without a crash, and says where ours differs.
+/// Plays a record without a crash. Returns the differences.
 fn check_uncut(record: &Value) -> (Vec<String>, BTreeSet<&'static str>) {
     let expected = expected(record);
     let mut play = Play::new(record, Cut::Never);
@@ -47,13 +48,13 @@ fn check_uncut(record: &Value) -> (Vec<String>, BTreeSet<&'static str>) {
         let calls = play.calls();
         if expected.calls.is_empty() && expected.faults.contains("a failed write kills the worker")
         {
-            // Nothing of theirs to compare with.
+            // There are no calls to compare with.
         } else if expected.ordered {
             differ("calls", calls.join(", "), expected.calls.join(", "));
         } else {
             let ours: Vec<_> = counts(&calls).into_iter().collect();
             let theirs: Vec<_> = counts(&expected.calls).into_iter().collect();
-            // How often a loop goes round is a matter of time.
+            // The number of rounds of a loop depends on timing.
             let endless = record["procedures"].to_string().contains("\"loop");
             let (ours, theirs) = if endless { (Vec::new(), Vec::new()) } else { (ours, theirs) };
             differ("counts", format!("{ours:?}"), format!("{theirs:?}"));
@@ -93,7 +94,8 @@ fn check_uncut(record: &Value) -> (Vec<String>, BTreeSet<&'static str>) {
     (differences, expected.faults)
 }
 
-/// Cuts ours before and after every write. Says what does not end as the uncut run, or repeats too much.
+/// Cuts our executor before and after every write. Returns where it ends differently from the uncut run, or repeats too
+/// much.
 fn check_cuts(record: &Value, toggles: bool) -> Vec<String> {
     let mut uncut = Play::new(record, Cut::Never);
     uncut.play();
@@ -121,7 +123,8 @@ fn check_cuts(record: &Value, toggles: bool) -> Vec<String> {
                 .filter(|call| call.starts_with("execute") && after.contains(call))
                 .collect();
             for call in repeated {
-                // Gates and their like do not advance; a step without persistence leaves nothing; twenty share a name.
+                // Gates and similar steps do not advance; a step without persistence leaves nothing; twenty procedures
+                // share a name.
                 let in_flight = matches!(cut, Cut::Before(_)) && before.last() == Some(call);
                 let words: Vec<&str> = call.split(' ').collect();
                 let node = &play.world.nodes[words[1]];
@@ -131,7 +134,7 @@ fn check_cuts(record: &Value, toggles: bool) -> Vec<String> {
                     !["gate", "yield", "interrupt", "repeat", "skip", "wait-skip", "loop"]
                         .iter()
                         .any(|still| step.starts_with(still));
-                // Several of one name may do what one of them did.
+                // Several procedures with the same name may each do what one of them did.
                 let twins = times(&calls, call) <= times(&uncut.calls(), call);
                 let again_after_skip = node.steps.iter().any(|step| step.contains("skip"));
                 if !in_flight && advances && !twins && !again_after_skip {
@@ -143,7 +146,7 @@ fn check_cuts(record: &Value, toggles: bool) -> Vec<String> {
     differences
 }
 
-/// Plays a script of our own: its calls in order, how its roots end, and that it ends so wherever it is cut.
+/// Plays a script of our own: checks its calls in order, how its roots end, and that it ends so wherever it is cut.
 #[track_caller]
 pub(crate) fn check_script(procedures: Value, driver: &str, calls: &[&str], ends: &str) {
     let driver: Vec<&str> = driver.split(' ').collect();
@@ -215,7 +218,7 @@ fn the_real_framework_agrees() {
             let (differences, named) = if cut(&record) {
                 let mut named = BTreeSet::new();
                 if record["final"]["roots"] != *uncut_roots {
-                    // Ours ends the same whether cut or not, which `cuts` shows.
+                    // Ours ends the same, cut or not, as `cuts` shows.
                     let text = record["final"]["roots"].to_string();
                     named.insert(if text.contains("SUCCESS") {
                         "an accepted abort is forgotten"

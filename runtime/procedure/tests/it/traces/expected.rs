@@ -1,10 +1,10 @@
-//! What a record shows, with the faults taken out that we do not copy.
+//! The expectations of a record, without the faults that we do not copy.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// What a record shows, with the faults taken out that we do not copy.
+/// The expectations of a record, without the faults that we do not copy.
 pub(super) struct Expected {
     pub(super) calls: Vec<String>,
     pub(super) ordered: bool,
@@ -12,7 +12,7 @@ pub(super) struct Expected {
     pub(super) roots: Option<Value>,
     pub(super) rows: Option<Vec<String>>,
     pub(super) init_error: Option<String>,
-    /// The faults, by name.
+    /// The names of the faults.
     pub(super) faults: BTreeSet<&'static str>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn expected(record: &Value) -> Expected {
                 calls.push(format!("{name} {}", rest.join(" ")));
             }
             "driver" => {
-                // Waiting leaves no trace of its own.
+                // A wait is not recorded.
                 while driver.get(answers.len()).is_some_and(|action| call[2] != **action) {
                     answers.push(None);
                 }
@@ -50,7 +50,7 @@ pub(super) fn expected(record: &Value) -> Expected {
         .filter_map(|node| node["name"].as_str())
         .collect();
 
-    // Undoing what never ran.
+    // Rollbacks of procedures that never ran.
     let mut ran = BTreeSet::new();
     let before = calls.len();
     let preloaded = record["preloaded"].is_array();
@@ -66,7 +66,7 @@ pub(super) fn expected(record: &Value) -> Expected {
         faults.insert("undoes children that never ran");
     }
 
-    // A state whose undoing has to be tried again is passed over instead.
+    // A state whose rollback must be retried is skipped instead.
     if calls.iter().any(|call| {
         call.starts_with("rollback")
             && (call.ends_with("ioexception") || call.ends_with("interrupt"))
@@ -104,7 +104,7 @@ pub(super) fn expected(record: &Value) -> Expected {
         serde_json::from_value(record["final"]["store"].clone()).ok();
     let mut init_error = record["final"]["init_error"].as_str().map(str::to_owned);
 
-    // Answers about workers are about their threads.
+    // Answers about workers concern their threads.
     for (action, answer) in driver.iter().zip(&mut answers) {
         if action == "workers" {
             *answer = None;
@@ -118,7 +118,7 @@ pub(super) fn expected(record: &Value) -> Expected {
         && record["procedures"].to_string().contains("wait-event");
     if happens("store-write-failed") {
         if stuck {
-            // Theirs stays where it was; ours goes on.
+            // Theirs stays where it was; ours continues.
             (roots, rows) = (None, None);
             calls.clear();
         }
@@ -130,7 +130,7 @@ pub(super) fn expected(record: &Value) -> Expected {
             .for_each(|(a, _)| *a = None);
         ordered = false;
     } else if driver.iter().any(|action| action.starts_with("make-runnable")) {
-        // Ours disarms the timer of a wait that was ended by a wake: it neither fires later nor ends another wait.
+        // Ours cancels the timer of a wait that was ended by a wake: it neither fires later nor ends another wait.
         faults.insert("a stale timer fires");
         let done: BTreeSet<String> =
             calls.iter().filter(|call| call.starts_with("execute")).cloned().collect();

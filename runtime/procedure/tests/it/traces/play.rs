@@ -1,4 +1,4 @@
-//! A record is played: the world outside, a store that dies as told, and the client.
+//! Plays a record: the outside world, a store that dies on demand, and the client.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,7 +23,7 @@ impl Host for Clock {
     }
 
     fn elapsed_ms(&self) -> u64 {
-        // Some time before the test: elapsed time does not begin with it.
+        // Elapsed time begins some time before the test.
         (1_000_000_000 + self.0.load(Ordering::Relaxed)).cast_unsigned()
     }
 
@@ -51,7 +51,7 @@ pub(super) struct Fate {
     pub(super) refused: u32,
 }
 
-/// A store that dies as told.
+/// A store that dies on demand.
 pub(super) struct Mortal {
     pub(super) memory: Memory,
     pub(super) fate: Arc<Mutex<Fate>>,
@@ -75,7 +75,7 @@ impl Store for Mortal {
         fate.writes += 1;
         let dies_before = match fate.cut {
             Cut::Before(n) => fate.writes == n,
-            // Not for ever: one that only asks again and again would never end.
+            // Not forever: a procedure that only polls would never end.
             Cut::Toggle => fate.writes % 2 == 1 && fate.writes < 60,
             Cut::Never | Cut::After(_) => false,
         };
@@ -112,9 +112,9 @@ pub(super) struct Play<'a> {
     pub(super) answers: Vec<Value>,
     pub(super) quarantine: usize,
     pub(super) init_error: Option<String>,
-    /// How long the log was at each restart.
+    /// The length of the log at each restart.
     pub(super) lives: Vec<usize>,
-    /// How often something may move before that is called resting.
+    /// How many turns may pass until the executor counts as idle.
     pub(super) patience: u32,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Play<'a> {
             quarantine: 0,
             init_error: None,
             lives: Vec::new(),
-            // One that is in a loop has no rest, and enough of it is soon seen.
+            // A procedure in a loop is never idle, and a few rounds of it suffice.
             patience: if record["procedures"].to_string().contains("\"loop") {
                 500
             } else {
@@ -220,7 +220,7 @@ impl<'a> Play<'a> {
             };
             let mut bytes = record.encode();
             if state.is_none() {
-                // No such state is known to us: bytes that are no record.
+                // This state is unknown to us: the bytes are not a valid record.
                 bytes = bytes[..4].into();
             }
             batch.push(Write::Record(ProcedureId(row["id"].as_u64().unwrap()), bytes));
@@ -274,7 +274,7 @@ impl<'a> Play<'a> {
         assert!(self.restarts < 500, "it never ends: {}", self.record["scenario"]);
         self.lives.push(self.world.calls.lock().unwrap().len());
         if let (Some(executor), Some(_)) = (self.executor.take(), &self.threads) {
-            // A killed process waits for nobody; its threads must not write any more.
+            // A killed process waits for nothing; its threads must not write any more.
             self.fate.lock().unwrap().dead = true;
             self.world.latches.lock().unwrap().extend(["l".to_owned()]);
             self.world.released.notify_all();
@@ -283,7 +283,7 @@ impl<'a> Play<'a> {
         self.fate.lock().unwrap().dead = false;
         self.open();
         if self.fate.lock().unwrap().cut == Cut::Toggle {
-            // Or it would be killed between waiting and going on, for ever.
+            // Otherwise it would be killed between waiting and resuming, forever.
             for event in &self.woken {
                 self.executor().set_ready(event);
             }
@@ -305,7 +305,7 @@ impl<'a> Play<'a> {
         if self.fate.lock().unwrap().dead { Err(Died) } else { Ok(()) }
     }
 
-    /// Until nothing moves.
+    /// Runs until nothing moves.
     pub(super) fn idle(&mut self) -> Result<(), Died> {
         if !self.started {
             return Ok(());
@@ -324,7 +324,7 @@ impl<'a> Play<'a> {
                 Ok(_) | Err(_) => {}
             }
         }
-        // A procedure that asks for a lock over and over never rests.
+        // A procedure that requests a lock again and again is never idle.
         Ok(())
     }
 
@@ -406,7 +406,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// A submission; one that died with its record already there is not repeated.
+    /// Submits procedures. A submission that died when its record was already stored is not repeated.
     pub(super) fn submit(&mut self, names: &[&str], nonce: Option<Nonce>) -> Result<Value, Died> {
         let executor = self.executor();
         let before = self.memory.ids();
@@ -496,7 +496,7 @@ impl<'a> Play<'a> {
                 executor.set_ready(event);
                 Value::Null
             }
-            // A wake does that by itself.
+            // A wake makes it runnable by itself.
             ["make-runnable", _] => Value::Null,
             [abort @ ("abort" | "abort-if-not-started"), name] => {
                 let answer = executor.abort(self.id(name), abort != "abort");
@@ -568,7 +568,7 @@ impl<'a> Play<'a> {
         })
     }
 
-    /// Plays the whole record, through as many lives as it takes.
+    /// Plays the whole record, with as many restarts as it takes.
     pub(super) fn play(&mut self) {
         self.preload();
         self.open();
@@ -594,7 +594,7 @@ impl<'a> Play<'a> {
         self.world.calls.lock().unwrap().clone()
     }
 
-    /// The end, in the words of the records.
+    /// The final states, in the words of the records.
     pub(super) fn roots(&self) -> Value {
         let executor = self.executor();
         let mut roots = Vec::new();
@@ -612,7 +612,7 @@ impl<'a> Play<'a> {
         Value::from(roots)
     }
 
-    /// The rows left in the store, with their states.
+    /// The rows that are left in the store, with their states.
     pub(super) fn rows(&self) -> Vec<String> {
         let row = |id: ProcedureId| {
             let record = Record::decode(&self.memory.record(id).unwrap()).ok()?;

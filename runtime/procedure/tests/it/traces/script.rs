@@ -1,4 +1,4 @@
-//! The scripts: procedures that do what a record says, and note each call.
+//! The scripts: procedures that do what a record says, and log each call.
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::resume_unwind;
@@ -31,7 +31,7 @@ pub(super) struct Node {
     pub(super) wait_client_ack: Option<bool>,
 }
 
-/// What all scripts of a run share, over its restarts.
+/// The state that all scripts of a run share, across its restarts.
 #[derive(Default)]
 pub(super) struct World {
     pub(super) nodes: HashMap<String, Node>,
@@ -112,7 +112,7 @@ impl Script {
         Failure::new(&*self.node.name, "IOException", message)
     }
 
-    /// What a step does `n` times before it goes on, counted in memory only.
+    /// Whether a step that repeats `n` times must repeat again; counted in memory only.
     pub(super) fn again(&mut self, n: &str) -> bool {
         self.attempts += 1;
         self.attempts <= n.parse().unwrap()
@@ -236,7 +236,7 @@ impl Procedure for Script {
                 let waits = ["wait-null", "wait-children"];
                 let made = self.node.steps[..self.own.step.min(self.node.steps.len())].last();
                 if made.is_some_and(|made| waits.iter().any(|wait| made.starts_with(wait))) {
-                    // It has answered, not thrown.
+                    // The step has returned an answer instead of an error.
                     let _ = once.once(|| Ok(Step::Done));
                 }
                 self.own.once = once;
@@ -307,7 +307,7 @@ impl Procedure for Script {
     }
 }
 
-/// Stands for a child that is not there.
+/// A placeholder for a child that does not exist.
 pub(super) struct Nothing;
 
 impl Procedure for Nothing {
