@@ -1,4 +1,4 @@
-//! Agreements on service levels, as deadlines of Airflow 3 and as `sla` of Airflow 2.10, where a site asks for them.
+//! SLAs as deadlines of Airflow 3 and as `sla` of Airflow 2.10, if the settings of the site ask for them.
 
 use super::python::Value;
 use super::{Dag, Printer};
@@ -6,11 +6,11 @@ use crate::carry::ledger::Outcome;
 use crate::ir::coordinator::Sla;
 use ankus_lang::el::{Phase, Template, Variables};
 
-/// What nothing of Airflow listens to.
+/// The reason reported for a part of an SLA that has no counterpart in Airflow.
 const UNHEARD: &str = "Airflow has nothing that hears it";
 
 impl Printer<'_> {
-    /// The agreement of a coordinator; whether it was carried over.
+    /// Converts the SLA of a coordinator. Returns whether that was possible.
     pub(super) fn deadline(&mut self, sla: &Sla, dag: &mut Dag) -> bool {
         let wanted = self.given.migration.values.get("sla").map(String::as_str);
         let leaf = |name: &str| {
@@ -76,7 +76,7 @@ impl Printer<'_> {
         self.ledger.exact(sla.tag);
     }
 
-    /// Deadlines of the run, with the notifier that tells of them.
+    /// Adds the deadlines of the run, with the notifier that reports a miss.
     fn alerts(
         &mut self,
         end: u32,
@@ -111,7 +111,7 @@ impl Printer<'_> {
         dag.arguments.push(("deadline".to_owned(), Value::List(alerts)));
     }
 
-    /// `sla` of every task, and whom Airflow tells of it; of failures it tells nobody.
+    /// Sets `sla` for every task, and the address that Airflow notifies of a miss; failures are not notified.
     fn sla_of_tasks(&mut self, end: u32, contact: String, dag: &mut Dag) {
         let given = vec![
             ("sla".to_owned(), Value::code(format!("dt.timedelta(minutes={end})"))),

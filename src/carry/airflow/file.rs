@@ -1,14 +1,15 @@
-//! The file of a DAG, from its parts.
+//! Assembles the file of a DAG from its parts.
 //!
-//! In: what the printers of its coordinators made, in their order; nearly always there is one. Out: Python in the layout of
-//! `ruff format`. Of several, each has a group of tasks in the DAG, which has the schedule and the limits of the first.
+//! The parts come from the printers of the coordinators that share the DAG, nearly always a single one. If there are
+//! several, each gets a task group, and the DAG has the schedule and the limits of the first. The output is Python as
+//! formatted by `ruff format`.
 
 use super::python::{Value, lines_of, quoted};
 use super::{Dag, Printer};
 use crate::carry::{Output, resolve};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The file, with the scripts that its tasks run.
+/// Returns the file of the DAG and the scripts that its tasks run.
 pub(super) fn outputs(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> Vec<Output> {
     let Some(first) = printers.first() else { return Vec::new() };
     let path = format!("dags/{}.py", first.given.name);
@@ -18,14 +19,14 @@ pub(super) fn outputs(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> Vec<Outpu
     outputs
 }
 
-/// What stands in a file.
+/// The parts of a file.
 #[derive(Default)]
 struct Parts {
-    /// Before the DAG.
+    /// The code before the DAG.
     before: String,
-    /// In it.
+    /// The code inside the DAG.
     body: String,
-    /// In files beside it, which need the same.
+    /// The code of the scripts beside it, which need the same imports and parameters.
     scripts: String,
     params: Vec<(String, Value)>,
     uses_params: bool,
@@ -73,7 +74,7 @@ fn print(printers: &mut [Printer<'_>], dags: Vec<Dag>) -> String {
 }
 
 impl Printer<'_> {
-    /// The tasks of a coordinator, in their group where there are several.
+    /// Prints the tasks of a coordinator, in a task group if several coordinators share the DAG.
     fn body(&mut self, dag: &Dag) -> String {
         let mut body = String::new();
         if let Some(group) = self.group.clone() {
@@ -106,7 +107,7 @@ impl Printer<'_> {
         body
     }
 
-    /// Settings that several tasks write out alike stand in a file beside the DAG, which their commands include.
+    /// Moves settings that several tasks repeat to a file beside the DAG, which their commands include.
     fn with_settings_once(&mut self, mut body: String) -> String {
         let all = std::mem::take(&mut self.settings);
         let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
@@ -129,7 +130,7 @@ impl Printer<'_> {
         body
     }
 
-    /// Variables of Airflow that rendered texts read.
+    /// Records the variables of Airflow that templates read.
     fn note_variables(&mut self, rendered: &str) {
         for (at, found) in rendered.match_indices("var.value.") {
             let rest = &rendered[at + found.len()..];
@@ -138,12 +139,12 @@ impl Printer<'_> {
         }
     }
 
-    /// The whole file.
+    /// Prints the whole file.
     fn file(&mut self, parts: Parts, given: Vec<(String, Value)>, docstring: &str) -> String {
         let Parts { mut before, body, scripts, params, .. } = parts;
         let mut arguments = vec![("dag_id".to_owned(), Value::text(self.given.name))];
         if self.given.coordinator.is_none() {
-            // Left out, 2.10 takes it for a day.
+            // Airflow 2.10 runs a DAG without this argument daily.
             arguments.push(("schedule".to_owned(), Value::code("None")));
         }
         arguments.extend(given);
@@ -186,7 +187,7 @@ impl Printer<'_> {
         format!("{head}\n{before}{gap}with {arguments}:\n{with}")
     }
 
-    /// What templates may name, of the helpers and beside them.
+    /// Returns the macros of the DAG: the helper modules that its templates use, and macros of its own.
     fn macros(
         &mut self,
         code: &str,
@@ -212,7 +213,7 @@ impl Printer<'_> {
         macros
     }
 
-    /// The description of the file, and what it imports.
+    /// Prints the docstring and the imports of the file.
     fn head(&mut self, docstring: &str, code: &str, (el, oozie): (bool, bool)) -> String {
         let mut head = format!("\"\"\"{docstring}\"\"\"\n\n");
         if code.contains("dt.") {
@@ -254,11 +255,11 @@ impl Printer<'_> {
         lines.collect()
     }
 
-    /// Parameters of the DAG: properties that its texts name, with the values that they are submitted with.
+    /// Returns the parameters of the DAG: the properties that its texts refer to, with their values at submission.
     fn params(&mut self, code: &str) -> Vec<(String, Value)> {
         let secrets = self.given.secrets;
         let resolved = |value: &str| resolve(value, self.given.properties);
-        // There may be thousands of properties: the code is gone through once.
+        // There may be thousands of properties, so the code is searched only once.
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let first_part =
             |text: &'_ str| -> usize { text.find(|c| !is_part(c)).unwrap_or(text.len()) };
@@ -276,11 +277,12 @@ impl Printer<'_> {
                 false => texts.contains(name.as_str()),
             };
             let named = asked || is_quoted || self.uses_params;
-            // A name that a coordinator gives its workflow may come from the property of that name.
+            // A property that the coordinator sets for its workflow may be computed from the job property of the same
+            // name.
             if !named || secrets.covers(name) || (!asked && self.texts.contains_key(name)) {
                 continue;
             }
-            // A server takes the blanks off what becomes a variable.
+            // A server trims values that become variables.
             let value = secrets.text(resolved(value).trim_matches(|c| c <= ' '));
             params.push((name.clone(), Value::Text(value)));
         }
@@ -288,7 +290,7 @@ impl Printer<'_> {
     }
 }
 
-/// What a file says of itself.
+/// Returns the text of the docstring.
 fn docstring(printers: &[Printer<'_>]) -> String {
     let Some(first) = printers.first() else { return String::new() };
     let plain = |text: &str| text.replace('\\', "/").replace('"', "'");
@@ -315,7 +317,7 @@ fn docstring(printers: &[Printer<'_>]) -> String {
     if lines.lines().count() == 1 { lines.trim_end().to_owned() } else { lines }
 }
 
-/// Whether a text names something of a helper: `el.add`, `oozie.kill`.
+/// Whether a text refers to a member of a helper module: `el.add`, `oozie.kill`.
 fn names_helper(text: &str, module: &str, source: &str) -> bool {
     let call = format!("{module}.");
     text.match_indices(&call).any(|(at, _)| {

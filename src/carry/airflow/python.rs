@@ -1,14 +1,14 @@
-//! Python in the layout of `ruff format`.
+//! A printer for Python, formatted as by `ruff format`.
 
 use crate::carry::model::{Does, Task, Tasks};
 use crate::ir::workflow::{NodeId, Way, Workflow};
 use std::collections::BTreeMap;
 
-/// A text as a literal of Python: with these quotes, or with the others where that saves escapes.
+/// Returns a text as a Python string literal, in the `wanted` quotes or in the others if that saves escapes.
 pub fn quoted(text: &str, wanted: char) -> String {
     let other = if wanted == '"' { '\'' } else { '"' };
     let count = |quote: char| text.matches(quote).count();
-    // Jinja's expressions keep their quotes, so that the text around them needs no escapes.
+    // Single quotes are kept if they are wanted: they delimit strings in Jinja expressions.
     let quote = if wanted == '"' && count(wanted) > count(other) { other } else { wanted };
     let mut out = String::with_capacity(text.len() + 2);
     out.push(quote);
@@ -30,7 +30,8 @@ pub fn quoted(text: &str, wanted: char) -> String {
     out
 }
 
-/// Calls of `module` that tell where a node of a workflow went, by the name of the node; `id` is that of a task by its name.
+/// Returns for each node, by its name, the call of `module` that computes which transition the node took. `id` maps the
+/// name of a task to its id.
 pub fn transitions(
     workflow: &Workflow,
     tasks: &Tasks,
@@ -72,7 +73,7 @@ pub fn transitions(
     tasks.list.iter().filter_map(call).collect()
 }
 
-/// A value in a call.
+/// A value in Python code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A text.
@@ -85,27 +86,27 @@ pub enum Value {
     List(Vec<Value>),
     /// A tuple.
     Tuple(Vec<Value>),
-    /// A dictionary with texts for keys; what has none is another dictionary, spread.
+    /// A dictionary with string keys; an entry with an empty key is another dictionary, unpacked with `**`.
     Dict(Vec<(String, Value)>),
     /// A call.
     Call(String, Vec<(String, Value)>),
 }
 
-/// The longest line that `ruff format` leaves in one piece.
+/// The maximum line length of `ruff format`.
 const WIDTH: usize = 88;
 
 impl Value {
-    /// A text.
+    /// Creates a text.
     pub fn text(text: impl Into<String>) -> Value {
         Value::Text(text.into())
     }
 
-    /// Code.
+    /// Creates a piece of code.
     pub fn code(code: impl Into<String>) -> Value {
         Value::Code(code.into())
     }
 
-    /// The code. Calls and collections are spread over lines, each part behind the indent.
+    /// Prints the code. Calls and collections are spread over lines, one line for each part, indented.
     pub fn print(&self, indent: usize) -> String {
         let inner = " ".repeat(indent + 4);
         let spread = |open: &str, parts: Vec<String>, close: &str| {
@@ -142,12 +143,12 @@ impl Value {
     }
 }
 
-/// A text of several lines as it stands between three quotes.
+/// Escapes a text of several lines for a triple-quoted string.
 pub(super) fn lines_of(text: &str) -> String {
     text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
 }
 
-/// `[a, b] >> c`, one statement, with an indent.
+/// Prints the statement `[a, b] >> c`, indented.
 pub fn edge(before: &[String], after: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let [one] = before else {
@@ -165,7 +166,7 @@ pub fn edge(before: &[String], after: &str, indent: usize) -> String {
     format!("{pad}(\n{pad}    {one}\n{pad}    >> {after}\n{pad})\n")
 }
 
-/// A name of Python for a name of Oozie.
+/// Returns a Python identifier for a name of Oozie.
 pub fn identifier(name: &str) -> String {
     const TAKEN: [&str; 48] = [
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",

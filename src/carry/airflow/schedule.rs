@@ -1,7 +1,7 @@
-//! When a coordinator runs, as a timetable of Airflow.
+//! The schedule of a coordinator as a timetable of Airflow.
 //!
-//! A cron expression serves where it gives the same instants. Everything else is `OozieTimetable` of `oozie_airflow.py`,
-//! which counts from the start as the server does.
+//! A cron expression is used if it yields the same instants. Every other schedule is an `OozieTimetable` of
+//! `oozie_airflow.py`, which counts from the start as the server does.
 
 use super::python::Value;
 use ankus_lang::coordinator::Definition;
@@ -12,15 +12,15 @@ use ankus_lang::time::{Cron, EndOf, Frequency, Instant, ProcessingZone, Schedule
 pub struct Timetable {
     /// The argument `schedule`.
     pub value: Value,
-    /// Whether it has a name of its own, because it is ours or is asked for the next run.
+    /// Whether it is assigned to a variable, because it is an `OozieTimetable` or other code asks it for the next run.
     pub is_own: bool,
     /// The first nominal time.
     pub first: Instant,
-    /// What differs.
+    /// How it differs from the schedule of the coordinator, if it does.
     pub differs: Option<String>,
 }
 
-/// The schedule of a coordinator, or why there is none.
+/// Returns the timetable for a coordinator, or why there is none.
 pub fn timetable(definition: &Definition, wants_own: bool) -> Result<Timetable, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
@@ -79,7 +79,7 @@ fn own(schedule: &Schedule, count: i64, unit: Unit, end_of: EndOf, zone: &str) -
     Value::Call("oozie.OozieTimetable".to_owned(), given)
 }
 
-/// The period of an end, as the helpers name it.
+/// Returns the name that the helpers use for the period of an end-of function.
 pub fn period(end_of: EndOf) -> Option<&'static str> {
     Some(match end_of {
         EndOf::None => return None,
@@ -89,14 +89,14 @@ pub fn period(end_of: EndOf) -> Option<&'static str> {
     })
 }
 
-/// An instant as Oozie writes it.
+/// Formats an instant as Oozie does.
 pub fn written(instant: Instant) -> String {
     let mut text = String::new();
     ProcessingZone::UTC.write(instant, &mut text);
     text
 }
 
-/// An instant as an argument of Airflow.
+/// Returns an instant, plus `seconds`, as an argument of Airflow.
 pub fn pendulum(instant: Instant, seconds: i64) -> Value {
     let [year, month, day, hour, minute] = parts(instant.plus_seconds(seconds), &Zone::utc());
     let rest = match seconds.rem_euclid(60) {
@@ -106,35 +106,36 @@ pub fn pendulum(instant: Instant, seconds: i64) -> Value {
     Value::code(format!("pendulum.datetime({year}, {month}, {day}, {hour}, {minute}{rest})"))
 }
 
-/// Year, month, day, hour and minute on the wall of a zone.
+/// Returns year, month, day, hour and minute of an instant in the local time of a zone.
 fn parts(instant: Instant, zone: &Zone) -> [i64; 5] {
     let text = written(instant.plus_seconds(zone.offset_seconds(instant)));
     let mut numbers = text.split(['-', 'T', ':', 'Z']).map(|part| part.parse().unwrap_or(0));
     std::array::from_fn(|_| numbers.next().unwrap_or(0))
 }
 
-/// The name that Python knows a zone by.
+/// Returns the name of a time zone in Python.
 pub fn zone_of(zone: &Zone) -> Result<String, String> {
     if zone.is_fixed() && zone.offset_seconds(Instant(0)) == 0 {
         return Ok("UTC".to_owned());
     }
     let seconds = zone.offset_seconds(Instant(0));
     if zone.is_fixed() && seconds % 3600 == 0 {
-        // The signs of these names are the other way round.
+        // The sign in these names is inverted.
         return Ok(format!("Etc/GMT{:+}", -seconds / 3600));
     }
     let name = zone.database_name().map(str::to_owned);
     name.ok_or_else(|| format!("Python has no zone for `{}`", zone.id()))
 }
 
-/// Whether steps of a unit in a zone are the same in UTC: those of a fixed length, where clocks never change.
+/// Whether steps of a unit in a zone are the same as in UTC: steps of fixed length in a zone without daylight saving
+/// time.
 pub(super) fn is_as_in_utc(zone: &Zone, unit: Unit, end_of: EndOf) -> bool {
     zone.is_fixed()
         && end_of == EndOf::None
         && matches!(unit, Unit::Minute | Unit::Hour | Unit::Day)
 }
 
-/// A cron expression that gives the same instants, and whether it is one of the coordinator's zone.
+/// Returns a cron expression that yields the same instants, and whether it is evaluated in the coordinator's time zone.
 pub(in crate::carry) fn usual(
     schedule: &Schedule,
     count: i64,
@@ -159,7 +160,7 @@ pub(in crate::carry) fn usual(
     }
     let is_utc = zone.is_fixed() && zone.offset_seconds(first) == 0;
     let [_, month, day, hour, minute] = parts(first, zone);
-    // Times on the wall that come twice or never are left to our own timetable.
+    // Local times that may occur twice or never, when clocks change, are left to `OozieTimetable`.
     if !is_utc && (zone.is_fixed() || !(4..23).contains(&hour)) {
         return None;
     }
@@ -208,7 +209,7 @@ fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable
     Ok(Timetable { value, is_own: false, first, differs })
 }
 
-/// A cron expression of Unix.
+/// Converts a cron expression of Quartz to one of Unix.
 pub(in crate::carry) fn unix(cron: &Cron) -> Result<String, String> {
     let text = cron.text();
     let fields: Vec<&str> = text.split_whitespace().collect();

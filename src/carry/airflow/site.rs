@@ -1,7 +1,8 @@
-//! What a site has to set up before DAGs run: connections, variables and pools, as files that it fills in and imports.
+//! What a site has to set up before DAGs run: connections, variables and pools, as files to be filled in and imported.
 //!
-//! In: what each DAG needs. Out: `airflow_settings.yaml`, as the CLI of Astronomer reads it, and in `settings/` the same for the
-//! commands of Airflow. No secret is in them: where one belongs, there is nothing, or a sentence that says so.
+//! [`forms`] takes the needs of each DAG and returns `airflow_settings.yaml`, the format of the Astronomer CLI, and the
+//! same settings in `settings/` for the commands of Airflow. The files contain no secrets: their place is empty, or has
+//! a text that says what to fill in.
 
 use crate::carry::yaml::text;
 use crate::carry::{Conversion, Output};
@@ -11,15 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a DAG needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Connections, with what they lead to as `[migration]` calls it.
+    /// Connections, with the kind of system that they lead to, by its name in `[migration]`.
     pub connections: BTreeMap<String, &'static str>,
-    /// Variables, all of which are secrets.
+    /// Variables; all of them are secrets.
     pub variables: BTreeSet<String>,
     /// Pools.
     pub pools: BTreeSet<String>,
 }
 
-/// Types of connections by what they lead to, with what has to be filled in.
+/// The kinds of systems, with the connection type and the fields to be filled in.
 const TYPES: [(&str, &str, &str); 8] = [
     ("hive", "hive_cli", "HiveServer2: host, port (10000), schema, login and password"),
     ("kubernetes", "kubernetes", "the cluster of the pods: `in_cluster` or a kubeconfig in extra"),
@@ -31,26 +32,27 @@ const TYPES: [(&str, &str, &str); 8] = [
     ("webhdfs", "webhdfs", "HTTP of the name node: host, port (9870) and login"),
 ];
 
-/// What has to be filled in of a variable.
+/// The comment on a variable to be filled in.
 const VARIABLE: &str = "a secret: no value of it is in the converted files";
-/// What a variable is until it is filled in: a name of it has to be in the file, and an empty text would be taken for a secret.
+/// The placeholder for the value of a variable: its name must be in the file, and an empty text would count as the
+/// secret.
 const TO_FILL_IN: &str = "FILL IN: the secret, which is in none of the converted files";
-/// What has to be filled in of a pool.
+/// The comment on a pool to be filled in.
 const POOL: &str = "as many slots as actions may run at once; 128 is what the default pool has";
-/// The slots of a pool of which no more is known.
+/// The default number of slots of a pool.
 const SLOTS: u32 = 128;
 
-/// A file to be filled in, with the names of what it holds.
+/// A file to be filled in, with the names of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The file.
     pub output: Output,
-    /// Connections, variables and pools in it.
+    /// The connections, variables and pools in it.
     pub names: Vec<String>,
 }
 
 impl Form {
-    /// Names that a file which was filled in does not have.
+    /// Returns the names that are missing from an existing file that was filled in.
     pub fn lacking<'f>(&'f self, filled_in: &str) -> Vec<&'f str> {
         let known: Option<Map<String, Value>> = serde_json::from_str(filled_in).ok();
         let is_there = |name: &str| match &known {
@@ -80,7 +82,7 @@ impl Needs {
         self.connections.is_empty() && self.variables.is_empty() && self.pools.is_empty()
     }
 
-    /// Kinds of needs with their names: `connections`, `variables`, `pools`.
+    /// Returns the names of each kind of need: `connections`, `variables`, `pools`.
     pub fn kinds(&self) -> [(&'static str, Vec<&str>); 3] {
         [
             ("connections", self.connections.keys().map(String::as_str).collect()),
@@ -96,13 +98,13 @@ impl Needs {
     }
 }
 
-/// The type of a connection, and what has to be filled in.
+/// Returns the type of a connection, and the fields to be filled in.
 fn type_of(kind: &str) -> (&'static str, &'static str) {
     let known = TYPES.iter().find(|(name, ..)| *name == kind);
     known.map_or(("generic", "host, port, login and password"), |(_, kind, what)| (kind, what))
 }
 
-/// The files that a site fills in for these DAGs; those with nothing in them are left out.
+/// Returns the files that a site fills in for these DAGs; empty ones are left out.
 pub fn forms(conversions: &[Conversion]) -> Vec<Form> {
     let mut needs = Needs::default();
     conversions.iter().for_each(|one| needs.add(&one.needs));
@@ -131,12 +133,12 @@ pub fn forms(conversions: &[Conversion]) -> Vec<Form> {
     files.into_iter().map(form).filter(|form| !form.names.is_empty()).collect()
 }
 
-/// A name as YAML has it.
+/// Returns a name as a YAML scalar.
 fn scalar(name: &str) -> String {
     text(name).print().trim().to_owned()
 }
 
-/// As `astro dev start` and `astro dev object import` read it.
+/// Prints the file for `astro dev start` and `astro dev object import`.
 fn astronomer(needs: &Needs) -> String {
     let mut out = "\
 # What the DAGs need. Fill in what is empty: no secret is written here.
@@ -170,7 +172,7 @@ airflow:
     out
 }
 
-/// As `airflow connections import` reads it.
+/// Prints the file for `airflow connections import`.
 fn for_import(needs: &Needs) -> String {
     let mut out = "\
 # What the DAGs need. Fill in what is empty: no secret is written here.

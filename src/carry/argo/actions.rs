@@ -1,7 +1,7 @@
-//! What actions do, as templates with containers.
+//! Actions as templates with containers.
 //!
-//! Expressions become arguments of a command, so that no shell reads them. What is known where a task is called alone, such as
-//! what another wrote, is handed to its template.
+//! Expressions become arguments of a command, so that no shell interprets them. Values that are known only where a task
+//! is called, such as the output of another task, are passed to its template.
 
 use super::Printer;
 use super::expression::{Kind, Text};
@@ -26,34 +26,34 @@ with smtplib.SMTP(host) as smtp:
     smtp.send_message(mail, to_addrs=everyone)
 ";
 
-/// A template with what it is given where it is called.
+/// A call of a template.
 pub(super) struct Called {
-    /// The template.
+    /// The name of the template.
     pub template: String,
-    /// Its parameters.
+    /// The values of its parameters.
     pub arguments: Vec<Yaml>,
 }
 
 impl Called {
-    /// Without parameters.
+    /// Creates a call without parameters.
     pub(super) fn of(template: &str) -> Called {
         Called { template: template.to_owned(), arguments: Vec::new() }
     }
 
-    /// What fails with a message.
+    /// Creates a call that fails with a message.
     pub(super) fn killed_with(message: String) -> Called {
         let argument = named("message").and("value", text(message));
         Called { template: "kill".to_owned(), arguments: vec![argument] }
     }
 
-    /// What fails because it could not be carried over.
+    /// Creates a call that fails because the action could not be converted.
     pub(super) fn killed(why: &str) -> Called {
         Called::killed_with(Text::literal(&format!("not carried over: {why}")).tagged())
     }
 }
 
 impl Called {
-    /// A task that calls it.
+    /// Returns the task that makes this call.
     pub(super) fn entry(self, name: &str) -> Yaml {
         let entry = named(name).and("template", text(self.template));
         match self.arguments.is_empty() {
@@ -63,7 +63,7 @@ impl Called {
     }
 }
 
-/// The template that fails with a message.
+/// Returns the template that fails with a message.
 pub(super) fn kill() -> Yaml {
     let inputs = map([("parameters", Yaml::List(vec![named("message")]))]);
     let words = ["echo \"$1\" >&2; exit 1", "sh", "{{inputs.parameters.message}}"];
@@ -110,7 +110,7 @@ impl Commands for Printer<'_> {
 }
 
 impl Printer<'_> {
-    /// The template of an action, as it is called.
+    /// Prints the template of an action and returns the call of it.
     pub(super) fn action(&mut self, name: &str, action: &Action, body: Option<&Body>) -> Called {
         let retries = self.retries(action);
         let Some(body) = body else { return Called::of("pass") };
@@ -141,7 +141,7 @@ impl Printer<'_> {
         self.called(name, retries, template, arguments)
     }
 
-    /// A template, as it is called.
+    /// Adds a template and returns the call of it.
     fn called(
         &mut self,
         name: &str,
@@ -176,7 +176,7 @@ impl Printer<'_> {
         Some(found)
     }
 
-    /// A container that runs a command.
+    /// Returns a container that runs a command.
     pub(super) fn container(&self, image: &str, words: Vec<Text>) -> Found {
         let environment = self.environment(&words);
         let mut arguments = Vec::new();
@@ -223,7 +223,7 @@ impl Printer<'_> {
         self.container("python-image", all)
     }
 
-    /// A run of its own, which the task waits for.
+    /// Returns a template that starts a sub-workflow as a separate run and waits for it.
     fn sub_workflow(&mut self, body: &Body) -> Found {
         let mut name = "workflow".to_owned();
         let mut pairs: Vec<(String, Text)> = Vec::new();
@@ -236,7 +236,7 @@ impl Printer<'_> {
                     claims::unknown_start(&mut self.ledger, path, properties);
                     claims::folder_of(text.known(), path, (properties, self.given.secrets))
                 });
-                // A name that is not known yet is not lacking here.
+                // An expression in the path does not count as missing: the name is known, or reported as unknown.
                 self.lack = None;
             }
             if let Some(span) = propagate_configuration {
@@ -266,7 +266,7 @@ impl Printer<'_> {
         started(&super::resource_name(&name), &pairs)
     }
 
-    /// A task that starts a workflow by its name.
+    /// Returns a task that starts a workflow by its name.
     pub(super) fn starting(&mut self, name: &str, pairs: Vec<(String, Text)>) -> Yaml {
         let (template, arguments) = started(&super::resource_name(name), &pairs);
         let name = self.name_of("start-workflow");
@@ -278,7 +278,7 @@ impl Printer<'_> {
         matches!(part, super::Part::Value((code, _)) if self.hidden.contains_key(code))
     }
 
-    /// All properties that are no secrets.
+    /// Returns all properties except secrets and those of Oozie itself.
     fn propagated(&mut self) -> Vec<(String, Text)> {
         let mut names: Vec<String> = self.given.properties.keys().cloned().collect();
         names.extend(self.texts.keys().cloned());
@@ -321,14 +321,14 @@ impl Printer<'_> {
     }
 }
 
-/// A part of a template with its name, and the values of its inputs.
+/// A named part of a template, and the values of its inputs.
 pub(super) type Found = ((&'static str, Yaml), Vec<String>);
 
 fn input(at: usize) -> String {
     format!("arg{}", at + 1)
 }
 
-/// A text inside of a template: what is known outside alone is handed over.
+/// Returns a text for use in a template. A value that is known only outside is passed as an argument.
 fn handed(word: &Text, arguments: &mut Vec<String>) -> String {
     let tagged = word.tagged();
     if !word.is_local() {
@@ -341,7 +341,7 @@ fn handed(word: &Text, arguments: &mut Vec<String>) -> String {
     format!("{{{{inputs.parameters.{}}}}}", input(at))
 }
 
-/// What starts a workflow and waits for its end.
+/// Returns a template that starts a workflow and waits for its end.
 fn started(name: &str, pairs: &[(String, Text)]) -> Found {
     let mut arguments = Vec::new();
     let manifest = manifest(name, pairs, &mut arguments);
@@ -355,7 +355,7 @@ fn started(name: &str, pairs: &[(String, Text)]) -> Found {
     (("resource", resource), arguments)
 }
 
-/// A workflow that is started, as YAML; values are JSON, which no text breaks out of.
+/// Returns the YAML of a workflow to be started. Values are JSON strings, so that no text can break out of them.
 fn manifest(name: &str, pairs: &[(String, Text)], arguments: &mut Vec<String>) -> String {
     let mut spec = map([("workflowTemplateRef", named(name))]);
     let taken = std::collections::BTreeSet::new();

@@ -1,7 +1,7 @@
-//! Texts with expressions, as tags of Argo.
+//! Texts with expressions as tags of Argo.
 //!
-//! In: a text and what its names stand for. Out: [`Text`], literal parts and code of the language `expr` that is evaluated
-//! before a task begins. What has no counterpart is said to be lacking: its task becomes one that fails.
+//! [`Names::text`] compiles a text to a [`Text`] of literal parts and code in the language `expr`, which is evaluated
+//! before a task begins. An expression without a counterpart is reported as such, and its task becomes one that fails.
 
 use crate::carry::text;
 use ankus_lang::el::tree::{Binary, Node, Op};
@@ -11,17 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::carry::text::{Kind, Operand, Part, Text};
 
-/// The layout of a time as Oozie writes it.
+/// The layout of Go for a time as Oozie writes it.
 const LAYOUT: &str = "2006-01-02T15:04Z";
 
-/// The time that a run stands for.
+/// Code for the nominal time of a run.
 pub const NOMINAL: &str = "date(workflow.parameters['nominal-time']).UTC()";
 
 const NUMBERS: &str = "a text is read as a whole number: an empty one or a fraction is an error of the task, whose error transition is taken then; a server fails the run";
 
 const STATUS: &str = "the value is the status of the task; the message is only in `workflow.failures`, for exit handlers";
 
-/// A text of `expr`, which holds no mark that ends a tag.
+/// Returns a string literal of `expr` that contains no mark that would end a tag.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("'");
     for c in text.chars() {
@@ -38,13 +38,13 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// The value of a secret, as Kubernetes puts it into arguments.
+/// Returns the reference to a secret that Kubernetes replaces in arguments.
 pub fn secret(name: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     format!("$(SECRET_{})", name.chars().map(fits).collect::<String>())
 }
 
-/// What `workflow.parameters` calls a parameter.
+/// Returns the code that reads a parameter from `workflow.parameters`.
 fn parameter(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -54,7 +54,7 @@ fn parameter(name: &str) -> String {
     }
 }
 
-/// The name between tags, where code is nothing but a name.
+/// Returns the content of a simple tag for code that is only the name of a parameter.
 fn simple(code: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     for place in ["workflow.parameters", "inputs.parameters"] {
@@ -67,7 +67,7 @@ fn simple(code: &str) -> Option<String> {
 }
 
 impl Text {
-    /// As `expr` whose value is a text.
+    /// Returns the text as `expr` code whose value is a string.
     pub fn expr(&self) -> String {
         let parts: Vec<String> = self
             .parts
@@ -81,7 +81,7 @@ impl Text {
         if parts.is_empty() { "''".to_owned() } else { parts.join(" + ") }
     }
 
-    /// As a field: a text with tags.
+    /// Returns the text for a field, with tags.
     pub fn tagged(&self) -> String {
         let tag = |operand: &Operand| match (simple(&operand.0), operand.1) {
             (Some(name), Kind::Text) => format!("{{{{{name}}}}}"),
@@ -95,7 +95,7 @@ impl Text {
         parts.collect()
     }
 
-    /// As `expr` that is true if the text is `true`.
+    /// Returns `expr` code that is true if the text is `true`.
     pub fn holds(&self) -> String {
         let is_blank =
             |part: &&Part| !matches!(part, Part::Literal(text) if text.trim().is_empty());
@@ -108,7 +108,7 @@ impl Text {
         }
     }
 
-    /// Whether it depends on what is known where a task is called alone.
+    /// Whether it depends on values that are known only where a task is called.
     pub fn is_local(&self) -> bool {
         self.parts.iter().any(|part| {
             matches!(part, Part::Value((code, _)) if code.contains("tasks[") || code.contains("inputs."))
@@ -116,7 +116,7 @@ impl Text {
     }
 }
 
-/// An expression without the brackets around all of it.
+/// Removes the parentheses around a whole expression.
 pub fn outer(code: &str) -> &str {
     let Some(inner) = code.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
         return code;
@@ -143,7 +143,7 @@ fn as_text((code, kind): &Operand) -> String {
     }
 }
 
-/// As the server reads a value where a truth value is asked for.
+/// Converts a value to a Boolean as the server does.
 fn truth(operand: &Operand) -> String {
     match operand.1 {
         Kind::Bool => operand.0.clone(),
@@ -151,39 +151,39 @@ fn truth(operand: &Operand) -> String {
     }
 }
 
-/// A property that an expression names.
+/// A property that an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
     /// The parameter that holds it.
     pub parameter: String,
-    /// Whether it has to be there.
+    /// Whether it must have a value.
     pub needed: bool,
 }
 
-/// An action that a task comes after: the name of the node, and of its task.
+/// An action that precedes a task: the name of the node, and of its task.
 pub type Before = (String, String);
 
-/// What names and functions stand for.
+/// What the names and functions in expressions refer to.
 pub struct Names<'a> {
-    /// Where texts stand.
+    /// The phase in which the server evaluates the texts.
     pub phase: Phase,
-    /// Properties that are texts of their own.
+    /// Properties whose values are compiled texts.
     pub texts: &'a BTreeMap<String, Text>,
-    /// Constant results of functions without parameters: `wf:name`.
+    /// The results of functions that have no parameters and always return the same value, such as `wf:name`.
     pub constants: &'a BTreeMap<&'static str, Text>,
     /// Code of the URIs of data events, by name.
     pub data: &'a BTreeMap<String, String>,
-    /// Properties that were named so far.
+    /// The properties referred to so far.
     pub used: &'a RefCell<BTreeMap<String, Used>>,
-    /// Actions before, the nearest first.
+    /// The preceding actions, the nearest first.
     pub before: &'a [Before],
-    /// Those whose failure may have led here.
+    /// The preceding actions whose failure may have led here.
     pub failed: &'a [Before],
     /// Whether a property has a value at submission.
     pub given: &'a dyn Fn(&str) -> bool,
 }
 
-/// The name of a parameter, among those that are taken.
+/// Returns a name for a parameter that is not among those `taken`.
 pub fn parameter_name(name: &str, taken: &BTreeSet<&str>) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
     let mut parameter: String = name.chars().map(fits).collect();
@@ -296,7 +296,7 @@ impl Names<'_> {
             | Op::ChoiceElse(_) => return Some(()),
             _ => return None,
         };
-        // What is no text yet has no other use than a key in it.
+        // The output of an action is not a text: the only use of it is to read a key.
         let is_whole = |operand: &Operand| operand.1 != Kind::Nullable;
         (is_whole(&next) || matches!(node.op, Op::Call { .. })).then(|| stack.push(next))
     }
@@ -320,7 +320,7 @@ impl Names<'_> {
         (self.property(name, true), Kind::Text)
     }
 
-    /// The parameter of a property of the job.
+    /// Returns the code of the parameter for a property of the job.
     fn property(&self, name: &str, needed: bool) -> String {
         let mut used = self.used.borrow_mut();
         if let Some(known) = used.get_mut(name) {
@@ -379,7 +379,7 @@ impl Names<'_> {
         }
     }
 
-    /// Functions whose value is known once a run is there.
+    /// Translates functions whose value depends on the run.
     fn of_run(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
         let plain = |code: String| Some((code, Kind::Text));
         match name {
@@ -434,7 +434,7 @@ impl Names<'_> {
         }
     }
 
-    /// The node that failed last.
+    /// Returns code for the name of the node that failed last.
     fn last_error(&self) -> String {
         match self.failed {
             [] => "''".to_owned(),
@@ -443,7 +443,7 @@ impl Names<'_> {
         }
     }
 
-    /// The status of the task of an action that is named by a text.
+    /// Returns code for the status of the task of an action that is given by name.
     fn status(&self, node: &Operand) -> Option<String> {
         let status = |(_, task): &Before| format!("tasks['{task}'].status");
         if node.0 == self.last_error() {
@@ -458,7 +458,7 @@ impl Names<'_> {
     }
 }
 
-/// A choice by the first task that failed.
+/// Returns a conditional expression that selects the value for the first task that failed.
 fn chain(all: &[Before], of: impl Fn(&Before) -> String) -> String {
     let cases: String = all
         .iter()
@@ -475,7 +475,7 @@ fn bracketed(code: &str) -> String {
     if code.starts_with('(') { code.to_owned() } else { format!("({code})") }
 }
 
-/// The value behind a key in what an action wrote.
+/// Returns code that reads a key from the output of an action.
 fn value_of(base: &Operand, key: &str) -> Option<Operand> {
     let start = format!("{} + '='", key);
     let code =
@@ -483,13 +483,13 @@ fn value_of(base: &Operand, key: &str) -> Option<Operand> {
     (base.1 == Kind::Nullable).then_some((code, Kind::Text))
 }
 
-/// The text that an operand is, where it is one as it stands.
+/// Returns the text of an operand that is a string literal.
 fn literal((code, kind): &Operand) -> Option<String> {
     let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
     (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
 }
 
-/// The layout of Go for a pattern of Java's SimpleDateFormat.
+/// Returns the layout of Go for a pattern of Java's `SimpleDateFormat`.
 pub fn layout(pattern: &str) -> Option<String> {
     const LETTERS: [(&str, &str); 6] =
         [("yyyy", "2006"), ("MM", "01"), ("dd", "02"), ("HH", "15"), ("mm", "04"), ("ss", "05")];
@@ -503,7 +503,7 @@ pub fn layout(pattern: &str) -> Option<String> {
             rest = &rest[length..];
             continue;
         }
-        // Go reads more than Java does in other characters.
+        // Other characters may have a meaning in a layout of Go.
         if !"/: -,".contains(c) {
             return None;
         }
@@ -513,7 +513,7 @@ pub fn layout(pattern: &str) -> Option<String> {
     Some(out)
 }
 
-/// An operand where a number is asked for.
+/// Converts an operand to a number.
 fn number(operand: &Operand, text: &mut Text) -> Option<Operand> {
     match operand.1 {
         Kind::Integer | Kind::Double => Some(operand.clone()),

@@ -1,7 +1,7 @@
-//! The tasks of a workflow as those of a DAG: what each comes after, and in which case it runs.
+//! The tasks of a workflow as tasks of a DAG: the dependencies of each, and when it runs.
 //!
-//! A task that was left out because of a choice cannot be told from one that was left out because of a failure, so that what
-//! comes after several asks for the failures themselves.
+//! Argo does not distinguish a task that was omitted because of a choice from one that was omitted because of a
+//! failure. A task with several predecessors therefore checks for the failures themselves.
 
 use super::expression::{Before, outer};
 use super::{Printer, actions};
@@ -11,17 +11,18 @@ use crate::carry::yaml::{Yaml, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of the tasks together.
+/// The tasks with facts about the whole graph.
 struct Graph<'a> {
     tasks: &'a Tasks,
     names: Vec<String>,
-    /// By task: all that lie before it.
+    /// The transitive predecessors of each task.
     before: Vec<BTreeSet<TaskId>>,
-    /// Tasks that may fail without another way than to the end of the run.
+    /// Tasks whose failure can only end the run.
     fragile: BTreeSet<TaskId>,
-    /// Whether a task runs in every run in which nothing fails.
+    /// For each task, whether it runs in every run in which nothing fails.
     certain: Vec<bool>,
-    /// Actions that became tasks that fail: no handler of theirs may let the run succeed.
+    /// Actions that could not be converted and became failing tasks: no error transition of theirs may let the run
+    /// succeed.
     refused: BTreeSet<TaskId>,
 }
 
@@ -53,7 +54,7 @@ impl<'a> Graph<'a> {
         Graph { tasks, names, before, fragile, certain, refused: BTreeSet::new() }
     }
 
-    /// Whether the failure of one task may lead to another.
+    /// Whether the failure of one task may lead to another task.
     fn leads(&self, failed: TaskId, to: TaskId) -> bool {
         let reaches = |at: TaskId| at == to || self.before[to].contains(&at);
         self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
@@ -63,7 +64,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The condition on the tasks before.
+    /// Returns the condition on the predecessors of a task.
     fn depends(&self, at: TaskId) -> Option<String> {
         let task = &self.tasks.list[at];
         let each = |list: &[TaskId], results: &[&str]| -> Vec<String> {
@@ -107,7 +108,8 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Tasks before some of those that a task comes after, whose failure does not lead to it.
+    /// Returns fragile tasks that precede some, but not all predecessors of a task, and whose failure does not lead to
+    /// it.
     fn doomed(&self, at: TaskId) -> Vec<TaskId> {
         let after = &self.tasks.list[at].after;
         let is_before = |id: TaskId, from: &TaskId| self.before[*from].contains(&id);
@@ -120,7 +122,7 @@ impl<'a> Graph<'a> {
         self.fragile.iter().copied().filter(counts).collect()
     }
 
-    /// Actions before a task, the nearest first.
+    /// Returns the actions that precede a task, the nearest first.
     fn actions(&self, at: TaskId, workflow: &Workflow) -> Vec<(TaskId, Before)> {
         let mut all: Vec<(TaskId, Before)> = self.before[at]
             .iter()
@@ -137,7 +139,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Tasks, each behind those that it comes after.
+/// Sorts the tasks such that each comes after its predecessors.
 fn in_order(list: &[Task]) -> Vec<TaskId> {
     let mut done = vec![false; list.len()];
     let mut order = Vec::new();
@@ -159,11 +161,11 @@ fn in_order(list: &[Task]) -> Vec<TaskId> {
 }
 
 impl Printer<'_> {
-    /// The tasks of a DAG; templates of actions go to the printer.
+    /// Prints the tasks of a DAG; the templates of actions go to the printer.
     pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
         let names = tasks.list.iter().map(|task| self.name_of(&task.name)).collect();
         let mut graph = Graph::new(tasks, names);
-        // Conditions of choices are known before what they lead to.
+        // The conditions of a choice are computed before the tasks that it leads to.
         let mut conditions: Vec<Option<String>> = vec![None; tasks.list.len()];
         let mut printed = Vec::new();
         for (at, task) in tasks.list.iter().enumerate() {
@@ -206,10 +208,10 @@ impl Printer<'_> {
         let task = &graph.tasks.list[at];
         match &task.does {
             Does::Pass => actions::Called::of("pass"),
-            // Both ways lead to one task.
+            // Success and failure lead to the same task.
             Does::Route(_, ok, error) if ok == error => actions::Called::of("pass"),
             Does::Route(_, ok, error) => {
-                // It comes after its action alone.
+                // The action is the only predecessor.
                 let action = task.after.first().map_or("", |id| graph.names[*id].as_str());
                 conditions[*ok] = Some(format!("{{{{tasks.{action}.status}}}} == Succeeded"));
                 conditions[*error] = Some(format!("{{{{tasks.{action}.status}}}} != Succeeded"));
@@ -238,7 +240,7 @@ impl Printer<'_> {
         }
     }
 
-    /// When each target of a decision is run: its case holds, and none before it.
+    /// Sets the condition of each target of a decision: its case is true, and none before it.
     fn decision(
         &mut self,
         workflow: &Workflow,

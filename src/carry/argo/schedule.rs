@@ -1,21 +1,21 @@
-//! When a coordinator runs, as the schedules of a `CronWorkflow`.
+//! The schedule of a coordinator as the schedules of a `CronWorkflow`.
 
 use crate::carry::airflow::schedule::{unix, usual, zone_of};
 use ankus_lang::coordinator::Definition;
 use ankus_lang::time::{EndOf, Frequency, Instant, Unit};
 use std::collections::BTreeMap;
 
-/// Cron expressions in a zone.
+/// Cron expressions in a time zone.
 pub(in crate::carry) struct Times {
-    /// Each of them starts runs.
+    /// Cron expressions, each of which starts runs.
     pub crons: Vec<String>,
-    /// The zone that they are read in.
+    /// The time zone in which they are evaluated.
     pub zone: String,
-    /// What differs, beside what differs for all.
+    /// How these schedules differ from the coordinator's, beyond what differs for every coordinator.
     pub differs: Option<&'static str>,
 }
 
-/// The schedules of a coordinator, or why there are none.
+/// Returns the schedules of a coordinator, or why there are none.
 pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> {
     let schedule = &definition.schedule;
     let first = schedule.times().next().map(|(_, nominal)| nominal);
@@ -47,7 +47,7 @@ pub(in crate::carry) fn times(definition: &Definition) -> Result<Times, String> 
     }
 }
 
-/// A cron expression with numbers in the place of names: the schema of a `CronWorkflow` takes no others.
+/// Replaces names in a cron expression by numbers: the schema of a `CronWorkflow` accepts only numbers.
 pub(super) fn in_numbers(cron: &str) -> String {
     const MONTHS: [&str; 12] =
         ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
@@ -62,7 +62,7 @@ pub(super) fn in_numbers(cron: &str) -> String {
     text
 }
 
-/// Times of a day that are as far from each other, by minutes of the hour.
+/// Returns cron expressions for evenly spaced times of a day, one for each minute of the hour that occurs.
 fn of_day(first: Instant, every: i64) -> Vec<String> {
     let mut hours: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     let start = first.0.div_euclid(60).rem_euclid(every);

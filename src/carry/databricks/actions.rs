@@ -1,4 +1,4 @@
-//! What actions do, as the tasks that Databricks has: Spark and SQL as such, all else as a command on the driver of a cluster.
+//! Actions as tasks of Databricks: Spark and SQL natively, all others as a command on the driver of a cluster.
 
 use super::expression::{READ, is_sheltered, printed};
 use super::{Printer, key, program};
@@ -11,17 +11,17 @@ use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation};
 use crate::source::Span;
 
-/// Bytes of the parameters of a task, as JSON.
+/// Maximum size of the parameters of a task as JSON, in bytes.
 const MOST_PARAMETERS: usize = 10_000;
 
 const CLUSTER: &str = "the cluster of the job stands for it";
 
-/// Whether a text names a secret, which is read by a program of `src/` alone.
+/// Whether a text refers to a secret, which only a program of `src/` can read.
 fn is_hidden(text: &str) -> bool {
     text.contains("@{secret:")
 }
 
-/// Whether a program of `src/` alone reads a text as it is meant.
+/// Whether only a program of `src/` interprets a text correctly.
 pub(super) fn is_for_programs(text: &str) -> bool {
     is_hidden(text) || is_sheltered(text)
 }
@@ -64,7 +64,7 @@ impl Commands for Printer<'_> {
 }
 
 impl Printer<'_> {
-    /// What a task does for an action; why it is refused, where it is.
+    /// Returns the content of the task for an action, or why the action cannot be converted.
     pub(super) fn action(&mut self, action: &Action, body: &Body) -> Result<Yaml, String> {
         let retries = self.retries(action);
         self.ledger.exact(body.tag);
@@ -117,7 +117,7 @@ impl Printer<'_> {
         Some(program("run", &words))
     }
 
-    /// A text for a field of a task that is no program of `src/`.
+    /// Returns a text for a field of a task that does not run a program of `src/`.
     fn field(&mut self, scalar: &Scalar) -> String {
         let said = printed(&self.say(scalar));
         if is_for_programs(&said) {
@@ -132,7 +132,7 @@ impl Printer<'_> {
         said
     }
 
-    /// The file of a path that has to lie in the volume of the bundle.
+    /// Returns the path of a file that must be in the volume of the bundle.
     fn artifact(&mut self, scalar: &Scalar, volume: &str) -> Option<String> {
         self.say(scalar);
         self.lack = None;
@@ -151,7 +151,7 @@ impl Printer<'_> {
         Some(format!("${{var.{volume}}}/{name}"))
     }
 
-    /// What stands around a program, and has no place in a task of Spark or SQL.
+    /// Reports the settings around a program that a task of Spark or SQL has no place for.
     fn around(&mut self, body: &Body) {
         for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
             self.differs(scalar.span(), CLUSTER, "");
@@ -215,7 +215,7 @@ impl Printer<'_> {
         Some(whole)
     }
 
-    /// A script of Hive as a file of SQL for a warehouse.
+    /// Returns a task that runs a Hive script as a SQL file in a warehouse.
     fn sql(&mut self, body: &Body) -> Option<Yaml> {
         let Details::Hive { script, params, arguments, jdbc_url, password, .. } = &body.details
         else {
@@ -286,7 +286,7 @@ impl Printer<'_> {
         Some(program("mail", &all))
     }
 
-    /// A run of another job, which the task waits for.
+    /// Returns a task that runs another job and waits for it.
     fn sub_workflow(&mut self, body: &Body) -> Option<Yaml> {
         let Details::SubWorkflow { app_path, propagate_configuration } = &body.details else {
             return None;
@@ -294,7 +294,7 @@ impl Printer<'_> {
         let path = app_path.as_deref()?;
         let known = self.given.started.get(&path.span()).cloned();
         let said = self.say(path);
-        // A name that is not known yet is not lacking here.
+        // An expression in the path does not count as missing: the name is known, or reported as unknown.
         self.lack = None;
         if known.as_deref() == Some(self.given.name) {
             let reason = "a job of Databricks cannot start itself";
@@ -339,7 +339,7 @@ impl Printer<'_> {
         Some(self.starting(&name, known.as_deref(), pairs))
     }
 
-    /// What runs a job: one of the bundle, or one that is looked up by its name.
+    /// Returns a task that runs a job: one of the bundle, or one that is looked up by its name.
     pub(super) fn starting(
         &mut self,
         name: &str,
@@ -361,7 +361,7 @@ impl Printer<'_> {
         map([("run_job_task", task)])
     }
 
-    /// All properties that are no secrets.
+    /// Returns all properties except secrets and those of Oozie itself.
     fn propagated(&mut self) -> Vec<(String, String)> {
         let mut names: Vec<String> = self.given.properties.keys().cloned().collect();
         names.extend(self.texts.keys().cloned());

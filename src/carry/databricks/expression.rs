@@ -1,7 +1,8 @@
-//! Texts with expressions, as dynamic value references of Databricks Jobs.
+//! Texts with expressions as dynamic value references of Databricks Jobs.
 //!
-//! In: a text and what its names stand for. Out: [`Text`], literal parts and references. References are replaced and never
-//! computed with: what is more than texts beside each other has no counterpart, and its task becomes one that fails.
+//! [`Names::text`] compiles a text to a [`Text`] of literal parts and references. Databricks only replaces references
+//! and does not compute with them: anything beyond concatenation has no counterpart, and its task becomes one that
+//! fails.
 
 use crate::carry::text::{self, Kind, Part, Text};
 use ankus_lang::el::tree::{Binary, Node, Op};
@@ -9,7 +10,7 @@ use ankus_lang::el::{Dialect, Phase, Template};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The parameters that a run of a schedule stands for, with their values.
+/// The parameters for the nominal time of a scheduled run, with their values.
 pub(super) const TIMES: [(&str, &str); 2] = [
     ("nominal_time", "{{job.trigger.time.iso_datetime}}"),
     ("nominal_date", "{{job.trigger.time.iso_date}}"),
@@ -17,7 +18,7 @@ pub(super) const TIMES: [(&str, &str); 2] = [
 
 const NOMINAL: &str = "the nominal time is when the schedule started the run, with seconds: a late or repaired run has to be given the parameters `nominal_time` and `nominal_date`";
 
-/// What a condition task compares.
+/// The comparison of a condition task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Condition {
     pub op: &'static str,
@@ -43,10 +44,10 @@ impl Condition {
     }
 }
 
-/// Conditions that hold together, or of which one has to.
+/// Conditions that must all be true, or one of which must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
-    /// Whether all have to hold.
+    /// Whether all must be true.
     pub all: bool,
     pub tests: Vec<Condition>,
 }
@@ -60,7 +61,7 @@ impl Case {
         Case { all: !self.all, tests: self.tests.into_iter().map(Condition::negated).collect() }
     }
 
-    /// Both, or one of both; nothing where that would be nested.
+    /// Combines two cases with "and" (`all`) or "or"; none if the result would be nested.
     fn with(self, other: Case, all: bool) -> Option<Case> {
         let fits = |case: &Case| case.tests.len() == 1 || case.all == all;
         let tests = [&self.tests[..], &other.tests[..]].concat();
@@ -68,7 +69,7 @@ impl Case {
     }
 }
 
-/// What an expression comes to.
+/// The value of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
@@ -76,7 +77,7 @@ enum Value {
     Known(bool),
     Test(Case),
     Nominal,
-    /// What an action told, by the key of its task.
+    /// The output of an action, by the key of its task.
     Told(String),
 }
 
@@ -105,26 +106,26 @@ impl Value {
     }
 }
 
-/// What names and functions stand for.
+/// What the names and functions in expressions refer to.
 pub(super) struct Names<'a> {
     pub phase: Phase,
-    /// Properties that are texts of their own.
+    /// Properties whose values are compiled texts.
     pub texts: &'a BTreeMap<String, Text>,
-    /// Constant results of functions without parameters.
+    /// The results of functions that have no parameters and always return the same value.
     pub constants: &'a BTreeMap<&'static str, Text>,
-    /// Parameters of the job, by the properties that were named so far.
+    /// The parameters of the job, by the properties referred to so far.
     pub used: &'a RefCell<BTreeMap<String, String>>,
-    /// Actions before: names of their nodes and keys of their tasks.
+    /// The preceding actions: names of their nodes and keys of their tasks.
     pub before: &'a [(String, String)],
-    /// Those whose failure may have led here.
+    /// The preceding actions whose failure may have led here.
     pub failed: &'a [(String, String)],
-    /// The value of a property at submission.
+    /// Returns the value of a property at submission.
     pub given: &'a dyn Fn(&str) -> Option<String>,
     /// Whether a property is a secret.
     pub secret: &'a dyn Fn(&str) -> bool,
 }
 
-/// A text as a field of a job.
+/// Returns a text for a field of a job.
 pub(super) fn printed(text: &Text) -> String {
     let parts = text.parts.iter().map(|part| match part {
         Part::Literal(text) | Part::Value((text, _)) => text.as_str(),
@@ -132,7 +133,8 @@ pub(super) fn printed(text: &Text) -> String {
     parts.collect()
 }
 
-/// A literal for a program of `src/`: what Databricks would read as a reference is taken apart by `@{}`, which those programs leave out.
+/// Escapes a literal for a program of `src/`: what Databricks would take for a reference is split by `@{}`, which these
+/// programs remove.
 pub(super) fn sheltered(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -145,16 +147,16 @@ pub(super) fn sheltered(text: &str) -> String {
     out
 }
 
-/// Whether a text has a literal that is taken apart.
+/// Whether a text contains such an escape.
 pub(super) fn is_sheltered(text: &str) -> bool {
     text.contains("@{}")
 }
 
-/// Why such a text can be given to programs of `src/` alone.
+/// Why such a text can only be passed to programs of `src/`.
 pub(super) const READ: &str =
     "Databricks reads `{{` and `${` as references, and has no way to write them";
 
-/// Whether Databricks would read something into a text.
+/// Whether Databricks would take a part of a text for a reference.
 pub(super) fn is_read(text: &str) -> bool {
     let names = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
     text.contains("{{") || text.split("${").skip(1).any(names)
@@ -306,7 +308,7 @@ impl Names<'_> {
         Some(self.property(name))
     }
 
-    /// The parameter of a property.
+    /// Returns the reference to the parameter for a property.
     fn property(&self, name: &str) -> String {
         let mut used = self.used.borrow_mut();
         if let Some(known) = used.get(name) {
@@ -383,7 +385,7 @@ impl Names<'_> {
         Some(Value::Text(code))
     }
 
-    /// What the tasks tell whose failure may have led here.
+    /// Returns a field of each task whose failure may have led here.
     fn each_failed(&self, field: &str, text: &mut Text) -> String {
         if let ([(node, _)], "result_state") = (self.failed, field) {
             return node.clone();
@@ -435,7 +437,7 @@ fn binary(operator: Binary, left: Value, right: Value, text: &mut Text) -> Optio
     }
     match (is_number, is_equality) {
         (true, true) => text.differs.push("numbers are compared as they are written".to_owned()),
-        // Texts are compared by their letters, which no condition does.
+        // A server orders texts alphabetically, which no condition can do.
         (false, false) => return None,
         _ => {}
     }

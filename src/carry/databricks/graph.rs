@@ -1,7 +1,7 @@
-//! The tasks of a workflow as those of a job: what each comes after, and in which case it runs.
+//! The tasks of a workflow as tasks of a job: the dependencies of each, and when it runs.
 //!
-//! A failure that leads anywhere but to a kill node is asked for by a condition on the state of its task, because a task that did
-//! not run since another failed before it counts as failed as well.
+//! A failure that leads anywhere but to a kill node is checked by a condition on the state of the task, because a task
+//! that did not run since a predecessor failed counts as failed, too.
 
 use super::expression::{Case, Condition};
 use super::{Printer, program};
@@ -12,25 +12,26 @@ use crate::carry::yaml::{Yaml, map, text};
 use crate::ir::workflow::{NodeId, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A task that another comes after, and the outcome that it needs of it.
+/// A dependency: the key of a task, and the outcome that it must have.
 pub(super) type Depends = (String, Option<&'static str>);
 
-/// What is printed of the tasks together.
+/// The tasks, and what has been printed of them so far.
 struct Graph<'a> {
     tasks: &'a Tasks,
-    /// Tasks that some before them lead to although a failure left others without a run.
+    /// Tasks that may run although a failure kept some of their predecessors from running.
     mixed: BTreeSet<TaskId>,
     keys: Vec<String>,
-    /// Conditions that stand for a way from one task to another.
+    /// Condition tasks that replace an edge from one task to another.
     ways: BTreeMap<(TaskId, TaskId), Vec<Depends>>,
-    /// Conditions on the failure of a task.
+    /// The keys of the condition tasks that check for the failure of a task.
     failures: BTreeMap<TaskId, String>,
-    /// Actions that became tasks that fail: no handler of theirs may let the run succeed.
+    /// Actions that could not be converted and became failing tasks: no error transition of theirs may let the run
+    /// succeed.
     refused: BTreeMap<TaskId, String>,
     printed: Vec<Yaml>,
 }
 
-/// A task.
+/// Returns a task.
 pub(super) fn task(key: &str, depends: Vec<Depends>, runs: Option<&str>, what: Yaml) -> Yaml {
     let mut whole = map([("task_key", text(key))]);
     let depends = depends.into_iter().map(|(key, outcome)| {
@@ -52,7 +53,7 @@ pub(super) fn task(key: &str, depends: Vec<Depends>, runs: Option<&str>, what: Y
     whole
 }
 
-/// What decides by a condition.
+/// Returns the content of a condition task.
 fn condition(condition: &Condition) -> Yaml {
     let own = map([
         ("op", text(condition.op)),
@@ -62,19 +63,19 @@ fn condition(condition: &Condition) -> Yaml {
     map([("condition_task", own)])
 }
 
-/// A task that does nothing, and needs no cluster.
+/// Returns a task that does nothing and needs no cluster.
 pub(super) fn pass(key: &str, depends: Vec<Depends>, runs: Option<&str>) -> Yaml {
     task(key, depends, runs, condition(&Condition::equal("true", "true")))
 }
 
-/// The condition that a task is in a state.
+/// Returns the condition that a task is, or is not, in a state.
 fn state(of: &str, op: &'static str, state: &str) -> Yaml {
     let left = format!("{{{{tasks.{of}.result_state}}}}");
     condition(&Condition { op, left, right: state.to_owned() })
 }
 
 impl Graph<'_> {
-    /// What a task comes after that needs another to succeed.
+    /// Returns the dependencies of a task on the success of others.
     fn depends(&self, at: TaskId) -> Vec<Depends> {
         let task = &self.tasks.list[at];
         let one = |from: &TaskId| {
@@ -87,7 +88,7 @@ impl Graph<'_> {
         task.after.iter().flat_map(one).collect()
     }
 
-    /// A condition that is true if a task failed itself.
+    /// Returns a dependency on a condition that is true if a task failed itself.
     fn failure(&mut self, of: TaskId, key: String) -> Depends {
         let own = self.keys[of].clone();
         let known = self.failures.entry(of).or_insert_with(|| {
@@ -99,7 +100,7 @@ impl Graph<'_> {
         (known.clone(), Some("true"))
     }
 
-    /// What lies before each task, by its place.
+    /// Returns the transitive predecessors of each task.
     fn before(&self) -> Vec<BTreeSet<TaskId>> {
         let list = &self.tasks.list;
         let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); list.len()];
@@ -117,7 +118,7 @@ impl Graph<'_> {
         before
     }
 
-    /// Whether the failure of one task may lead to another.
+    /// Whether the failure of one task may lead to another task.
     fn leads(&self, failed: TaskId, to: TaskId, before: &[BTreeSet<TaskId>]) -> bool {
         let reaches = |at: TaskId| at == to || before[to].contains(&at);
         self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
@@ -128,14 +129,14 @@ impl Graph<'_> {
 }
 
 impl Printer<'_> {
-    /// The tasks of a job.
+    /// Prints the tasks of a job.
     pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
         let keys = tasks.list.iter().map(|task| self.key_of(&task.name)).collect();
         let (ways, failures) = (BTreeMap::new(), BTreeMap::new());
         let (mixed, refused, printed) = (tasks.mixed(), BTreeMap::new(), Vec::new());
         let mut graph = Graph { tasks, mixed, keys, ways, failures, refused, printed };
         let before = graph.before();
-        // What chooses says which ways lead on before others come after it.
+        // Tasks that choose come first: they determine the dependencies of their targets.
         let chooses = |task: &Task| matches!(task.does, Does::Decide(..) | Does::Route(..));
         let mut order: Vec<TaskId> = (0..tasks.list.len()).collect();
         order.sort_by_key(|at| (before[*at].len(), !chooses(&tasks.list[*at]), *at));
@@ -160,7 +161,7 @@ impl Printer<'_> {
         graph.printed
     }
 
-    /// What a task comes after, and when it runs.
+    /// Returns the dependencies of a task, and its `run_if`.
     fn placed(
         &mut self,
         graph: &mut Graph<'_>,
@@ -225,13 +226,14 @@ impl Printer<'_> {
         graph.printed.push(put);
     }
 
-    /// The ways behind an action, by its state. What did not run since another failed goes no way.
+    /// Prints the conditions on the state of an action that lead on from it. If it did not run since another task
+    /// failed, neither is true.
     fn route(&mut self, graph: &mut Graph<'_>, at: TaskId, ok: TaskId, error: TaskId) {
         let Some(action) = graph.tasks.list[at].after.first().copied() else { return };
         let (of, own) = (graph.keys[action].clone(), graph.keys[at].clone());
         let depends = vec![(of.clone(), None)];
         if let Some(why) = graph.refused.get(&action) {
-            // It never succeeds, and a leaf has to fail. What comes after it is left out.
+            // The action never succeeds, and a leaf has to fail so that the run does. The tasks after it are left out.
             let failing = task(
                 &self.key_of(&format!("{of}_refused")),
                 depends.clone(),
@@ -258,7 +260,7 @@ impl Printer<'_> {
         graph.ways.insert((at, error), vec![way]);
     }
 
-    /// A chain of conditions, each asked where those before it do not hold.
+    /// Prints a decision as a chain of conditions, each evaluated if those before it are false.
     fn decision(
         &mut self,
         graph: &mut Graph<'_>,
@@ -303,7 +305,7 @@ impl Printer<'_> {
             }
             let (holds, fails) = self.case(graph, case, (&name, number + 1), way);
             graph.ways.entry((at, *target)).or_default().extend(holds);
-            // Of several ways one is gone, and the others are excluded.
+            // Only one of several ways was taken; the others are excluded.
             let runs = (fails.len() > 1).then_some("NONE_FAILED");
             way = (String::new(), fails, runs);
         }
@@ -312,7 +314,8 @@ impl Printer<'_> {
         }
     }
 
-    /// The conditions of a case, one after another: the ways on where it holds, and where it does not.
+    /// Prints the conditions of a case one after another. Returns the dependencies for when it is true, and for when it
+    /// is not.
     fn case(
         &mut self,
         graph: &mut Graph<'_>,
@@ -338,9 +341,9 @@ impl Printer<'_> {
         if case.all { (through, left) } else { (left, through) }
     }
 
-    /// What fails because it could not be carried over.
+    /// Returns a task that fails because the action could not be converted.
     pub(super) fn refused(why: &str) -> Yaml {
-        // Nothing in the message is a reference.
+        // Databricks must not find a reference in the message.
         let why = why.replace("${", "{").replace("{{", "{ {");
         program("fail", &[Text::literal(&format!("not carried over: {why}"))])
     }

@@ -1,6 +1,6 @@
-//! What actions do, as bodies of functions.
+//! Actions as function bodies.
 //!
-//! Whatever has a command line is run where the flow runs, with the tools of Hadoop that are there.
+//! An action with a command line is run on the machine of the flow, with the Hadoop tools that are installed there.
 
 use super::Printer;
 use super::flow::{Retries, not_carried};
@@ -49,14 +49,14 @@ impl Commands for Printer<'_> {
     }
 }
 
-/// A statement of a function.
+/// Prints a statement of a function that is a call.
 fn statement(call: &str, arguments: Vec<(String, Value)>) -> String {
     let call = Value::Call(call.to_owned(), arguments);
     format!("        {}\n", laid_out(&call, 8, 8, 0))
 }
 
 impl Printer<'_> {
-    /// The body of the function of an action, and how it is run again.
+    /// Returns the body of the function for an action, and its retries.
     pub(super) fn action(
         &mut self,
         name: &str,
@@ -166,13 +166,13 @@ impl Printer<'_> {
                     claims::unknown_start(&mut self.ledger, path, properties);
                     claims::folder_of(text.known(), path, (properties, self.given.secrets))
                 });
-                // A name that is not known yet is not lacking here.
+                // An expression in the path does not count as missing: the name is known, or reported as unknown.
                 self.lack = None;
             }
             if let Some(span) = propagate_configuration {
                 self.ledger.exact(*span);
                 params.push((String::new(), Value::code("run.params")));
-                // What a coordinator gives its workflow stands in no property of the run.
+                // The properties that a coordinator sets for its workflow are not parameters of the run.
                 let secrets = self.given.secrets;
                 let given = self.texts.iter().filter(|(name, _)| is_passed_on(name, secrets));
                 let given: Vec<_> =

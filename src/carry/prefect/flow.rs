@@ -1,4 +1,4 @@
-//! The nodes of a workflow, as functions of a flow.
+//! The nodes of a workflow as functions of a flow.
 
 use super::Printer;
 use super::python::{condition, expression, laid_out, returned};
@@ -8,15 +8,15 @@ use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
 use crate::carry::shared::shared;
 use crate::ir::workflow::{NodeId, Workflow};
 
-/// How a function is run again when it fails.
+/// How often and when a function is retried.
 #[derive(Default)]
 pub(super) struct Retries {
-    /// Arguments of its step.
+    /// The arguments for its step.
     pub(super) arguments: Vec<(String, Value)>,
 }
 
 impl Printer<'_> {
-    /// A name for a function.
+    /// Returns a unique name for a function.
     fn function(&mut self, wanted: &str) -> String {
         let mut wanted = identifier(wanted);
         if ["run", "flow", "State", "PARAMS"].contains(&wanted.as_str()) {
@@ -31,7 +31,7 @@ impl Printer<'_> {
         name
     }
 
-    /// A function with its step.
+    /// Prints a function with its step.
     pub(super) fn step(
         &mut self,
         name: &str,
@@ -45,7 +45,7 @@ impl Printer<'_> {
         self.steps.push(format!("    @{call}\n    def {function}() -> {result}:\n{body}"));
     }
 
-    /// All nodes.
+    /// Prints all nodes.
     pub(super) fn nodes(&mut self, workflow: &Workflow, tasks: &Tasks) {
         let names: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
         let mixed = tasks.mixed();
@@ -58,7 +58,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What a node comes after.
+    /// Returns the arguments that say what a node depends on.
     fn place(&self, task: &Task, names: &[String], is_mixed: bool) -> Vec<(String, Value)> {
         let list = |ids: &[TaskId]| {
             Value::List(ids.iter().map(|id| Value::text(names[*id].as_str())).collect())
@@ -134,7 +134,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The first case that holds, and the default.
+    /// Returns the body of a decision, which chooses the first case that is true, or the default.
     fn decision(
         &mut self,
         workflow: &Workflow,
@@ -164,7 +164,7 @@ impl Printer<'_> {
     }
 }
 
-/// The body of a node that could not be carried over.
+/// Returns the body of a node that could not be converted.
 pub(super) fn not_carried(why: &str) -> String {
     let why = Value::Text(format!("not carried over: {why}"));
     let call = Value::Call("oozie.ActionFailed".to_owned(), vec![(String::new(), why)]);

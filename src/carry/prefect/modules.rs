@@ -1,7 +1,7 @@
-//! Modules that a flow of the same name would hide: Python looks beside a program first, so that a file `secrets.py` is what
-//! everything else gets that imports `secrets`.
+//! Modules that a flow of the same name would hide: Python searches the folder of the program first, so that `import
+//! secrets` would load the file `secrets.py` everywhere.
 
-/// Modules of Python, in the order of the alphabet.
+/// Modules of Python's standard library, in alphabetical order.
 const OF_PYTHON: &str = "abc aifc antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii \
     bisect builtins bz2 calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorsys compileall compression \
     concurrent configparser contextlib contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm decimal difflib \
@@ -28,9 +28,9 @@ const OF_PREFECT: &str = "aiosqlite alembic amplitude annotated_doc annotated_ty
     slugify sniffio sqlalchemy starlette text_unidecode toml typer typing_extensions typing_inspection tzdata tzlocal urllib3 \
     uvicorn websockets yaml";
 
-/// Whether a file of this name, without its end, would hide a module.
+/// Whether a file of this name (without its extension) would hide a module.
 pub(super) fn hides(name: &str) -> bool {
-    // Some disks do not tell small letters from others.
+    // Some file systems are case-insensitive.
     let name = name.to_ascii_lowercase();
     let mut all = OF_PYTHON.split_ascii_whitespace().chain(OF_PREFECT.split_ascii_whitespace());
     all.any(|module| module == name)

@@ -1,14 +1,15 @@
-//! Texts as code of Python.
+//! Texts as Python code.
 
 use crate::carry::airflow::expression::{Part as CodePart, Text as Code};
 use crate::carry::airflow::python::{Value, quoted};
 use crate::carry::text::{Kind, Part, Text};
 
-/// The longest line that `ruff format` leaves in one piece.
+/// The maximum line length of `ruff format`.
 pub(super) const WIDTH: usize = 88;
 
-/// A value in the layout of `ruff format`: in one line if it fits, else what is inside in a line of its own, else each part in
-/// one. `indent` is that of its first line, `before` what stands before it there, `after` what follows it.
+/// Prints a value as formatted by `ruff format`: on one line if it fits, else the content on a line of its own, else
+/// each part on one. `indent` is the indentation of the first line, `before` the number of characters before the value
+/// on that line, `after` the number of characters after it.
 pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize) -> String {
     let flat = flat(value);
     if let Some(flat) = &flat
@@ -75,8 +76,8 @@ pub(super) fn laid_out(value: &Value, indent: usize, before: usize, after: usize
     format!("{open}\n{}{pad}{close}", lines.collect::<String>())
 }
 
-/// Two calls with `and` or `or` between them: the first is taken apart only where the beginning of the second does not fit
-/// behind it.
+/// Prints two calls joined by `and` or `or`. The first is broken into lines only if the beginning of the second does
+/// not fit after it.
 fn joined(code: &str, indent: usize, before: usize, after: usize) -> Option<String> {
     let halves = |word: &'static str| {
         let mut all =
@@ -98,7 +99,7 @@ fn joined(code: &str, indent: usize, before: usize, after: usize) -> Option<Stri
     Some(format!("{left}{word}{right}"))
 }
 
-/// One value or another one, over three lines: as it stands within brackets.
+/// Prints a conditional expression on three lines, as it is formatted within brackets.
 fn choice(code: &str, indent: usize) -> Option<String> {
     let (first, rest) = apart(code, " if ")?;
     let (condition, second) = apart(rest, " else ")?;
@@ -109,7 +110,7 @@ fn choice(code: &str, indent: usize) -> Option<String> {
     Some(format!("{first}\n{pad}if {condition}\n{pad}else {second}"))
 }
 
-/// The same with parentheses of its own.
+/// Prints a conditional expression in parentheses.
 fn grouped(code: &str, indent: usize) -> Option<String> {
     let inside = code.strip_prefix('(')?.strip_suffix(')')?;
     let (pad, inner) = (" ".repeat(indent), indent + 4);
@@ -121,7 +122,7 @@ fn grouped(code: &str, indent: usize) -> Option<String> {
     Some(format!("(\n{pad}    {laid}\n{pad})"))
 }
 
-/// The characters of code that stand in no text of it, with their places.
+/// Returns the characters of code that are outside string literals, with their offsets.
 fn outside_texts(code: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let (mut quote, mut is_escaped) = (None, false);
     code.char_indices().filter(move |(_, c)| {
@@ -137,7 +138,7 @@ fn outside_texts(code: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     })
 }
 
-/// What is before and behind the first of these words that stands in no brackets and no text.
+/// Splits code at the first occurrence of a word outside brackets and string literals.
 fn apart<'c>(code: &'c str, word: &str) -> Option<(&'c str, &'c str)> {
     let mut depth = 0_usize;
     for (at, c) in outside_texts(code) {
@@ -153,7 +154,7 @@ fn apart<'c>(code: &'c str, word: &str) -> Option<(&'c str, &'c str)> {
     None
 }
 
-/// `return "name"`, in parentheses where it fits into a line of its own alone.
+/// Prints `return "name"`, with parentheses if the name fits only on a line of its own.
 pub(super) fn returned(name: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let length = name.chars().count();
@@ -163,14 +164,14 @@ pub(super) fn returned(name: &str, indent: usize) -> String {
     }
 }
 
-/// `run["name"]` over three lines.
+/// Prints `run["name"]` on three lines.
 fn subscript(code: &str, indent: usize) -> Option<String> {
     let key = code.strip_prefix("run[")?.strip_suffix(']')?;
     let pad = " ".repeat(indent);
     (!key.contains([']', '['])).then(|| format!("run[\n{pad}    {key}\n{pad}]"))
 }
 
-/// Code without parentheses around it, and with one call where texts are put together one by one.
+/// Removes the parentheses around code, and merges nested concatenations into one call.
 fn plain(code: &str) -> String {
     if let Some(inner) = code.strip_prefix('(')
         && let Some(Value::Call(_, arguments)) = call(&format!("f({inner}"))
@@ -193,7 +194,7 @@ fn plain(code: &str) -> String {
     format!("{name}({})", all.join(", "))
 }
 
-/// Code that is one call, with its arguments.
+/// Parses code that is a single call.
 fn call(code: &str) -> Option<Value> {
     let inner = code.strip_suffix(')')?;
     let open = inner.find('(')?;
@@ -206,7 +207,7 @@ fn call(code: &str) -> Option<Value> {
     for (at, c) in outside_texts(inner) {
         match c {
             '(' | '[' | '{' => depth += 1,
-            // What closes more than it opened is more than one call.
+            // A bracket that was not opened here: the code is more than one call.
             ')' | ']' | '}' => depth = depth.checked_sub(1)?,
             ',' if depth == 0 => {
                 parts.push(&inner[from..at]);
@@ -220,7 +221,7 @@ fn call(code: &str) -> Option<Value> {
     (!inner.trim().is_empty()).then(|| Value::Call(name.to_owned(), parts.collect()))
 }
 
-/// A value in one line; nothing where it has several.
+/// Prints a value on one line; none if it has several lines.
 fn flat(value: &Value) -> Option<String> {
     let all = |values: &[Value]| -> Option<String> {
         Some(values.iter().map(flat).collect::<Option<Vec<_>>>()?.join(", "))
@@ -249,7 +250,7 @@ fn flat(value: &Value) -> Option<String> {
     })
 }
 
-/// A text of Python as the command lines take it.
+/// Converts a text of Python code to the type that [`crate::carry::commands`] uses.
 pub(super) fn neutral(code: Code) -> Text {
     let parts = code.parts.into_iter().map(|part| match part {
         CodePart::Literal(text) => Part::Literal(text),
@@ -260,7 +261,7 @@ pub(super) fn neutral(code: Code) -> Text {
     Text { parts: parts.collect(), differs: code.differs, lacks: code.lacks }
 }
 
-/// An expression whose value is the text: a literal, a call, or an f-string.
+/// Returns an expression whose value is the text: a literal, a call, or an f-string.
 pub(super) fn expression(text: &Text) -> String {
     let value = |code: &str, kind: Kind| match kind {
         Kind::Text => code.to_owned(),
@@ -271,7 +272,7 @@ pub(super) fn expression(text: &Text) -> String {
         [Part::Literal(text)] => quoted(text, '"'),
         [Part::Value((code, kind))] => doubled(&plain(&value(code, *kind))),
         parts => {
-            // Before Python 3.12, what stands in braces has neither these quotes nor a backslash.
+            // Before Python 3.12, the expressions in an f-string may contain neither its quotes nor a backslash.
             let fits = |part: &Part| match part {
                 Part::Literal(_) => true,
                 Part::Value((code, _)) => !code.contains(['"', '\\', '{', '}', '#']),
@@ -302,7 +303,7 @@ pub(super) fn expression(text: &Text) -> String {
     }
 }
 
-/// A literal part of an f-string.
+/// Escapes a literal part of an f-string.
 fn literal(text: &str, quote: char) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -324,7 +325,7 @@ fn literal(text: &str, quote: char) -> String {
     out
 }
 
-/// Code with double quotes around its texts, where that needs no escapes.
+/// Puts the string literals of code in double quotes where that needs no escapes.
 pub(super) fn doubled(code: &str) -> String {
     let mut out = String::with_capacity(code.len());
     let mut rest = code;
@@ -357,7 +358,7 @@ pub(super) fn doubled(code: &str) -> String {
     out
 }
 
-/// Code that is true or false, as a server takes the text of a predicate.
+/// Returns Boolean code that evaluates the text of a predicate as a server does.
 pub(super) fn condition(text: &Text) -> String {
     const TRUTHS: [&str; 10] = [
         "el.eq(",

@@ -1,6 +1,7 @@
-//! What actions do, as tasks of Step Functions.
+//! Actions as tasks of Step Functions.
 //!
-//! Whatever has a command line is a step of an EMR cluster, started by `command-runner.jar`: the tools of Hadoop are there.
+//! An action with a command line becomes a step of an EMR cluster, where the Hadoop tools are installed. The step is
+//! started by `command-runner.jar`.
 
 use super::Printer;
 use super::expression::{Kind, Text};
@@ -17,7 +18,7 @@ const CLUSTER: &str =
     "there is no launcher job: the command runs on the primary node of the cluster";
 const CLIENT: &str = "install what it needs there by a bootstrap action";
 
-/// Integration that starts a step and waits for its end.
+/// The service integration that starts a step and waits for its end.
 pub(super) const ADD_STEP: &str = "arn:aws:states:::elasticmapreduce:addStep.sync";
 
 impl Commands for Printer<'_> {
@@ -53,11 +54,11 @@ impl Commands for Printer<'_> {
     }
 }
 
-/// The longest command of a step.
+/// Maximum length of the command of a step, in characters.
 const LONGEST_STEP: usize = 10_240;
 
 impl Printer<'_> {
-    /// A step of the cluster.
+    /// Returns a state that runs a command as a step of the cluster.
     pub(super) fn step(&self, name: &str, command: &Command) -> Value {
         json!({
             "Type": "Task",
@@ -76,7 +77,7 @@ impl Printer<'_> {
         })
     }
 
-    /// The task of an action, without what it leads to; nothing where it cannot be had.
+    /// Returns the state for an action, without its transitions; none if the action cannot be converted.
     pub(super) fn action(&mut self, name: &str, body: &Body) -> Option<Value> {
         self.ledger.exact(body.tag);
         if let Some(launcher) = &body.launcher {
@@ -169,7 +170,7 @@ impl Printer<'_> {
             }
         }
         let mut input = serde_json::Map::new();
-        // What a coordinator gives its workflow stands in no input.
+        // The properties that a coordinator sets for its workflow are not part of the input.
         let given = self.texts.iter().filter(|(name, _)| is_passed_on(name, self.given.secrets));
         let mut merged: Vec<String> = given
             .filter(|(name, _)| {

@@ -1,7 +1,7 @@
-//! Texts with expressions, as JSONata.
+//! Texts with expressions as JSONata.
 //!
-//! In: a text and what its names stand for. Out: [`Text`], literal parts and JSONata that is evaluated when a state is entered.
-//! What has no counterpart becomes an expression that fails, never one that says something else.
+//! [`Names::text`] compiles a text to a [`Text`] of literal parts and JSONata, which is evaluated when a state is
+//! entered. An expression without a counterpart becomes one that fails, never one with another value.
 
 use crate::carry::text;
 use ankus_lang::el::tree::{Binary, Node, Op};
@@ -11,17 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::carry::text::{Kind, Operand, Part, Text};
 
-/// The picture of a time as Oozie writes it.
+/// The picture string of JSONata for a time as Oozie writes it.
 pub const PICTURE: &str = "[Y0001]-[M01]-[D01]T[H01]:[m01]Z";
 
 const NUMBERS: &str = "a text is read as a number by JSONata: an empty one is an error, and one with a fraction is none";
 
-/// A text of JSONata.
+/// Returns a string literal of JSONata.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("'");
     for c in text.chars() {
         match c {
-            // JSONata knows no escape of a single quote.
+            // JSONata has no escape sequence for a single quote.
             '\'' => out.push_str("\\u0027"),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
@@ -35,7 +35,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 impl Text {
-    /// As JSONata whose value is a text.
+    /// Returns the text as JSONata code whose value is a string.
     pub fn code(&self) -> String {
         let parts: Vec<String> = self
             .parts
@@ -48,21 +48,21 @@ impl Text {
         if parts.is_empty() { "''".to_owned() } else { parts.join(" & ") }
     }
 
-    /// As a field of a state: a text as it is, or JSONata between its marks.
+    /// Returns the text for a field of a state: as is, or as JSONata between `{%` and `%}`.
     pub fn field(&self) -> String {
         match self.known() {
-            // A text that looks like JSONata must not be taken for it.
+            // A literal that looks like JSONata is split, so that it is not evaluated.
             Some(text) if text.starts_with("{%") || text.ends_with("%}") => {
                 let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
                 format!("{{% {} & {} %}}", quoted(first), quoted(rest))
             }
-            // Readers of the language take no other text that is empty, or longer than a line.
+            // Parsers of the language reject plain texts that are empty or have several lines.
             Some(text) if !text.is_empty() && !text.contains(['\n', '\r']) => text.to_owned(),
             _ => format!("{{% {} %}}", self.code()),
         }
     }
 
-    /// As the condition of a choice: whether the text is `true`.
+    /// Returns the condition of a choice: whether the text is `true`.
     pub fn condition(&self) -> String {
         let parts: Vec<&Part> = self
             .parts
@@ -79,7 +79,7 @@ impl Text {
     }
 }
 
-/// An expression without the brackets around all of it.
+/// Removes the parentheses around a whole expression.
 fn outer(code: &str) -> &str {
     let Some(inner) = code.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
         return code;
@@ -104,7 +104,7 @@ fn as_text((code, kind): &Operand) -> String {
     }
 }
 
-/// As the server reads a value where a truth value is asked for.
+/// Converts a value to a Boolean as the server does.
 fn truth(operand: &Operand) -> String {
     match operand.1 {
         Kind::Bool => operand.0.clone(),
@@ -112,34 +112,34 @@ fn truth(operand: &Operand) -> String {
     }
 }
 
-/// A property that an expression names.
+/// A property that an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
     /// The variable that holds it.
     pub variable: String,
-    /// Whether it has to be there.
+    /// Whether it must have a value.
     pub needed: bool,
 }
 
-/// What names and functions stand for.
+/// What the names and functions in expressions refer to.
 pub struct Names<'a> {
-    /// Where texts stand.
+    /// The phase in which the server evaluates the texts.
     pub phase: Phase,
-    /// Properties that are texts of their own.
+    /// Properties whose values are compiled texts.
     pub texts: &'a BTreeMap<String, Text>,
-    /// Constant results of functions without parameters: `wf:name`.
+    /// The results of functions that have no parameters and always return the same value, such as `wf:name`.
     pub constants: &'a BTreeMap<&'static str, Text>,
     /// Variables with the URIs of data events, by name.
     pub data: &'a BTreeMap<String, String>,
-    /// Properties that were named so far.
+    /// The properties referred to so far.
     pub used: &'a RefCell<BTreeMap<String, Used>>,
-    /// What names of the variables about errors end with.
+    /// The suffix of the variables about errors.
     pub scope: &'a str,
     /// Whether a property has a value at submission.
     pub given: &'a dyn Fn(&str) -> bool,
 }
 
-/// Names that JSONata or Step Functions have a use for.
+/// Variable names that JSONata, Step Functions or the converted machine use for something else.
 const TAKEN: &[&str] = &[
     "states",
     "nominal",
@@ -189,7 +189,7 @@ impl Names<'_> {
         })
     }
 
-    /// A secret, which has to be in the input.
+    /// Returns the code for a secret, which must be in the input.
     pub fn secret(&self, name: &str) -> Text {
         Text::value(self.property(name, true), Kind::Text)
     }
@@ -303,7 +303,7 @@ impl Names<'_> {
         (self.property(name, true), Kind::Text)
     }
 
-    /// The variable of a property of the job.
+    /// Returns the variable for a property of the job.
     fn property(&self, name: &str, needed: bool) -> String {
         let mut used = self.used.borrow_mut();
         if let Some(known) = used.get_mut(name) {
@@ -346,7 +346,7 @@ impl Names<'_> {
                 let pattern = literal(given.get(1)?)?;
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-/:, ".contains(c);
                 let replacement = literal(given.get(2)?)?;
-                // An expression of Java that JSONata might read otherwise has no counterpart.
+                // A regular expression of Java that JSONata might interpret differently has no counterpart.
                 (!pattern.is_empty()
                     && pattern.chars().all(is_plain)
                     && !replacement.contains(['$', '\\']))
@@ -377,7 +377,7 @@ impl Names<'_> {
         }
     }
 
-    /// Functions whose value is known once a run is there.
+    /// Translates functions whose value depends on the run.
     fn of_run(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
         let plain = |code: String| Some((code, Kind::Text));
         match name {
@@ -437,13 +437,13 @@ impl Names<'_> {
     }
 }
 
-/// The text that an operand is, where it is one as it stands.
+/// Returns the text of an operand that is a string literal.
 fn literal((code, kind): &Operand) -> Option<String> {
     let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
     (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
 }
 
-/// The picture of a pattern of Java's SimpleDateFormat.
+/// Returns the picture string for a pattern of Java's `SimpleDateFormat`.
 fn picture(pattern: &str) -> Option<String> {
     const LETTERS: [(&str, &str); 6] = [
         ("yyyy", "[Y0001]"),
@@ -472,7 +472,7 @@ fn picture(pattern: &str) -> Option<String> {
     Some(out)
 }
 
-/// An operand where a number is asked for.
+/// Converts an operand to a number.
 fn number(operand: &Operand, text: &mut Text) -> Option<Operand> {
     match operand.1 {
         Kind::Integer | Kind::Double => Some(operand.clone()),
@@ -516,7 +516,7 @@ fn binary(operator: Binary, left: &Operand, right: &Operand, text: &mut Text) ->
         let equals = matches!(operator, Binary::Equal | Binary::NotEqual);
         return equals.then(|| (format!("({} {sign} {})", truth(left), truth(right)), Kind::Bool));
     }
-    // A property that is not there equals nothing but null.
+    // A missing property is equal only to null.
     let raw = left.1 == Kind::Nullable || right.1 == Kind::Nullable;
     if raw && !matches!(operator, Binary::Equal | Binary::NotEqual) {
         return None;

@@ -1,7 +1,7 @@
-//! The flow of control, as states.
+//! The control flow as states.
 //!
-//! A fork is a `Parallel` state: what lies between it and its join becomes its branches. States of a branch reach each other
-//! alone, so that a node that is reached from several branches is there once in each of them.
+//! A fork becomes a `Parallel` state, and the nodes between it and its join become the branches. A state can only lead
+//! to states of the same branch, so that a node which is reachable from several branches is copied into each of them.
 
 use super::Printer;
 use crate::analysis::Analysis;
@@ -14,21 +14,21 @@ use crate::passes::flow::Flow;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Forks within forks.
+/// Maximum nesting depth of forks.
 const DEEPEST: usize = 40;
-/// States of a machine: AWS takes 10,000 or a megabyte.
+/// Maximum number of states of a machine: AWS accepts 10,000 states, or one megabyte.
 const MOST: usize = 10_000;
 
-/// A state machine, or what a branch of a `Parallel` state is.
+/// A state machine, or a branch of a `Parallel` state.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
-    /// Where it begins.
+    /// The name of the first state.
     pub start: String,
     /// Its states.
     pub states: Map<String, Value>,
 }
 
-/// A part of a workflow that becomes states beside each other.
+/// A part of a workflow whose states are in the same machine or branch.
 struct Region<'a> {
     flow: Flow<'a>,
     /// The join at which it ends.
@@ -36,14 +36,14 @@ struct Region<'a> {
     depth: usize,
     names: BTreeMap<NodeId, String>,
     todo: Vec<NodeId>,
-    /// The state that ends it, where a choice or a failure leads to its join.
+    /// The state that ends it, if a choice or a failure leads to its join.
     last: Option<String>,
-    /// The state that fails the run where an expression of an action failed.
+    /// The state that fails the run if an expression of an action failed.
     failed: Option<String>,
 }
 
 impl<'a> Printer<'a> {
-    /// A part of a workflow from a node up to a join.
+    /// Returns the states of a part of a workflow, from a node to a join.
     pub(super) fn region(
         &mut self,
         flow: Flow<'a>,
@@ -77,7 +77,7 @@ impl<'a> Printer<'a> {
         }
         let mut machine = Machine { start, states: Map::new() };
         if depth > 0 && self.tells_errors {
-            // A branch cannot set what was set around it.
+            // A branch cannot assign the variables of an outer scope, so that it gets copies.
             let name = self.name_of("Errors");
             let assign = json!({
                 format!("lastErrorNode{}", self.scope): format!("{{% $lastErrorNode{outer} %}}"),
@@ -95,7 +95,7 @@ impl<'a> Printer<'a> {
         }
         if let Some(failed) = region.failed {
             let cause = "an expression of an action could not be evaluated";
-            // Names that begin with `States.` are for the service alone.
+            // Error names that begin with `States.` are reserved for the service.
             let state = json!({"Type": "Fail", "Error": "ExpressionFailed", "Cause": cause});
             machine.states.insert(failed, state);
         }
@@ -103,7 +103,7 @@ impl<'a> Printer<'a> {
         Ok(machine)
     }
 
-    /// A name that no other state has.
+    /// Returns a unique name for a state.
     pub(super) fn name_of(&mut self, wanted: &str) -> String {
         let wanted: String = wanted.chars().take(70).collect();
         let mut name = wanted.clone();
@@ -134,7 +134,7 @@ impl<'a> Printer<'a> {
         name
     }
 
-    /// The state of a node; none where the region ends.
+    /// Returns the state of a node; none if the region ends there.
     fn state_of(&mut self, region: &mut Region<'a>, id: NodeId) -> Result<Option<String>, String> {
         if region.stop == Some(id) {
             return Ok(None);
@@ -159,7 +159,7 @@ impl<'a> Printer<'a> {
         Ok(Some(own))
     }
 
-    /// The name of the state that a node has or that ends the region.
+    /// Returns the name of the state of a node, or of the state that ends the region.
     fn target(&mut self, region: &mut Region<'a>, id: Option<NodeId>) -> Result<String, String> {
         let id = id.ok_or("a transition leads to no node")?;
         match self.state_of(region, id)? {
@@ -168,7 +168,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Lets a state lead to a node.
+    /// Makes a state lead to a node.
     fn lead(
         &mut self,
         region: &mut Region<'a>,
@@ -215,7 +215,7 @@ impl<'a> Printer<'a> {
                 catch["Next"] = json!(target);
                 let mut catches = vec![catch];
                 if may_fail(&state["Arguments"]) {
-                    // A server fails the job then, and takes no error transition.
+                    // A server then fails the job and does not take the error transition.
                     let name = self.failed_of(region);
                     catches.insert(0, json!({"ErrorEquals": [EXPRESSION], "Next": name}));
                     if let Some(Value::Array(retries)) = state.get_mut("Retry") {
@@ -258,7 +258,7 @@ impl<'a> Printer<'a> {
         }
         let mut state = json!({"Type": "Choice", "Choices": choices});
         match default {
-            // A choice needs a case.
+            // A `Choice` state needs at least one case.
             Some(default) if choices.is_empty() => {
                 return Ok(json!({"Type": "Pass", "Next": default}));
             }
@@ -276,7 +276,7 @@ impl<'a> Printer<'a> {
         let mut branches = Vec::new();
         for entry in entries {
             let entry = entry.ok_or("a transition leads to no node")?;
-            // A fork without a join still ends nowhere but in failures.
+            // The paths of a fork without a join end only in failures.
             let stop = join.or(region.stop);
             let branch = self.region(flow, entry, stop, region.depth + 1)?;
             branches.push(json!({"StartAt": branch.start, "States": branch.states}));
@@ -295,7 +295,7 @@ impl<'a> Printer<'a> {
         Ok(state)
     }
 
-    /// The task of an action, with its retries.
+    /// Returns the state of an action, with its retries.
     fn task(&mut self, workflow: &Workflow, id: NodeId) -> Value {
         let node = workflow.node(id);
         let name = node.name.text.to_string();
@@ -348,7 +348,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Nodes and transitions, and what belongs to none.
+    /// Claims nodes and transitions, and the parts of the source outside all nodes.
     pub(super) fn claim_flow(&mut self, analysis: &Analysis) {
         let defaults = (self.given.properties, claims::Defaults::AsWritten);
         let credentials = (super::CREDENTIALS, super::ROLE);
@@ -360,7 +360,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// An SLA block, which has no counterpart.
+    /// Reports an SLA, which has no counterpart.
     pub(super) fn sla(&mut self, span: crate::source::Span) {
         let reason = "Step Functions has no SLAs";
         let remedy = "set an alarm of CloudWatch on the metrics of the state machine";
@@ -368,12 +368,12 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// What Step Functions calls an expression that fails.
+/// The error name of Step Functions for an expression that fails.
 const EXPRESSION: &str = "States.QueryEvaluationError";
 
-/// Whether a text among the arguments of a state is an expression that can fail: one that calls a function.
+/// Whether the arguments of a state contain an expression that can fail: one that calls a function.
 fn may_fail(arguments: &Value) -> bool {
-    /// Functions that fail for no text.
+    /// Functions that do not fail for any text.
     const SAFE: [&str; 6] = ["join", "exists", "trim", "lowercase", "uppercase", "fromMillis"];
     match arguments {
         Value::String(text) => {
@@ -388,7 +388,7 @@ fn may_fail(arguments: &Value) -> bool {
     }
 }
 
-/// The join at which the paths of a fork meet; none where each of them ends in a failure.
+/// Returns the join of a fork; none if each of its paths ends in a failure.
 fn join_of(flow: Flow<'_>, fork: NodeId) -> Result<Option<NodeId>, String> {
     let name = &flow.workflow.node(fork).name.text;
     let mut joins = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The template of CloudFormation that makes a machine and what starts it.
+//! The CloudFormation template that creates a state machine and the schedules that start it.
 
 use super::{Printer, machine_name};
 use std::fmt::Write as _;
@@ -8,22 +8,22 @@ use std::fmt::Write as _;
 pub(super) struct Schedule {
     /// `cron(…)` or `rate(…)`.
     pub expression: String,
-    /// The zone that it is read in.
+    /// The time zone in which it is evaluated.
     pub zone: String,
     /// The first nominal time.
     pub start: String,
-    /// The last minute.
+    /// The last minute in which it may start a run.
     pub end: String,
 }
 
-/// What a definition may leave open: name, and what it is.
+/// The substitutions that a definition may need: name and description.
 const OPEN: [(&str, &str); 3] = [
     ("ClusterId", "The EMR cluster that steps run on"),
     ("MailFrom", "The address that mails come from, verified by Amazon SES"),
     ("TaskFunction", "The Lambda function that does what was not carried over"),
 ];
 
-/// Parameters by the keys of `[migration]` that give them values.
+/// The keys of `[migration]`, with the parameters that they set.
 const KEYS: [(&str, &str); 5] = [
     ("cluster", "ClusterId"),
     ("mail-from", "MailFrom"),
@@ -58,7 +58,7 @@ impl Printer<'_> {
         }
         out.push_str("Resources:\n  StateMachine:\n    Type: AWS::StepFunctions::StateMachine\n    Properties:\n");
         let _ = writeln!(out, "      StateMachineName: {}", quoted(&machine_name(name)));
-        // `aws cloudformation package` uploads it.
+        // `aws cloudformation package` uploads this file.
         let _ = writeln!(out, "      DefinitionS3Location: ../state-machines/{name}.asl.json");
         if !open.is_empty() || !self.machines.is_empty() {
             out.push_str("      DefinitionSubstitutions:\n");
