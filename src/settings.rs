@@ -304,7 +304,7 @@ pub struct Keep {
     pub coordinators: Option<u64>,
     /// Bundles, with all their jobs.
     pub bundles: Option<u64>,
-    /// Actions of coordinators that are still running, with their workflows, counted from the end of the action.
+    /// Actions of running coordinators, with their workflows, counted from the end of the action.
     pub actions: Option<u64>,
 }
 

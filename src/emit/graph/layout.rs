@@ -25,7 +25,7 @@ use std::collections::HashMap;
 
 /// Maximum number of waypoints; links beyond that are drawn straight.
 const WAYPOINT_LIMIT: usize = 200_000;
-/// Minimum number of long main links to one box for them to share a route.
+/// Number of long main links to one box beyond which they share a route.
 const HUB: usize = 40;
 /// Half the space that a line takes among its neighbors.
 const LANE: f64 = 1.0;
