@@ -1,4 +1,4 @@
-//! What the elements of actions say reaches their programs, and what does not is listed.
+//! The contents of action elements reach their programs, and what does not is listed.
 
 use crate::run::{ankus, application, text};
 use ankus::schema::{Schema, Type, TypeRef, family};
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Everything that an element of the schemas may hold, two levels deep.
+/// Everything that an element of the schemas may contain, two levels deep.
 fn elements(schema: &Schema, ty: &Type) -> Vec<String> {
     let mut found = Vec::new();
     for child in ty.children() {
@@ -83,7 +83,7 @@ fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
     }
     let run = ankus(folder.path(), &["run", "app", "--id", "x"]).output().expect("it runs");
     assert!(text(&run).contains(listed[3]), "{}", text(&run));
-    // What is listed is not what a program said.
+    // The list is not taken for the output of the program.
     let failing = WORKFLOW.replace("echo $A $B; ls", "exit 3");
     application(folder.path(), &[("fails/workflow.xml", &failing)]);
     let failed = text(&ankus(folder.path(), &["run", "fails"]).output().expect("it runs"));
@@ -96,7 +96,7 @@ fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
     assert!(log("stdout").starts_with("1 2"), "{}", log("stdout"));
 }
 
-/// A share library that is asked for and that no setting names, and an uber jar that streaming cannot take.
+/// A job asks for the share library, which no setting names, and for an uber jar, which streaming cannot use.
 #[test]
 fn what_a_job_asks_for_in_vain_is_listed_before_it_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -132,7 +132,7 @@ fn what_a_job_asks_for_in_vain_is_listed_before_it_runs() {
     assert!(!dry.contains("libpath has no effect"), "{dry}");
 }
 
-/// Under another name too.
+/// Also under another name.
 #[test]
 fn a_secret_of_a_job_is_hidden_in_its_variables() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -167,7 +167,8 @@ fn listed(folder: &Path, job: &str) -> Vec<String> {
     fs::read_to_string(path).expect("a list").lines().map(str::to_owned).collect()
 }
 
-/// Of `config-default.xml` an action has what stands there, even where the job was submitted with another value; expressions see that.
+/// An action has the values of `config-default.xml`, even if the job was submitted with others; expressions see the
+/// job's values.
 #[test]
 fn an_action_has_the_defaults_of_its_application() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -202,7 +203,7 @@ fn an_action_has_the_defaults_of_its_application() {
     }
 }
 
-/// What names nothing is listed, and what cannot be read is said once, with the reason also while it is tried again.
+/// Missing files are listed, and an unreadable one is reported once, with the reason, also while it is retried.
 #[test]
 fn files_that_are_not_there_are_spoken_of() {
     let run = |inside: &str| {
@@ -352,7 +353,7 @@ fn git_clones_into_the_file_system_of_the_run() {
     assert!(folder.path().join("root").join("clones/one/.git").is_dir());
 }
 
-/// Clusters that nothing stands for, settings that are not there, credentials that nobody has: before the run, and in its log.
+/// Unreachable clusters, missing settings and unknown credentials: reported before the run, and in its log.
 #[test]
 fn what_an_action_names_in_vain_is_listed_before_it_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -420,7 +421,7 @@ fn what_an_action_names_in_vain_is_listed_before_it_runs() {
     let log = log.expect("a log");
     assert!(log.contains("[hdfs://archive is not reached: [hosts]"), "{log}");
     assert!(!log.contains("hdfs://main is not"), "{log}");
-    // Once it is named, it is reached.
+    // Once settings name it, it is reached.
     fs::write(folder.path().join("ankus.toml"), "[hosts]\n\"hdfs://archive\" = \"data\"\n")
         .expect("settings");
     assert!(!said(&["doctor", "app"]).contains("is not reached"));
@@ -430,7 +431,7 @@ fn what_an_action_names_in_vain_is_listed_before_it_runs() {
     assert!(folder.path().join("data/a").is_dir());
 }
 
-/// An `fs` action has no program whose `stderr` could say so.
+/// An `fs` action has no program whose `stderr` could report it.
 #[test]
 fn the_log_of_a_job_names_the_clusters_of_its_files_that_are_not_reached() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -456,7 +457,8 @@ fn the_log_of_a_job_names_the_clusters_of_its_files_that_are_not_reached() {
     }
 }
 
-/// What a `spark-defaults.conf` of the application says, its action and its own file of properties can say otherwise.
+/// The properties in the application's `spark-defaults.conf` can be overridden by the action and by its own properties
+/// file.
 #[test]
 fn spark_takes_the_defaults_that_the_application_brings() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -494,7 +496,7 @@ fn spark_takes_the_defaults_that_the_application_brings() {
     assert!(out.contains("--properties-file\nown.conf\n"), "{out}");
 }
 
-/// The older name of the property names the job as well.
+/// The older name of the property also sets the job's name.
 #[test]
 fn a_job_has_the_name_that_its_action_gives_it() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -517,7 +519,8 @@ fn a_job_has_the_name_that_its_action_gives_it() {
     }
 }
 
-/// What an application starts belongs to it: its sub-workflows, and the workflows and the data of a coordinator.
+/// The applications that an application starts belong to it: its sub-workflows, and the workflows and data of a
+/// coordinator.
 #[test]
 fn what_has_no_effect_in_what_an_application_starts_is_listed_too() {
     let folder = tempfile::tempdir().expect("a folder");

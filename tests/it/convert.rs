@@ -1,4 +1,4 @@
-//! `ankus convert`: what it writes, what it says is lost, and what a real Airflow makes of it.
+//! `ankus convert`: what it writes, what it reports as lost, and how a real Airflow runs the result.
 
 use crate::{oracle, shared};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs `ankus convert`: exit code, stdout, stderr.
+/// Runs `ankus convert`. Returns exit code, stdout and stderr.
 pub(crate) fn convert(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let output = command.arg("convert").args(arguments).output().expect("the binary is built");
@@ -86,7 +86,7 @@ fn a_coordinator_and_its_workflow_are_one_file() {
     ] {
         assert!(dag.contains(part), "{part} in\n{dag}");
     }
-    // A secret is in no output, and what no text names is no parameter.
+    // A secret is in no output, and a property that no text names is not a parameter.
     assert!(!dag.contains("hunter22") && !dag.contains("unused"), "{dag}");
 }
 
@@ -110,7 +110,7 @@ fn the_other_side_ends_where_airflow_begins() {
     assert!(printed.starts_with("oozie job -kill COORDINATOR-ID"), "{printed}");
     let (printed, said, _) = cut("2026-03-10T06:00Z");
     assert!(printed.is_empty() && said.contains("it will have ended by then"), "{printed}{said}");
-    // Of one whose times are not known that is said.
+    // If the times of a coordinator are unknown, that is reported.
     let open = DAILY.replace("2026-03-07T06:00Z", "${from}").replace("\"daily\"", "\"open\"");
     written(folder.path(), "open/coordinator.xml", &open);
     let (apart, instant) = (shown(&folder.path().join("open")), "2026-03-08T06:00Z");
@@ -131,7 +131,7 @@ fn edited_files_are_left_alone() {
     let file = out.join("dags/daily.py");
     let first = std::fs::read_to_string(&file).expect("it was written");
 
-    // What changes in the source changes in a file that nobody edited.
+    // A change of the source changes a file that was not edited.
     let mode = "mode=part\n";
     written(folder.path(), "apps/daily/job.properties", mode);
     let (code, diff, _) = convert(&[&apps, "-o", &target, "--diff"]);
@@ -147,7 +147,8 @@ fn edited_files_are_left_alone() {
     assert!(code == 1 && diff.contains("-# mine") && said.contains("left alone"), "{diff}{said}");
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
 
-    // Whoever has made the change there accepts the file. It is reported again when there is another one, and not before.
+    // After making the change in the edited file, the user accepts it. It is reported again only when there is another
+    // change.
     let (code, _, said) = convert(&[&apps, "-o", &target, "--accept", "dags/dialy.py"]);
     assert!(code == 2 && said.contains("`dags/dialy.py` is not a file of this"), "{said}");
     let (code, diff, said) = convert(&[&apps, "-o", &target, "--accept", "dags/daily.py"]);
@@ -164,7 +165,7 @@ fn edited_files_are_left_alone() {
     assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
 }
 
-/// A run that was stopped has written some files and not others: the next one takes none of them for edited.
+/// A run that was stopped has written some files and not others: the next run does not treat any of them as edited.
 #[test]
 fn a_run_that_was_stopped_leaves_no_edited_file() {
     let folder = application();
@@ -193,7 +194,7 @@ fn a_run_that_was_stopped_leaves_no_edited_file() {
     }
 }
 
-/// A Python that cannot be started is told of although no scenario is played.
+/// A Python that cannot be started is reported, although no scenario is played.
 #[test]
 fn the_python_of_a_proof_has_to_be_there() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -227,7 +228,7 @@ fn what_is_lost_has_to_be_allowed() {
     assert!(code == 1 && said.contains("did you mean `workflow.action.own`?"), "{said}");
 }
 
-/// The corpus, converted once for each version.
+/// Converts the corpus for a version, once.
 fn corpus(version: &str, name: &str) -> Option<(PathBuf, Value)> {
     let corpus = shared("ANKUS_CORPUS", "corpus")?;
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -257,7 +258,7 @@ fn corpus(version: &str, name: &str) -> Option<(PathBuf, Value)> {
     Some((out, serde_json::from_str(&text).expect("JSON")))
 }
 
-/// Elements and attributes of a text, as an independent reader counts them.
+/// The number of elements and attributes of a text, according to an independent parser.
 pub(crate) fn counted(text: &str) -> Option<usize> {
     let options =
         roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
@@ -271,13 +272,13 @@ fn every_element_and_attribute_is_in_the_ledger() {
     let Some((_, report)) = corpus("airflow", "converted-ledger") else { return };
     let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let (mut whole, mut of) = (0, 0);
-    // Without what a server refuses: there is nothing that could be carried over.
+    // Without definitions that a server refuses: nothing in them could be carried over.
     let (mut exact, mut accepted) = (0, 0);
     for application in report["applications"].as_array().expect("a list") {
         let mut files: BTreeMap<&str, usize> = BTreeMap::new();
         for entry in application["constructs"].as_array().expect("a list") {
             let construct = entry["construct"].as_str().expect("a text");
-            // Declarations of namespaces are no attributes for the other reader.
+            // For the other parser, namespace declarations are not attributes.
             if !construct.contains(".@xmlns") {
                 *files.entry(entry["path"].as_str().expect("a path")).or_default() += 1;
             }
@@ -314,7 +315,7 @@ fn every_element_and_attribute_is_in_the_ledger() {
     oracle::agree("conversion ledgers", whole, of);
 }
 
-/// Whether an entry says that a server refuses the text: its schema, or its graph.
+/// Whether an entry states that a server refuses the text, by its schema or its graph.
 fn is_refused(entry: &Value) -> bool {
     let reason = entry["reason"].as_str().unwrap_or_default();
     reason.starts_with("a server refuses the workflow:")
@@ -325,7 +326,8 @@ fn sum(summary: &Value) -> u64 {
     ["exact", "approximate", "none"].iter().filter_map(|name| summary[name].as_u64()).sum()
 }
 
-/// The Python of a virtual environment with this Airflow: where a variable says, or where `tests/airflow-env.sh` puts it.
+/// The Python of a virtual environment with this Airflow: at `ANKUS_AIRFLOW3` or `ANKUS_AIRFLOW2`, or where
+/// `tests/airflow-env.sh` creates it.
 pub(crate) fn airflow(version: &str) -> Option<PathBuf> {
     let (variable, folder) = match version {
         "airflow" => ("ANKUS_AIRFLOW3", "/tmp/airflow3"),
@@ -340,12 +342,12 @@ pub(crate) fn airflow(version: &str) -> Option<PathBuf> {
     None
 }
 
-/// Asks a real Airflow: the last line that it prints.
+/// Runs a command in a real Airflow. Returns the last line of its output.
 pub(crate) fn asked(python: &Path, arguments: &[&str]) -> Value {
     asked_of(python, "in_airflow.py", arguments)
 }
 
-/// Asks a script in `tests/`, with the Python of an Airflow: the last line that it prints.
+/// Runs a script in `tests/` with the Python of an Airflow. Returns the last line of its output.
 pub(crate) fn asked_of(python: &Path, script: &str, arguments: &[&str]) -> Value {
     let home = tempfile::tempdir().expect("a folder");
     let script = crate::root().join("tests").join(script);
@@ -379,8 +381,8 @@ fn airflow_imports_all_of_it_without_a_warning() {
     }
 }
 
-/// Coordinators over frequencies, zones and starts where calendars are treacherous, with their nominal times from an
-/// instant on.
+/// Writes coordinators with frequencies, time zones and start times for which calendars are treacherous. Returns their
+/// nominal times from `from` on.
 pub(crate) fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<String>> {
     let frequencies = [
         "5",
@@ -424,7 +426,7 @@ pub(crate) fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<Strin
                 );
                 written(folder, &format!("{name}/coordinator.xml"), &text);
                 let times = times_of(&folder.join(format!("{name}/coordinator.xml")), from);
-                // Of cron in a zone with daylight saving it is said that it differs.
+                // For cron in a time zone with daylight saving time, the difference is reported.
                 if f < 23 || z == 0 || z == 3 {
                     expected.insert(name, times);
                 }
@@ -434,7 +436,7 @@ pub(crate) fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<Strin
     expected
 }
 
-/// The first nominal times of a coordinator from an instant on.
+/// The first nominal times of a coordinator from `from` on.
 fn times_of(file: &Path, from: &str) -> Vec<String> {
     use ankus::check::{self, FileKind, Input};
     let text = std::fs::read_to_string(file).expect("it was written");
@@ -473,7 +475,7 @@ fn airflow_runs_at_the_nominal_times() {
     }
 }
 
-/// Every kind of place that a secret may stand in, each with a secret of its own.
+/// Every kind of place that can contain a secret, each with a different one.
 const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1.0">
   <parameters><property><name>dbPassword</name><value>planted-1</value></property></parameters>
   <global><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>
@@ -557,7 +559,7 @@ const UNREAD: &str = r#"<workflow-app name="unread" xmlns="uri:oozie:workflow:0.
   <end name="end"/>
 </workflow-app>"#;
 
-/// An expression that cannot be read fails, and is never a text that a program is given.
+/// An invalid expression fails, and is never passed to a program as text.
 #[test]
 fn what_cannot_be_read_is_refused_when_it_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -591,7 +593,7 @@ pub(crate) fn texts_below(folder: &Path) -> Vec<String> {
     texts
 }
 
-/// What is no secret of a command stays, and the secret is taken from where the target keeps them.
+/// Only the secret part of a command is replaced, by a reference to the target's store of secrets.
 #[test]
 fn a_secret_within_a_command_is_taken_from_the_target() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -623,8 +625,8 @@ fn a_secret_within_a_command_is_taken_from_the_target() {
     }
 }
 
-/// Variables of Airflow and blocks of Prefect are there for all applications: each of them has secrets of its own, and each of its
-/// actions.
+/// Variables of Airflow and blocks of Prefect are shared by all applications, so each application, and each of its
+/// actions, has secrets of its own.
 #[test]
 fn no_two_applications_share_a_secret() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -657,7 +659,7 @@ fn no_two_applications_share_a_secret() {
         for (file, owner) in files.into_iter().zip(["day_load__", "day_load_2__"]) {
             let text = std::fs::read_to_string(out.join(file)).expect("a file");
             assert!(!text.contains("hush-") && text.contains(head), "{text}");
-            // The property has the name that the password of the first action would have.
+            // The property has the name that the password of the first action would get.
             for name in
                 ["load_password", "load_password_2", "load_2_db_password", "load_2_password"]
             {
@@ -671,7 +673,7 @@ fn no_two_applications_share_a_secret() {
     }
 }
 
-/// What one reason explains takes one line, and `--allow` takes a construct with its parts.
+/// Losses with the same reason are reported in one line, and `--allow` allows a construct with its parts.
 #[test]
 fn what_is_lost_for_one_reason_is_said_once() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -696,7 +698,7 @@ fn what_is_lost_for_one_reason_is_said_once() {
     assert_eq!((code, lost.as_str()), (0, ""), "{said}");
 }
 
-/// What members of a bundle share is said once, with the names of those that it holds for.
+/// Losses that members of a bundle share are reported once, with the names of the members.
 #[test]
 fn what_members_of_a_bundle_lose_together_is_said_once() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -725,7 +727,8 @@ fn what_members_of_a_bundle_lose_together_is_said_once() {
     assert!(of.contains("pages") && of.contains(" and ") && of.contains("users"), "{lost}");
 }
 
-/// Old names of Java are those of the database that they stand for; what has a fixed offset and no name is computed in UTC.
+/// Old Java names of time zones are mapped to those of the tz database; a zone with a fixed offset and no name is
+/// computed in UTC.
 #[test]
 fn zones_have_names_that_python_knows() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,10 +1,10 @@
-//! What actions become as tasks of Airflow, and what of them the ledger calls exact.
+//! The Airflow tasks that actions become, and which of their constructs the ledger calls exact.
 
 use crate::convert_targets::{shown, written};
 use serde_json::Value;
 use std::process::Command;
 
-/// Converts one workflow with actions: the DAG, and the ledger as `construct outcome` by line of the text.
+/// Converts a workflow with these actions. Returns the DAG, and the ledger: construct, line and outcome.
 fn converted(actions: &[&str], rest: &str) -> (String, Vec<(String, u64, String)>) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut text = format!(
@@ -54,12 +54,12 @@ fn where_a_launcher_runs_says_nothing_of_the_jobs_that_it_starts() {
     let (dag, ledger) = converted(&[&hive], "");
     assert!(!dag.contains("oozie.launcher"), "{dag}");
     assert_eq!(outcome(&ledger, "hive.configuration.property"), "exact");
-    // A program of a shell action runs in the launcher itself, with what that is given.
+    // The program of a shell action runs in the launcher itself, with the launcher's resources.
     let shell =
         format!("<shell xmlns='uri:oozie:shell-action:0.3'>{cluster}{QUEUE}<exec>x</exec></shell>");
     let (_, ledger) = converted(&[&shell], "");
     assert_eq!(outcome(&ledger, "shell.configuration.property"), "approximate");
-    // What all actions share is as good as for the worst of them.
+    // A setting that all actions share is rated for the worst of them.
     let plain = |kind: &str| {
         hive.replace(QUEUE, "")
             .replace("hive", kind)
@@ -71,7 +71,7 @@ fn where_a_launcher_runs_says_nothing_of_the_jobs_that_it_starts() {
     let shell = plain("shell").replace(":0.5", ":0.3");
     let (_, ledger) = converted(&[&hive.replace(QUEUE, ""), &shell], &global);
     assert_eq!(outcome(&ledger, "global.configuration.property"), "approximate");
-    // Options of Java change what a launcher does.
+    // Java options change what a launcher does.
     let opts = hive.replace("mapred.job.queue.name", "mapred.child.java.opts");
     let (_, ledger) = converted(&[&opts], "");
     assert_eq!(outcome(&ledger, "hive.configuration.property"), "approximate");
@@ -108,7 +108,7 @@ fn streams_and_pipes_are_started_by_their_tools() {
     }
     assert!(!dag.contains("mapred.input.dir") && !dag.contains("-get -f"), "{dag}");
     assert_eq!(outcome(&ledger, "action.map-reduce"), "exact");
-    // Without a place for its output the tool asks for what the job may find elsewhere.
+    // Without an output path, the tool reports an error, while the job may find the path elsewhere.
     let (_, ledger) = converted(&[&action.replace("mapreduce.output", "other.output")], "");
     assert_eq!(outcome(&ledger, "action.map-reduce"), "approximate");
 
@@ -160,7 +160,7 @@ fn modes_of_files_are_those_that_the_tools_read() {
     assert_eq!(outcomes, ["exact", "approximate"]);
 }
 
-/// What is too long for one argument of a shell stands in a file beside the DAG.
+/// A command that is too long for one shell argument is written to a file beside the DAG.
 #[test]
 fn long_commands_are_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -183,12 +183,12 @@ fn long_commands_are_files() {
     assert!(dag.contains("bash_command=\"long_1.sh\"") && dag.contains("\"day\": \"1\""), "{dag}");
     assert!(dag.contains("\"q\": el.quote"), "{dag}");
     assert!(read("airflow/dags/long_1.sh").contains("{{ params.day | q }}"));
-    // Nine hundred arguments are all the same, and stand there once.
+    // The nine hundred arguments are equal, and are written once.
     let flow = read("prefect/flows/long.py");
     assert!(flow.len() < 200_000, "{}", flow.len());
 }
 
-/// No shell reads what stands in a command of Sqoop, which the server splits at blanks, and its secret is read from a variable.
+/// No shell interprets a Sqoop command, which the server splits at spaces; its secret is read from a variable.
 #[test]
 fn words_of_a_command_of_sqoop_reach_it_as_they_are_written() {
     let sqoop = "<sqoop xmlns='uri:oozie:sqoop-action:0.2'><job-tracker>rm</job-tracker><name-node>nn</name-node>
@@ -200,7 +200,7 @@ fn words_of_a_command_of_sqoop_reach_it_as_they_are_written() {
     assert_eq!(outcome(&ledger, "sqoop.command"), "approximate");
 }
 
-/// Nor does it read options of Spark and of Java, which a launcher takes apart in two ways.
+/// The same for options of Spark and of Java, which a launcher splits in two ways.
 #[test]
 fn options_reach_a_tool_as_they_are_written() {
     let spark = "<spark xmlns='uri:oozie:spark-action:0.1'><job-tracker>rm</job-tracker><name-node>nn</name-node><master>yarn</master><name>n</name><class>C</class><jar>/j.jar</jar>
@@ -221,7 +221,7 @@ fn options_reach_a_tool_as_they_are_written() {
     assert_eq!(outcome(&ledger, "java.java-opts"), "approximate");
 }
 
-/// A Java program does not print its results: it writes them into the file that a property names.
+/// A Java program does not print its results: it writes them to the file that a property names.
 #[test]
 fn results_of_a_java_program_are_those_of_its_file() {
     let java = "<java><job-tracker>rm</job-tracker><name-node>nn</name-node><main-class>org.Main</main-class><arg>x</arg><capture-output/></java>";

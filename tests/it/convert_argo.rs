@@ -1,4 +1,4 @@
-//! `ankus convert --to argo`: what it writes, whether the published schema takes it, and how its DAGs end.
+//! `ankus convert --to argo`: what it writes, whether the published schema accepts it, and how its DAGs end.
 
 use crate::convert_targets::{
     COORDINATOR, EXPRESSIONS, FORKED, HANDLED, counted, shown, tools, written,
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// Runs `ankus convert --to argo`: exit code, stdout, stderr.
+/// Runs `ankus convert --to argo`. Returns exit code, stdout and stderr.
 fn convert(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let command = command.args(["convert", "--to", "argo"]).args(arguments);
@@ -94,7 +94,7 @@ fn what_cannot_be_carried_over_fails_and_says_so() {
     assert!(!text.contains("load.sh"), "{text}");
 }
 
-/// An error transition of what was not carried over does not make a success of the run.
+/// An error transition of something that was not carried over does not make the run a success.
 #[test]
 fn no_handler_hides_what_was_not_carried_over() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -112,7 +112,7 @@ fn no_handler_hides_what_was_not_carried_over() {
     );
 }
 
-/// How a run ends, as a part of it is left.
+/// How a run leaves a part of the workflow.
 #[derive(PartialEq)]
 enum Left {
     At(NodeId),
@@ -120,7 +120,7 @@ enum Left {
     Kill,
 }
 
-/// What happens in a run.
+/// The plan of a run, and what ran.
 struct Plan<'a> {
     analysis: &'a Analysis,
     fails: BTreeSet<NodeId>,
@@ -130,7 +130,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Plays a run from a node up to a join or an end; nothing where it is no plain run.
+    /// Plays a run from a node up to a join or an end; none if the run is not simple.
     fn walk(&mut self, mut at: NodeId, depth: usize) -> Option<Left> {
         loop {
             self.steps += 1;
@@ -173,7 +173,7 @@ impl Plan<'_> {
     }
 }
 
-/// The name of the task of a node, where it is the only one that may have it.
+/// The name of a node's task; none if the name might not be unique.
 fn mangled(name: &str) -> Option<String> {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = name.chars().map(fits).collect();
@@ -184,7 +184,7 @@ fn mangled(name: &str) -> Option<String> {
     is_plain.then_some(name)
 }
 
-/// Runs of a workflow with what is expected of them; none where names of tasks are not those of nodes.
+/// Runs of a workflow with their expected results; none if tasks do not have the names of nodes.
 pub(crate) fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
     let text = std::fs::read_to_string(path).ok()?;
     let analysis = Analysis::new(Arc::new(Source::new(path, text)));
@@ -308,7 +308,7 @@ fn the_corpus_becomes_templates_that_are_valid_and_end_as_their_workflows() {
     oracle::agree("runs of Argo's DAGs", played.len() - wrong, played.len());
 }
 
-/// What an expression is in Argo's language, by default to differ, and the parameters that it names.
+/// An expression in Argo's language with its parameters; none if it lacks a value or differs from the original.
 fn expr(source: &str, values: &BTreeMap<String, String>) -> Option<(Text, Value)> {
     let used = RefCell::default();
     let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());

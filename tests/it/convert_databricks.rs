@@ -1,4 +1,4 @@
-//! `ankus convert --to databricks`: what it writes, whether the models of Databricks take it, and how its jobs end.
+//! `ankus convert --to databricks`: what it writes, whether the models of Databricks accept it, and how its jobs end.
 
 use crate::convert_argo::scenarios;
 use crate::convert_targets::{COORDINATOR, FORKED, HANDLED, counted, shown, written};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs `ankus convert --to databricks`: exit code, stdout, stderr.
+/// Runs `ankus convert --to databricks`. Returns exit code, stdout and stderr.
 fn convert(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let command = command.args(["convert", "--to", "databricks"]).args(arguments);
@@ -39,7 +39,7 @@ fn asked(python: &Path, arguments: &[&str]) -> Value {
     })
 }
 
-/// What is left out counts as done, so that a join cannot tell a path that a choice ended from one that arrived.
+/// Skipped tasks count as done, so a join cannot distinguish a path that a decision ended from one that arrived.
 #[test]
 fn a_join_behind_a_path_that_a_choice_ends_is_approximate() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -65,7 +65,7 @@ fn a_coordinator_is_a_job_with_its_schedule() {
     written(folder.path(), "apps/daily/job.properties", "mode=full\nunused=1\n");
     let out = folder.path().join("out");
     let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
-    // It does not wait for its data.
+    // The job does not wait for its data.
     let (code, lost, said) = convert(&[&apps, "-o", &target]);
     assert_eq!(code, 1, "{said}");
     assert!(lost.contains("its schedule is paused"), "{lost}");
@@ -110,7 +110,7 @@ fn what_no_reference_says_fails_and_says_so() {
     );
     assert!(!text.contains("load.sh"), "{text}");
 
-    // Everybody sees what a run is given.
+    // The parameters of a run are visible to everyone.
     let text = FORKED.replace("${input}", "${password}");
     written(folder.path(), "workflow.xml", &text);
     let report = shown(&folder.path().join("report.json"));
@@ -120,7 +120,7 @@ fn what_no_reference_says_fails_and_says_so() {
     assert!(!report.contains("hunter22"), "{report}");
 }
 
-/// An error transition of what was not carried over does not make a success of the run.
+/// An error transition of something that was not carried over does not make the run a success.
 #[test]
 fn no_handler_hides_what_was_not_carried_over() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -136,12 +136,12 @@ fn no_handler_hides_what_was_not_carried_over() {
         rest[..rest.find("\n        - task_key").unwrap_or(rest.len())].to_owned()
     };
     assert!(!of("lost_route").contains("run_if") && of("kept_route").contains("run_if"), "{text}");
-    // A run ends as its leaves do.
+    // A run ends as its leaf tasks do.
     let leaf = of("lost_refused");
     assert!(leaf.contains("run_if: AT_LEAST_ONE_FAILED") && leaf.contains("src/fail.py"), "{text}");
 }
 
-/// Braces of a text are none of a reference, where a program of the bundle is given it.
+/// Braces in a text are not references if a program of the bundle receives the text.
 #[test]
 fn braces_are_no_references() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -157,7 +157,7 @@ fn braces_are_no_references() {
     assert!(text.contains("{@{}{ ds }}") && text.contains("failed {@{}{ x }}"), "{text}");
     let Some(python) = python() else { return };
     assert_eq!(asked(&python, &[&shown(&out)])["errors"], json!({}));
-    // The program takes them for what they were.
+    // The program restores them.
     let script = "import sys, yaml\njobs = yaml.safe_load(open(sys.argv[1]))['resources']['jobs']\nfor task in jobs['load']['tasks']:\n    if task['task_key'] == 'a':\n        print(task['spark_python_task']['parameters'][-1], end='')";
     let job = shown(&out.join("resources/load.job.yml"));
     let last = Command::new(&python).args(["-c", script, &job]).output().expect("Python starts");
@@ -176,7 +176,7 @@ fn braces_are_no_references() {
     );
 }
 
-/// Commands are refused where a service does not take them whole.
+/// Commands are refused if the service has a limit that they exceed.
 #[test]
 fn commands_that_are_too_long_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");

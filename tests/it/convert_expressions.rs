@@ -1,4 +1,4 @@
-//! Expressions as they are carried over to Airflow and Prefect: what the helpers make of them, beside the server's own answers.
+//! Expressions converted for Airflow and Prefect: the results of the helpers, compared with the server's own answers.
 
 use crate::convert::{airflow, asked_of};
 use crate::convert_prefect::prefect;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Functions whose results are those of a cluster or of Airflow, which a template alone does not have.
+/// Functions whose results come from a cluster or from Airflow, which a template alone does not have.
 const ELSEWHERE: [&str; 6] =
     ["timestamp(", "wf:error", "wf:lastError", "hadoop:", "wf:external", "wf:transition"];
 
-/// A vector as a template or as code, or why there is none.
+/// A vector as a template or as code; fails with the reason if it cannot be converted.
 fn carried(vector: &Value, place: Place) -> Result<String, String> {
     let group = vector["group"].as_str().expect("a group");
     let phase = Phase::from_name(group).expect("a known group");
@@ -29,7 +29,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
             data.insert(name.clone(), format!("data['{name}']"));
         }
     }
-    // Properties are texts; the vectors have other values as well.
+    // Properties are texts; the vectors have values of other types as well.
     let typed = vector["vars"].as_object().into_iter().flatten();
     let typed = typed.filter(|(_, value)| !value.is_string());
     let owner = if place == Place::Template { "params" } else { "run.params" };
@@ -61,7 +61,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
     }
 }
 
-/// What a server says, as the text that it becomes; nothing for a refusal.
+/// The server's answer as text; none for a refusal.
 fn expected(vector: &Value) -> Option<String> {
     let expect = &vector["expect"];
     if let Some(text) = expect["string"].as_str().or(expect["value"].as_str()) {
@@ -96,7 +96,7 @@ fn expressions_of_flows_come_to_what_a_server_makes_of_them() {
     }
 }
 
-/// Has the vectors evaluated by a script, and compares with the server's answers.
+/// Evaluates the vectors with a script, and compares the results with the server's answers.
 fn compare(python: &Path, engine: &str, place: Place, script: &str) {
     let Some(text) = oracle::file("ANKUS_REFERENCE", "reference", "el-vectors.json") else {
         return;
@@ -115,7 +115,7 @@ fn compare(python: &Path, engine: &str, place: Place, script: &str) {
                 }));
                 todo.push(vector);
             }
-            // What the conversion refuses is said at once; it is right where a server refuses as well.
+            // A refusal of the conversion is reported at once; it is right if a server refuses as well.
             Err(_) if expected(vector).is_none() => agree += 1,
             Err(_) => refused += 1,
         }

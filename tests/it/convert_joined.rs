@@ -1,11 +1,11 @@
-//! Coordinators of a conversion that read what another one writes, done-flags, and tables of Hive, as `[migration]` asks for them.
+//! Coordinators that read each other's output, done flags and Hive tables, converted as `[migration]` requests.
 
 use crate::convert::{airflow, asked, convert, shown, written};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
 
-/// A daily coordinator that reads `read` and writes `write`, from a day of March on.
+/// A daily coordinator that reads `read` and writes `write`, starting on a day in March.
 fn coordinator(name: &str, (read, instance): (&str, &str), write: &str, day: &str) -> String {
     let dataset = |name: &str| {
         format!(
@@ -19,7 +19,7 @@ fn coordinator(name: &str, (read, instance): (&str, &str), write: &str, day: &st
     )
 }
 
-/// Runs a program, and then what marks the output.
+/// A workflow that runs a program, and then marks the output.
 fn workflow(mark: &str) -> String {
     format!(
         "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><global><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node></global><start to='run'/><action name='run'><shell xmlns='uri:oozie:shell-action:0.3'><exec>run.sh</exec><argument>${{from}}</argument></shell><ok to='mark'/><error to='fail'/></action><action name='mark'>{mark}<ok to='end'/><error to='fail'/></action><kill name='fail'><message>no</message></kill><end name='end'/></workflow-app>"
@@ -30,7 +30,7 @@ const TOUCH: &str = "<fs><touchz path='${to}/_SUCCESS'/></fs>";
 const CALL: &str = "<sub-workflow><app-path>hdfs://nn/apps/done</app-path><configuration><property><name>directory</name><value>${to}</value></property></configuration></sub-workflow>";
 const DONE: &str = "<workflow-app name='done' xmlns='uri:oozie:workflow:0.5'><parameters><property><name>directory</name></property><property><name>flag</name><value>_SUCCESS</value></property></parameters><start to='touch'/><action name='touch'><fs><touchz path='${directory}/${flag}'/></fs><ok to='end'/><error to='fail'/></action><kill name='fail'><message>no</message></kill><end name='end'/></workflow-app>";
 
-/// `raw` -> `cleaned` -> `enriched`, by two coordinators; the second reads as it says, from a day on.
+/// `raw` -> `cleaned` -> `enriched`, by two coordinators; the second reads `instance`, and starts on `day`.
 fn estate(folder: &Path, settings: &str, mark: &str, instance: &str, day: &str) {
     let clean = coordinator("clean", ("raw", "current(0)"), "cleaned", "01");
     let rich = coordinator("rich", ("cleaned", instance), "enriched", day);
@@ -89,7 +89,7 @@ fn a_flag_is_written_where_somebody_looks_for_it() {
         assert!(clean.contains("-touchz") && !clean.contains("EmptyOperator"), "{clean}");
         assert!(rich.contains("oozie.DataSensor(") && !rich.contains("ExternalTask"), "{rich}");
     }
-    // The other one does more than to mark, or begins later.
+    // The first coordinator does more than marking its output, or starts later.
     let folder = tempfile::tempdir().expect("a folder");
     let more = "<fs><mkdir path='/a'/><touchz path='${to}/_SUCCESS'/></fs>";
     estate(folder.path(), TASKS, more, "current(0)", "01");
@@ -111,7 +111,7 @@ fn partitions_stand_for_folders_where_a_site_names_their_table() {
         let [clean, rich] = dags(folder.path(), version);
         assert!(clean.contains("table=\"lake.raw\",\n    folder=\"/lake/raw\",\n"), "{clean}");
         assert!(clean.contains("metastore_conn_id=\"hms\""), "{clean}");
-        // What is below `/lake` alone is no partition.
+        // Everything below `/lake` itself is not a partition.
         assert!(!rich.contains("table="), "{rich}");
         let Some(python) = airflow(version) else { continue };
         let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
@@ -133,7 +133,7 @@ fn partitions_stand_for_folders_where_a_site_names_their_table() {
 
 const GRAPH: &str = "[migration]\njoined = \"graph\"\ndone-flag = \"completion\"\n";
 
-/// What the ledger says of the `data-in` of `rich`, and what was said on the terminal.
+/// The outcome and reason of the `data-in` of `rich` in the ledger, and the output on the terminal.
 fn told(folder: &Path, target: &str) -> (String, String, String) {
     let report = folder.join("r.json");
     let arguments = [&*shown(folder), "--to", target, "--allow", "*", "--report", &shown(&report)];
@@ -157,7 +157,7 @@ fn coordinators_that_read_one_another_become_one_graph_where_a_site_asks() {
         for (mark, settings) in [(TOUCH, GRAPH), (CALL, GRAPH), (TOUCH, &GRAPH[..29])] {
             let folder = tempfile::tempdir().expect("a folder");
             estate(folder.path(), settings, mark, "current(0)", "01");
-            // A third one reads what the second writes.
+            // A third coordinator reads the output of the second.
             let third = coordinator("third", ("enriched", "current(0)"), "published", "01");
             written(folder.path(), "third/coordinator.xml", &third);
             written(folder.path(), "third/workflow.xml", &workflow(TOUCH));
@@ -241,15 +241,15 @@ fn what_one_graph_would_do_otherwise_stays_apart() {
     let (_, _, said) = told(folder.path(), "argo");
     let whole = "`joined = \"graph\"` is for a conversion to Airflow: for argo each coordinator stands alone";
     assert!(said.contains(whole), "{said}");
-    // Each reads what the other one writes.
+    // Each reads the other's output.
     let circle = coordinator("clean", ("enriched", "current(0)"), "cleaned", "01");
     written(folder.path(), "clean/coordinator.xml", &circle);
     let (_, _, said) = told(folder.path(), "airflow");
     assert!(said.contains("each of them reads what the other one writes"), "{said}");
 }
 
-/// Coordinators that become one graph after somebody edited their files: nothing of what was edited is to be removed before it is where
-/// it belongs.
+/// Coordinators that become one graph after the user edited their files: no edit may be removed before it has been
+/// moved to where it belongs.
 #[test]
 fn what_was_edited_before_it_was_joined_is_not_removed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -279,7 +279,7 @@ fn what_was_edited_before_it_was_joined_is_not_removed() {
     assert!(said.contains("rich.py: keep it until dags/clean.py, which was edited"), "{said}");
 }
 
-/// Recovers from a failure, and chooses by what was captured; `last` is its last action.
+/// A workflow that recovers from a failure and decides by captured output; `last` is its last action.
 fn branching(last: &str) -> String {
     let shell = |name: &str, argument: &str, (ok, error): (&str, &str)| {
         format!(
@@ -302,7 +302,8 @@ fn graphs_of_coordinators_end_alike() {
         let Some(python) = airflow(version) else { continue };
         let folder = tempfile::tempdir().expect("a folder");
         estate(folder.path(), "[migration]\njoined = \"graph\"\n", TOUCH, "current(0)", "01");
-        // Another input of the second one is waited for beside; the third comes behind its mark.
+        // The second coordinator has another input, for which it waits in parallel; the third follows the second one's
+        // mark.
         let more = "<data-in name='more' dataset='enriched'><instance>${coord:current(-1)}</instance></data-in></input-events>";
         let rich = coordinator("rich", ("cleaned", "current(0)"), "enriched", "01");
         let rich = rich.replace("</input-events>", more);

@@ -1,4 +1,4 @@
-//! The input logic of converted coordinators: the helper of Python judges as the machine does.
+//! The input logic of converted coordinators: the Python helper decides as the state machine does.
 
 use crate::oracle;
 use ankus::check::{self, FileKind, Input};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Numbers that come again.
+/// Deterministic pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -20,7 +20,7 @@ impl Dice {
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// A part with what is within it, as the Python takes it and as a coordinator says it.
+/// A random part of an input logic with everything in it, for Python and as the XML of a coordinator.
 fn part(dice: &mut Dice, depth: u64, number: &mut u64) -> (Value, String) {
     let mut tree = json!({});
     let mut attributes = String::new();
@@ -134,7 +134,7 @@ fn input_logic_is_judged_as_by_a_server() {
     std::fs::write(&file, json!(cases).to_string()).expect("writable");
     let Some(answers) = asked(&file) else { return };
     for ((case, expected), answer) in cases.iter().zip(&expected).zip(&answers) {
-        // Its inputs have their own names beside those of the logic.
+        // Inputs are also available under their own names, besides those of the logic.
         let mut answer = answer.clone();
         if let Some(names) = answer.as_object_mut() {
             names.retain(|name, _| !NAMES.contains(&&**name));
@@ -144,7 +144,7 @@ fn input_logic_is_judged_as_by_a_server() {
     println!("{} cases of input logic", cases.len());
 }
 
-/// Ranges go on from their first instance step by step, which leads elsewhere from a day that a month lacks.
+/// A range advances step by step from its first instance, which makes a difference for a day that some months lack.
 #[test]
 fn ranges_have_the_instances_of_a_server() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -217,7 +217,7 @@ fn asked(file: &Path) -> Option<Vec<Value>> {
     answered("input_logic.py", file)
 }
 
-/// What a script of `tests/` says of a file.
+/// The answers of a script in `tests/` to a file.
 fn answered(script: &str, file: &Path) -> Option<Vec<Value>> {
     let script = crate::root().join("tests").join(script);
     let output = std::process::Command::new("python3").arg(script).arg(file).output();

@@ -1,4 +1,5 @@
-//! `ankus convert` where not all is known: datasets in files that are not at hand, and the user of the other engine.
+//! `ankus convert` with incomplete information: datasets in files that are not available, and the user in the other
+//! engine.
 
 use crate::convert::{LOAD, convert, shown, texts_below, written};
 use std::path::Path;
@@ -50,7 +51,7 @@ fn a_schedule_is_carried_though_a_file_of_datasets_is_missing() {
         ] {
             assert!(dag.contains(part), "{part} in\n{dag}");
         }
-        // What nobody can wait for fails, so that no run begins without its data.
+        // A dataset that cannot be waited for fails, so that no run starts without its data.
         let flow = carried("prefect", "flows/views.py");
         assert!(flow.contains("run.wait_for(HOURS_DATA, minutes=120)"), "{flow}");
         let template = carried("argo", "workflows/views.yaml");
@@ -90,7 +91,8 @@ fn the_user_is_that_of_the_other_engine() {
 
 const MEMBER: &str = "<coordinator-app name='member-${table}' frequency='60' start='2026-03-01T00:00Z' end='2026-03-05T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>${nameNode}/apps/load</app-path><configuration><property><name>table</name><value>${table}</value></property><property><name>at</name><value>${coord:nominalTime()}</value></property></configuration></workflow></action></coordinator-app>";
 
-/// A bundle whose coordinator gives its workflow a property of the same name, and a sub-workflow that is known by the end of its path.
+/// A bundle whose coordinator passes its workflow a property of the same name, and a sub-workflow that is identified by
+/// the end of its path.
 fn nightly(folder: &Path) {
     let bundle = "<bundle-app name='nightly' xmlns='uri:oozie:bundle:0.2'><coordinator name='one'><app-path>${nameNode}/apps/load</app-path><configuration><property><name>table</name><value>users</value></property></configuration></coordinator><coordinator name='off' enabled='false'><app-path>${nameNode}/apps/load</app-path></coordinator></bundle-app>";
     written(folder, "bundle.xml", bundle);
@@ -112,7 +114,7 @@ fn what_a_bundle_and_a_coordinator_give_reaches_the_workflow() {
     let out = folder.path().join("out");
     let (code, lost, said) = convert(&[&shown(folder.path()), "-o", &shown(&out), "--allow", "*"]);
     assert_eq!(code, 0, "{lost}{said}");
-    // A server does not start what is not enabled.
+    // A server does not start a coordinator that is not enabled.
     assert!(!out.join("dags/off.py").exists());
     let dag = std::fs::read_to_string(out.join("dags/one.py")).expect("it was written");
     for part in [
@@ -155,7 +157,7 @@ fn expressions_that_no_server_can_read_fail() {
     }
 }
 
-/// Properties may lie elsewhere, by any name: those that name the application are its own, where no others do.
+/// Properties may be elsewhere, in a file with any name: those that name the application belong to it, if no others do.
 #[test]
 fn properties_that_start_an_application_are_found() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -170,10 +172,10 @@ fn properties_that_start_an_application_are_found() {
         std::fs::read_to_string(format!("{out}/dags/sums.py")).expect("it was written")
     };
     assert!(carried("one", &[]).contains("start_date=pendulum.datetime(2026, 2, 1, 0, 0)"));
-    // What is given by hand wins over it.
+    // A value on the command line takes precedence.
     let given = carried("given", &["-D", "from=2026-04-01T00:00Z"]);
     assert!(given.contains("start_date=pendulum.datetime(2026, 4, 1, 0, 0)"), "{given}");
-    // Of several nobody knows which is meant.
+    // Of several, it is unknown which one is meant.
     written(folder.path(), "conf/test.properties", &properties.replace("02-01", "03-01"));
     assert!(carried("two", &[]).contains("schedule=None"));
 }
@@ -199,7 +201,7 @@ fn reports_say_why_nothing_is_scheduled_or_started() {
     }
 }
 
-/// A sub-workflow may lie below the application that starts it, wherever that is.
+/// A sub-workflow may be below the application that starts it, wherever that is.
 #[test]
 fn sub_workflows_of_the_own_folder_are_found() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -217,13 +219,13 @@ fn sub_workflows_of_the_own_folder_are_found() {
             assert!(texts_below(&out).iter().any(|text| text.contains("within")), "{target}");
         }
     }
-    // It is given the parameters of the run.
+    // It is passed the parameters of the run.
     let dag = std::fs::read_to_string(folder.path().join("out/airflow/dags/outer.py"));
     let dag = dag.expect("it was written");
     assert!(dag.contains("sub = oozie.SubWorkflow("), "{dag}");
 }
 
-/// The default of a parameter may name what a run alone is given.
+/// The default of a parameter may refer to a property that is known only in a run.
 #[test]
 fn defaults_that_name_other_properties_are_filled_in() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -247,7 +249,7 @@ fn defaults_that_name_other_properties_are_filled_in() {
     }
 }
 
-/// The folder of an application that a coordinator starts is the one that the coordinator names, which no property does.
+/// The folder of an application that a coordinator starts is the one that the coordinator names; no property names it.
 #[test]
 fn the_path_of_a_started_application_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -272,7 +274,7 @@ fn the_path_of_a_started_application_is_known() {
     }
 }
 
-/// What starts a workflow that is not at hand names it by the folder that the properties tell, in each target.
+/// A workflow that is not available is named after its folder, as the properties give it, in each target.
 #[test]
 fn a_workflow_that_is_elsewhere_is_named_by_its_folder() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -294,7 +296,7 @@ fn a_workflow_that_is_elsewhere_is_named_by_its_folder() {
     }
 }
 
-/// Without a fork the node that failed last is known in Airflow as on a server.
+/// Without a fork, the last failed node is known in Airflow as on a server.
 #[test]
 fn the_last_node_that_failed_is_exact_without_a_fork() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -324,7 +326,8 @@ fn the_last_node_that_failed_is_exact_without_a_fork() {
     }
 }
 
-/// What stands in a definition and says nothing, or is refused as a whole, is not called lost for another reason.
+/// A construct without an effect, or in a definition that is refused as a whole, is not reported as lost for another
+/// reason.
 #[test]
 fn what_says_nothing_is_not_lost_and_what_is_refused_has_the_code() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -348,7 +351,8 @@ fn what_says_nothing_is_not_lost_and_what_is_refused_has_the_code() {
     assert!(lost.contains("a server refuses the bundle with E"), "{lost}");
 }
 
-/// What an expression of a coordinator lacks is when that runs, and what lies in the folder of an application has a name.
+/// An expression of a coordinator that lacks a value is reported with that reason; a file in the application's folder
+/// is named.
 #[test]
 fn what_is_lost_has_its_own_reason() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -367,8 +371,8 @@ fn what_is_lost_has_its_own_reason() {
     }
 }
 
-/// A sub-workflow that is read with the properties of whoever starts it lies in a folder of its own, and inherits what all actions of
-/// that one share.
+/// A sub-workflow that is read with the properties of its caller has a folder of its own, and inherits the settings
+/// that all actions of the caller share.
 #[test]
 fn a_sub_workflow_has_its_own_folder() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,9 @@
-//! `ankus convert`: where the files of an application lie, and which workflow a sub-workflow starts.
+//! `ankus convert`: the locations of an application's files, and the workflow that a sub-workflow starts.
 
 use crate::convert::{convert, shown, texts_below, written};
 use std::path::Path;
 
-/// The engines whose commands fetch the files of an application.
+/// The engines whose commands fetch an application's files.
 const TARGETS: [&str; 4] = ["airflow", "prefect", "argo", "step-functions"];
 
 fn workflow(name: &str, actions: &str) -> String {
@@ -40,7 +40,7 @@ fn shell(exec: &str, file: &str) -> String {
     SHELL.replace("EXEC", exec).replace("FILE", file)
 }
 
-/// What is written and what is reported of a tree, for a target.
+/// The output and the report for a tree and a target.
 fn carried(folder: &Path, target: &str) -> (String, String) {
     let (out, report) = (folder.join("out").join(target), folder.join("report.md"));
     let tree = shown(&folder.join("tree"));
@@ -68,7 +68,7 @@ fn files_lie_beside_the_file_that_the_path_of_an_application_names() {
         }
         assert!(!texts.contains("workflow.xml/"), "{target}: {texts}");
     }
-    // What a property names is found from the same folder on.
+    // A file that a property names is resolved against the same folder.
     let (dag, _) = carried(folder.path(), "airflow");
     let get = "hdfs dfs -get -f hdfs://nn/apps/load/{{ params.script | q }} {{ el.file_name(params.script) | q }}";
     assert!(dag.contains(get), "{dag}");
@@ -96,7 +96,7 @@ fn a_workflow_that_starts_itself_is_the_same_one() {
         + &action("next", &again, "end");
     written(folder.path(), "tree/rounds/round.xml", &workflow("round_${rest}", &actions));
     let (dag, report) = carried(folder.path(), "airflow");
-    // It is named after its file, for a run makes its name.
+    // It is named after its file, because its name depends on the run.
     assert!(dag.contains("dag_id=\"round\"") && dag.contains("trigger_dag_id=\"round\""), "{dag}");
     assert!(report.contains("each round is a run that waits for the next one"), "{report}");
     for (target, part) in [
@@ -150,7 +150,7 @@ fn a_path_that_is_handed_down_names_what_it_does() {
     }
     assert!(!report.contains("| none |"), "{report}");
     assert!(dags.contains("hdfs://nn/apps/current/clean/one/go.sh go.sh"), "{dags}");
-    // Where two hand down different paths, it is not known which one is meant.
+    // If two callers pass down different paths, it is unknown which one is meant.
     let other = sub_workflow("${root}/util/each/each.xml", &[("what", "${root}/elsewhere/two")]);
     written(
         folder.path(),

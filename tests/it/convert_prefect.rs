@@ -1,4 +1,4 @@
-//! `ankus convert --to prefect`: what it writes, and what a real Prefect makes of it.
+//! `ankus convert --to prefect`: what it writes, and how a real Prefect runs it.
 
 use crate::convert::{asked_of, counted, schedules};
 use crate::convert_targets::{COORDINATOR, FORKED, shown, written};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs `ankus convert --to prefect`: exit code, stdout, stderr.
+/// Runs `ankus convert --to prefect`. Returns exit code, stdout and stderr.
 fn convert(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let command = command.args(["convert", "--to", "prefect"]).args(arguments);
@@ -17,7 +17,7 @@ fn convert(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// The Python of a virtual environment with Prefect: where a variable says, or where `tests/prefect-env.sh` puts it.
+/// The Python of a virtual environment with Prefect: at `ANKUS_PREFECT`, or where `tests/prefect-env.sh` creates it.
 pub(crate) fn prefect() -> Option<PathBuf> {
     let folder = std::env::var_os("ANKUS_PREFECT").unwrap_or_else(|| "/tmp/prefect3".into());
     let folder = PathBuf::from(folder);
@@ -101,7 +101,7 @@ fn prefect_imports_all_of_the_corpus() {
     );
 }
 
-/// How many of the definitions have each of their elements and attributes in the report, and of how many.
+/// The number of definitions with each element and attribute in the report, and the number of all definitions.
 fn ledgers(report: &Value) -> (usize, usize) {
     let (mut whole, mut of) = (0, 0);
     for application in report["applications"].as_array().expect("a list") {
@@ -136,7 +136,7 @@ fn prefect_runs_at_the_nominal_times() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (code, _, said) = convert(&arguments);
     assert_eq!(code, 0, "{said}");
-    // What is called exact has to be.
+    // A construct that is reported as exact must be exact.
     let mut exact = BTreeSet::new();
     for application in json_of(&report)["applications"].as_array().expect("a list") {
         let entries = application["constructs"].as_array().expect("a list");
@@ -161,7 +161,7 @@ fn prefect_runs_at_the_nominal_times() {
     println!("{} nominal times of {} flows", answer["times"], answer["flows"]);
 }
 
-/// Runs in which every way is taken, played on both sides.
+/// Plays runs that together take every path, on both sides.
 #[test]
 fn flows_end_as_their_workflows_do() {
     let (Some(corpus), Some(python)) = (shared("ANKUS_CORPUS", "corpus"), prefect()) else {
@@ -193,7 +193,7 @@ const STOPPED: &str = r#"<workflow-app name="stopped" xmlns="uri:oozie:workflow:
   <end name="end"/>
 </workflow-app>"#;
 
-/// A kill node stops what runs, and what it stops is not tried again.
+/// A kill node stops running tasks, and these are not retried.
 #[test]
 fn a_kill_node_stops_what_runs() {
     let Some(python) = prefect() else { return };
@@ -219,6 +219,6 @@ fn a_kill_node_stops_what_runs() {
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("bad: exit code 3: no room"), "{text}");
     assert!(text.contains("the run ended") && !text.contains("Retry 1/3"), "{text}");
-    // Its five minutes were not waited for.
+    // It did not wait for the five minutes of the task.
     assert!(began.elapsed().as_secs() < 250, "{:?}\n{text}", began.elapsed());
 }

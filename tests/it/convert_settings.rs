@@ -1,4 +1,5 @@
-//! `[migration]`: what a site wants its actions to become, read from settings and held against a real Airflow.
+//! `[migration]`: the operators that a site chooses for its actions, read from settings and checked with a real
+//! Airflow.
 
 use crate::convert::{airflow, asked};
 use crate::convert_targets::{COORDINATOR, FORKED, shown, written};
@@ -52,7 +53,7 @@ fn settings_further_up_fill_what_is_not_said() {
     assert_eq!((none.operator("spark"), none.connection("ssh")), ("bash", "ssh_default"));
 }
 
-/// An action of each type, with what it can have.
+/// An action of each type, with everything that it can have.
 fn body(kind: &str) -> String {
     let cluster = "<job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>";
     let settings = "<configuration><property><name>mapreduce.job.queuename</name><value>${queue}</value></property></configuration>";
@@ -93,7 +94,7 @@ fn convert(arguments: &[&str]) -> String {
     said
 }
 
-/// An application for each type of action and each operator that can do it, in one tree.
+/// An application for each action type and each operator that can run it, in one tree.
 fn estate(folder: &Path) -> Vec<(String, &'static str, &'static str)> {
     let mut all = Vec::new();
     for (kind, operators) in OPERATORS {
@@ -112,7 +113,7 @@ fn estate(folder: &Path) -> Vec<(String, &'static str, &'static str)> {
     all
 }
 
-/// What a file has to hold that an operator made.
+/// Texts that a file with this operator must contain.
 fn marks(operator: &str) -> &'static [&'static str] {
     match operator {
         "bash" => &["BashOperator(", "bash_command="],
@@ -158,7 +159,7 @@ fn each_type_of_action_becomes_what_the_site_wants() {
             let of = report["applications"].as_array().expect("a list").iter();
             let mut of = of.filter(|one| one["path"].as_str().expect("a path").contains(name));
             let constructs = &of.next().expect("it is in the report")["constructs"];
-            // What belongs to a connection, or is done at another place, is named as such.
+            // Anything that belongs to a connection, or is done elsewhere, is reported as such.
             let (construct, reason) = match (*kind, *operator) {
                 ("spark", "livy") => (".master", "server of Livy"),
                 ("spark", "spark-submit") => (".master", "of the connection"),
@@ -245,7 +246,7 @@ fn other_targets_take_images_clusters_and_roles() {
     }
 }
 
-/// A coordinator with an agreement on service levels, whose workflow tells of failures by a mail.
+/// Writes a coordinator with an SLA, whose workflow reports failures by mail.
 fn told(folder: &Path, settings: &str) {
     let sla = "<sla:info><sla:nominal-time>${coord:nominalTime()}</sla:nominal-time><sla:should-start>${10 * MINUTES}</sla:should-start>\
         <sla:should-end>${2 * HOURS}</sla:should-end><sla:max-duration>${30 * MINUTES}</sla:max-duration>\
@@ -337,7 +338,7 @@ fn a_mail_that_does_more_than_tell_stays_a_task() {
     told(folder.path(), "[migration]\nfailure-mail = \"notice\"\n");
     let file = folder.path().join("daily/workflow.xml");
     let text = std::fs::read_to_string(&file).expect("it was written");
-    // One action goes on to the kill node without a mail.
+    // The error transition of one action leads to the kill node without a mail.
     let at = text.find("<error to=\"tell\"/>").expect("it is there");
     let text = format!("{}{}", &text[..at], text[at..].replacen("\"tell\"", "\"fail\"", 1));
     std::fs::write(&file, text).expect("writable");
@@ -375,7 +376,7 @@ fn what_the_run_before_wrote_becomes_dependence_on_the_past_where_a_site_asks() 
         let past = "[migration]\nown-output = \"past\"\n";
         for (coordinator, settings) in [
             (own.clone(), ""),
-            // Not the run before, not its own, and not as often.
+            // Another run than the previous one, another instance of its output, and another frequency.
             (daily("${coord:current(-2)}", "${coord:current(0)}", days), past),
             (daily("${coord:current(-1)}", "${coord:current(-1)}", days), past),
             (daily("${coord:current(-1)}", "${coord:current(0)}", "${coord:hours(1)}"), past),

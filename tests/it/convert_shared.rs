@@ -1,4 +1,5 @@
-//! `ankus convert`: what actions have beside their own elements, from files of properties and from the workflows that start theirs.
+//! `ankus convert`: settings of actions besides their own elements, from properties files and from the workflows that
+//! start theirs.
 
 use crate::convert::{convert, shown, texts_below, written};
 use std::path::Path;
@@ -43,7 +44,7 @@ fn started(path: &str) -> String {
     )
 }
 
-/// What is written and what is reported of the applications of a folder, for a target.
+/// The output and the report for the applications of a folder and a target.
 fn carried(folder: &Path, target: &str) -> (String, String) {
     let (out, report) = (folder.join("out").join(target), folder.join("report.md"));
     let app = shown(&folder.join("load"));
@@ -81,7 +82,7 @@ fn settings_of_several_files_reach_the_tool() {
     }
 }
 
-/// Of several files the last counts for most, and a file that nobody has read may say anything.
+/// Of several files, the last takes precedence; a file that is not available may contain anything.
 #[test]
 fn a_file_that_is_not_at_hand_stays_a_file_with_those_before_it() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -112,7 +113,7 @@ fn a_file_with_a_secret_stays_a_file() {
     }
 }
 
-/// Each workflow completes what it has from the one above, as a server does: its own values count for more.
+/// Each workflow adds the settings of its caller, as on a server: its own values take precedence.
 #[test]
 fn sub_workflows_inherit_what_all_actions_share() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -162,7 +163,7 @@ fn what_workflows_hand_down_differently_is_said() {
         );
         assert!(!text.contains("opensesame") && !report.contains("opensesame"), "{target}");
     }
-    // Whoever starts it without its configuration hands down nothing.
+    // A caller without `<propagate-configuration/>` passes nothing down.
     let two = of("two", "1").replace("<propagate-configuration/>", "");
     written(folder.path(), "load/two/workflow.xml", &two);
     let (text, report) = carried(folder.path(), "airflow");
@@ -206,11 +207,11 @@ fn defaults_beside_a_workflow_reach_its_actions_as_a_server_puts_them_there() {
     for option in [
         "--hiveconf of.action=own",
         "--hiveconf of.all=global",
-        // It counts for more than files of properties, and than what is submitted.
+        // It takes precedence over properties files, and over the submitted properties.
         "--hiveconf of.file=default",
         "--hiveconf of.defaults=default",
         "--hiveconf of.job={{ params.named | q }}",
-        // One that names others is that of the job.
+        // A value that refers to other properties is the job's.
         "--hiveconf of.both=job",
     ] {
         assert!(dag.contains(option), "{option} in {dag}");
@@ -249,7 +250,7 @@ fn settings_that_several_tasks_have_stand_in_one_file() {
     assert_eq!(dag.matches(include).count(), 2, "{dag}");
     assert_eq!(dag.matches("{% include 'load_settings_2.xml' %}").count(), 2, "{dag}");
     assert_eq!(all.matches("<name>odd</name>").count(), 1, "{all}");
-    // A line of the settings does not end them early.
+    // A line of the settings does not end the here-document early.
     assert!(dag.contains("<<'END_'\n{% include 'load_settings_2.xml' %}\nEND_\n"), "{dag}");
 }
 
@@ -275,7 +276,7 @@ fn a_workflow_that_is_converted_alone_says_what_is_handed_down_to_it() {
         assert!(report.contains(said), "{target}: {report}");
         assert!(report.contains("convert both together"), "{target}: {report}");
     }
-    // There is nothing to say where both are converted, and where nothing is handed down.
+    // There is nothing to report if both are converted, or if nothing is passed down.
     let report = reported("load", "airflow");
     assert!(!report.contains("starts it, and its actions inherit"), "{report}");
     written(folder.path(), "load/workflow.xml", &above.replace("<propagate-configuration/>", ""));

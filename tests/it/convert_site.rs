@@ -1,5 +1,5 @@
-//! What a site sets up before DAGs run: forms for connections, variables and pools, secrets that properties name, and files of
-//! properties that tools are told to read.
+//! The setup of a site before DAGs run: forms for connections, variables and pools, secrets that properties name, and
+//! properties files that tools have to read.
 
 use crate::convert::{airflow, asked_of, convert, shown, texts_below, written};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn a_form_that_was_filled_in_is_kept_and_shown_to_nobody() {
         let (code, printed, said) = convert(&[&[apps.as_str(), "-o", &target], extra].concat());
         assert_eq!((code, printed.as_str()), (0, ""), "{said}");
     }
-    // What is needed later is named, and nothing that was filled in is shown.
+    // Later additions are named, and no filled-in value is printed.
     let more = WORKFLOW.replace("<arg>/b</arg>", "<arg>${apiToken}</arg>");
     written(folder.path(), "apps/daily/workflow.xml", &more);
     let (code, printed, said) = convert(&[&apps, "-o", &target]);
@@ -109,7 +109,7 @@ fn a_form_that_was_filled_in_is_kept_and_shown_to_nobody() {
     }
 }
 
-/// `livy` is a connection, and the type of one.
+/// `livy` is the name of a connection, and also a connection type.
 #[test]
 fn a_name_that_is_also_a_word_of_the_form_is_missed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -179,7 +179,7 @@ fn options_of_spark_are_the_words_of_a_launcher_whatever_submits_them() {
     ] {
         assert!(submitted.contains(part), "{part} in\n{submitted}");
     }
-    // `spark3` is what a distribution calls another Spark: settings of `spark` are its own.
+    // Distributions have `spark3` for a second Spark, which the settings of `spark` do not cover.
     let three = WORKFLOW.replace("<spark ", "<spark3 ").replace("</spark>", "</spark3>");
     let three = three.replace("spark-action", "spark3-action");
     assert!(dag(SETTINGS, &three).contains("SparkSubmitOperator("));

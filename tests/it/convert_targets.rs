@@ -1,4 +1,4 @@
-//! `ankus convert --to step-functions`: what it writes, and what independent readers of the language make of it.
+//! `ankus convert --to step-functions`: what it writes, and whether independent tools accept and run it.
 
 use crate::{oracle, shared};
 use ankus::carry::step_functions::expression::{Names, Part};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs `ankus convert --to step-functions`: exit code, stdout, stderr.
+/// Runs `ankus convert --to step-functions`. Returns exit code, stdout and stderr.
 fn convert(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     let command = command.args(["convert", "--to", "step-functions"]).args(arguments);
@@ -54,7 +54,7 @@ pub(crate) const FORKED: &str = r#"<workflow-app name="load" xmlns="uri:oozie:wo
   <end name="end"/>
 </workflow-app>"#;
 
-/// Two actions whose failures do not fail the run; the expression of one has a counterpart nowhere.
+/// Two actions whose failures do not fail the run; the expression of one has no counterpart in any target.
 pub(crate) const HANDLED: &str = r#"<workflow-app name="handled" xmlns="uri:oozie:workflow:0.5">
   <start to="lost"/>
   <action name="lost"><shell xmlns="uri:oozie:shell-action:0.2"><exec>a.sh</exec><argument>${wf:callback('x')}</argument></shell>
@@ -102,7 +102,7 @@ fn a_coordinator_and_its_workflow_are_one_machine() {
     assert_eq!(*arguments, json!(["load.sh", "{% $join($data_hours, ',') %}"]));
     let choice = &fork["Branches"][1]["States"]["which"];
     assert_eq!(choice["Choices"][0]["Condition"], "{% $mode = 'full' %}");
-    // The kill node is there once in each branch, for states of a branch reach each other alone.
+    // Each branch has a kill node of its own, because transitions cannot leave a branch.
     assert_eq!(fork["Branches"][1]["States"]["fail (2)"]["Type"], "Fail");
     let template = std::fs::read_to_string(out.join("templates/daily.yaml")).expect("a template");
     for part in [
@@ -138,7 +138,7 @@ fn a_fork_that_is_left_by_an_end_is_refused() {
     assert!(!out.join("state-machines/load.asl.json").exists());
 }
 
-/// Where npm put some packages: what a variable says, or `/tmp/asl-tools`.
+/// The folder of npm packages: `ANKUS_ASL_TOOLS`, or `/tmp/asl-tools`.
 pub(crate) fn tools(packages: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("ANKUS_ASL_TOOLS").map_or("/tmp/asl-tools".into(), PathBuf::from);
     let modules = folder.join("node_modules");
@@ -160,7 +160,7 @@ fn asked(modules: &Path, arguments: &[&str]) -> Value {
     })
 }
 
-/// Elements and attributes of a text, as an independent reader counts them.
+/// The number of elements and attributes of a text, according to an independent parser.
 pub(crate) fn counted(text: &str) -> Option<usize> {
     let options =
         roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
@@ -213,7 +213,7 @@ fn the_corpus_becomes_state_machines_that_are_valid() {
     assert_eq!(answer["errors"], json!({}));
 }
 
-/// What an expression is in JSONata, by default to differ.
+/// An expression in JSONata with its variable bindings; none if it lacks a value or differs from the original.
 fn jsonata(source: &str, values: &BTreeMap<String, String>) -> Option<(String, Value)> {
     let used = RefCell::default();
     let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());

@@ -1,26 +1,26 @@
-//! What Airflow does otherwise than one expects, and how converted DAGs keep clear of it, in both releases of Airflow.
+//! Surprising behavior of Airflow, and how converted DAGs avoid it, in both releases of Airflow.
 //!
 //! | trap | test |
 //! | --- | --- |
-//! | a failed task behind which something succeeds makes the run a success | `kills`, `handled`, `cleaned`: runs that a server kills fail |
-//! | a clean-up with `all_done` as the last task makes it a success | `cleaned`; `only_choices_run_whatever_happened` |
-//! | a task behind a decision is skipped with the usual rule | `met`, and that it is so without the rule |
-//! | a handler with `one_failed` from which the run goes on fails it | `recovered`: a success |
-//! | `one_failed` also counts tasks that were not reached | `handled`: the handler of a later action is skipped |
+//! | a run succeeds if a task after a failed one succeeds | `kills`, `handled`, `cleaned`: runs that a server kills fail |
+//! | a clean-up with `all_done` as the last task makes the run a success | `cleaned`; `only_choices_run_whatever_happened` |
+//! | a task after a decision is skipped with the default trigger rule | `met`, and a control with that rule |
+//! | a handler with `one_failed` fails the run, even if the run continues after it | `recovered`: a success |
+//! | `one_failed` also counts tasks that were never reached | `handled`: the handler of a later action is skipped |
 //! | `one_failed` and `none_failed_min_one_success` do not wait for what runs after the failure that left others without a run | `late`, `lately`: the handler runs |
-//! | the scheduler checks nothing before an empty task | `only_choices_run_whatever_happened` |
-//! | a decision that fails leaves skipped tasks behind, and skipped tasks are a success | `broken` |
-//! | an expression that fails fails its task, and a handler runs that no server enters | `unread`, `unread2`: the run fails |
-//! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing begins |
-//! | where a path of a fork fails the others go on | `forked`: the run fails, what is behind the join does not run |
+//! | the scheduler performs no checks before an empty task | `only_choices_run_whatever_happened` |
+//! | a failing decision leaves skipped tasks, and skipped tasks count as a success | `broken` |
+//! | a failing expression fails its task, and starts a handler that no server would enter | `unread`, `unread2`: the run fails |
+//! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing starts |
+//! | if one path of a fork fails, the others go on | `forked`: the run fails, and nothing after the join runs |
 //! | an action that a failure left without a run is skipped behind its choice, and the join goes on without it | `ended` |
 //! | a join behind whichever paths arrive goes on though a decision on one of them ended the run | `missed`, `missed2`: what is behind the join does not run |
-//! | a task that skips others leaves no result in 3.x | `chosen` |
-//! | `fail_fast`, `fail_stop`: success though a task failed | `no_output_has_what_is_a_trap` |
+//! | in 3.x, a task that skips others has no result | `chosen` |
+//! | `fail_fast`, `fail_stop`: the run succeeds although a task failed | `no_output_has_what_is_a_trap` |
 //! | `sla` is accepted and ignored in 3.x, `LatestOnlyOperator` skips nothing, bare expressions of cron and periods run late | the same |
-//! | a time-out of -1 is refused, none is seven days; retries of sensors do nothing | `sensors_have_times` |
-//! | runs by hand have no logical date | `a_run_by_hand_has_a_nominal_time` |
-//! | ends are included, months drift, clocks change | `convert::airflow_runs_at_the_nominal_times` |
+//! | a time-out of -1 is refused, the default is seven days, and retries of sensors do nothing | `sensors_have_times` |
+//! | manual runs have no logical date | `a_run_by_hand_has_a_nominal_time` |
+//! | end dates are inclusive, months drift, clocks change | `convert::airflow_runs_at_the_nominal_times` |
 
 use crate::convert::{airflow, convert, shown, texts_below, written};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ use std::process::Command;
 
 const VERSIONS: [&str; 2] = ["airflow", "airflow==2.10"];
 
-/// A workflow whose actions are programs: `NAME:ok:error`, and other nodes as they are.
+/// A workflow whose actions are programs, written as `NAME:ok:error`; other nodes are XML.
 fn workflow(name: &str, nodes: &[&str]) -> String {
     let mut text =
         format!("<workflow-app name='{name}' xmlns='uri:oozie:workflow:0.5'><start to='first'/>");
@@ -58,7 +58,7 @@ fn decision(name: &str, case: &str, to: &str, default: &str) -> String {
 
 const WAITS: &str = "<coordinator-app name='waits' frequency='1440' start='2026-03-01T00:00Z' end='2026-03-05T00:00Z' timezone='UTC' xmlns='uri:oozie:coordinator:0.4'><controls><timeout>-1</timeout></controls><datasets><dataset name='d' frequency='1440' initial-instance='2026-01-01T00:00Z' timezone='UTC'><uri-template>/d/${YEAR}${MONTH}${DAY}</uri-template></dataset></datasets><input-events><data-in name='d' dataset='d'><instance>${coord:current(0)}</instance></data-in></input-events><action><workflow><app-path>/apps/waits</app-path></workflow></action></coordinator-app>";
 
-/// Small applications, each with a trap.
+/// Small applications, each with one trap.
 fn estate() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, nodes: &[&str]| {
@@ -91,7 +91,7 @@ fn estate() -> tempfile::TempDir {
     );
     let broken = decision("first", "${wf:conf('side') gt 5}", "x", "y");
     put("broken", &[&broken, "x:y:mend", "mend:end:fail", "y:end:fail"]);
-    // The handler of the second action is that of its neighbours' as well, and they run when the first one fails.
+    // The second action shares its handler with its neighbors, and the handler runs when the first one fails.
     put(
         "late",
         &[
@@ -122,7 +122,7 @@ fn estate() -> tempfile::TempDir {
     let first = decision("first", "${side eq 'x'}", "a", "b");
     let went = decision("went", "${wf:transition('first') eq 'a'}", "x", "y");
     put("chosen", &[&first, "a:went:fail", "b:went:fail", &went, "x:end:fail", "y:end:fail"]);
-    // The failure of the first action ends the run, whatever the other path of the fork comes to.
+    // The failure of the first action ends the run, whatever happens on the other path of the fork.
     put(
         "ended",
         &[
@@ -149,7 +149,7 @@ fn estate() -> tempfile::TempDir {
         let nodes: Vec<String> = missed(case).collect();
         put(name, &nodes.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    // The join leaves no task of its own where nothing ends the run.
+    // If nothing can end the run, the join is not a task of its own.
     put(
         "missed2",
         &[
@@ -172,7 +172,7 @@ fn estate() -> tempfile::TempDir {
     folder
 }
 
-/// The estate in a release of Airflow, and its Python where there is one.
+/// Converts the estate for a release of Airflow. Returns the output folder, and Airflow's Python if there is one.
 fn carried(version: &str, folder: &Path) -> (PathBuf, Option<PathBuf>) {
     let out = folder.join(format!("out-{version}"));
     let (code, _, said) =
@@ -181,7 +181,7 @@ fn carried(version: &str, folder: &Path) -> (PathBuf, Option<PathBuf>) {
     (out, airflow(version))
 }
 
-/// What a real Airflow makes of scenarios: of each the DAG, and the actions that fail.
+/// Plays scenarios in a real Airflow: for each, the DAG and the failing actions.
 fn played(python: &Path, out: &Path, scenarios: &[(&str, &[&str])]) -> Vec<Value> {
     let home = tempfile::tempdir().expect("a folder");
     let asked: Vec<Value> = scenarios
@@ -207,7 +207,7 @@ fn played(python: &Path, out: &Path, scenarios: &[(&str, &[&str])]) -> Vec<Value
 
 #[test]
 fn runs_end_as_a_server_ends_them() {
-    // The DAG, what fails, the state of the run, and those of some tasks.
+    // The DAG, the failing actions, the state of the run, and the states of some tasks.
     type Expected<'a> = (&'a str, &'a [&'a str], &'a str, &'a [(&'a str, &'a str)]);
     let expected: &[Expected<'_>] = &[
         ("kills", &[], "success", &[("second", "success"), ("fail", "skipped")]),
@@ -296,7 +296,8 @@ fn runs_end_as_a_server_ends_them() {
 
 #[test]
 fn the_rules_of_tasks_are_needed() {
-    // The DAG, what to take away or put in, what fails, and how the run then ends, or what becomes of a task.
+    // The DAG, the text to replace and its replacement, the failing actions, and the task (or the run) with its
+    // resulting state.
     type Change<'a> = (&'a str, &'a str, &'a str, &'a [&'a str], &'a str, &'a str);
     let changes: [Change<'_>; 4] = [
         ("met", "trigger_rule=\"none_failed_min_one_success\",", "", &[], "after", "skipped"),
@@ -362,7 +363,7 @@ fn no_output_has_what_is_a_trap() {
     }
 }
 
-/// Whether tasks with `all_done` are those that look what happened before they do anything.
+/// Asserts that tasks with `all_done` check what happened before they do anything.
 fn only_choices_run_whatever_happened(text: &str) {
     for task in text.split("\n    )\n").filter(|task| task.contains("all_done")) {
         let looks = task.contains("python_callable=oozie.route")

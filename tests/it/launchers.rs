@@ -1,4 +1,4 @@
-//! The launcher that waits for the next program: it is used, it may be killed, and none stays behind.
+//! The launcher that waits for the next program: it is used, it may be killed, and none is left behind.
 #![cfg(target_os = "linux")]
 
 use crate::run::{ankus, application, text};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Says by which command line its launcher was started.
+/// Prints the command line of its launcher.
 const SAY: &str = "#!/bin/sh\ntr '\\0' ' ' < /proc/$PPID/cmdline\nsleep \"${1:-0}\"\n";
 
 fn workflow(seconds: &str) -> String {
@@ -27,7 +27,8 @@ fn workflow(seconds: &str) -> String {
     )
 }
 
-/// Launchers of a store by their numbers: those that wait, and those that have a program, which their attempts name.
+/// The process ids of the launchers of a store: those that wait, and those that run a program, which their attempts
+/// name.
 fn launchers(folder: &Path) -> (Vec<String>, Vec<String>) {
     let attempts = fs::read_dir(folder.join(".ankus/jobs/j")).into_iter().flatten();
     let named: Vec<String> = attempts
@@ -72,7 +73,8 @@ fn a_program_finds_a_launcher_that_waits() {
     until("none waits any more", || launchers(folder.path()) == (vec![], vec![]));
 }
 
-/// Killing the one that waits costs the next program nothing; killing ankus ends it, and not the program that runs.
+/// Killing the waiting launcher does no harm to the next program; killing ankus ends that launcher, but not the running
+/// program.
 #[test]
 fn a_launcher_that_waits_may_be_killed_and_ends_with_ankus() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -108,8 +110,8 @@ fn a_launcher_that_waits_may_be_killed_and_ends_with_ankus() {
     assert_eq!(again, 0, "nothing was started again");
 }
 
-/// What a launcher says of the end of its program counts before it is on the disk: here it never gets there, for a pipe lies where it
-/// is to be written, which the next program alone reads from.
+/// A launcher's report that its program has ended counts before it is on disk. Here it never gets there, because a pipe
+/// is in the place of its file, and only the next program reads from that.
 #[test]
 fn a_job_goes_on_before_the_end_of_a_program_is_on_the_disk() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,16 +1,15 @@
-//! Mistakes that people make, one at a time in an application without a finding: each is found, by one finding, at its
-//! place.
+//! Typical mistakes, one at a time in an application without findings: each is found, by one finding, at its location.
 //!
-//! `fixtures/mistakes/app` is the application, `fixtures/mistakes/list.jsonl` has a mistake a line: the file, what is found
-//! in it first and what is put there instead, and the rule, file and line of the one finding. The file names no
-//! clock: what counts as now is given.
+//! `fixtures/mistakes/app` is the application. Each line of `fixtures/mistakes/list.jsonl` is a mistake: the file, a
+//! text whose first occurrence is replaced and its replacement, and the rule, file and line of the one finding. The
+//! current date is given, so that results do not depend on the clock.
 
 use crate::cli::ankus;
 use rayon::prelude::*;
 use serde_json::Value;
 use std::path::Path;
 
-/// How many mistakes there are at least.
+/// The minimum number of mistakes.
 const WANTED: usize = 600;
 
 fn copy(from: &Path, to: &Path) {

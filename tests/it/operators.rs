@@ -1,4 +1,4 @@
-//! Operators: whatever is commanded and killed, ended means stopped, and every job ends.
+//! Operators: whatever is commanded and killed, a job that has ended has stopped its programs, and every job ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn storms_leave_no_copy_beside_another_and_nothing_alive() {
         println!("skipped: there is no `flock`, with which programs note that they run");
         return;
     }
-    // Other tests run beside it, on machines of any speed: how long a command takes is measured elsewhere.
+    // Other tests run at the same time, on machines of any speed: the time of commands is measured elsewhere.
     let patience = Duration::from_secs(120);
     let report = storms::rage(Path::new(BINARY), 20, 1, 10, patience);
     let report = report.unwrap_or_else(|why| panic!("{why}"));
@@ -39,8 +39,9 @@ fn many_processes_come_and_go_on_one_store() {
     println!("a crowd: {crowd:?}");
 }
 
-/// Forks with a stubborn program and a sub-workflow each, three deep: a kill, the end of whoever carries it out and of two launchers, and
-/// a rerun at once. What is left of the first run ends before the second begins.
+/// Nested forks, three deep, each with a stubborn program and a sub-workflow: a kill, the end of the process that
+/// carries it out and of two launchers, and an immediate rerun. What is left of the first run ends before the second
+/// begins.
 #[test]
 fn a_rerun_waits_for_a_kill_that_was_interrupted_three_deep() {
     if std::process::Command::new("flock").arg("--version").output().is_err() {
@@ -89,7 +90,7 @@ fn a_rerun_waits_for_a_kill_that_was_interrupted_three_deep() {
     assert_eq!(text(&killed), "KILLED deep, 5 programs still stopping\n");
     runner.kill().expect("it runs");
     runner.wait().expect("it has ended");
-    // Their programs go with them, or are found without them.
+    // Their programs die with them, or are found without them.
     let launchers = root.with_file_name("jobs");
     for job in fs::read_dir(launchers).expect("jobs").flatten().take(2) {
         let attempt = fs::read_dir(job.path()).expect("attempts").flatten();
@@ -107,10 +108,10 @@ fn a_rerun_waits_for_a_kill_that_was_interrupted_three_deep() {
     assert_eq!((log.matches("begin").count(), log.matches("end deep").count()), (10, 5), "{log}");
 }
 
-/// Everything was killed, and the machine has started again since: what a store finds then.
+/// Everything was killed and the machine has been restarted: the situation that a store then finds.
 struct Reboot {
     folder: tempfile::TempDir,
-    /// A process of somebody else that has the number of the program by now.
+    /// A foreign process that now has the process id of the program.
     stranger: std::process::Child,
 }
 
@@ -158,7 +159,8 @@ impl Reboot {
         Reboot { folder, stranger }
     }
 
-    /// What becomes of the job: its state, why its action failed, and what its program noted.
+    /// Runs the store until it is idle. Returns the state of the job, the error of its action, and what its program
+    /// recorded.
     #[track_caller]
     fn up(mut self) -> (String, String, Vec<String>) {
         let done = ankus(self.folder.path(), &["up", "--until-idle", "--store", "store"]).output();
@@ -198,7 +200,7 @@ fn what_ran_before_a_reboot_ends_where_that_is_set() {
     assert_eq!(log, ["begin"]);
 }
 
-/// A store as the release before left it: jobs that have ended, one that is suspended, one whose program was running when the
+/// A store of the previous release: jobs that have ended, a suspended one, and one whose program was running when the
 /// machine went down.
 #[test]
 fn a_store_of_the_last_format_is_taken_up() {
@@ -217,8 +219,8 @@ fn a_store_of_the_last_format_is_taken_up() {
     assert_eq!(status("running"), JobStatus::Running);
     driver.command("half", Command::Resume).expect("it is suspended");
     driver.activate("running").expect("it is known");
-    // Its program is started again where its folder is still there, and it is lost where it is not. Who is told that it has
-    // just ended may be ahead of what is stored.
+    // Its program is started again if its folder still exists, and is lost otherwise. A report that it has just ended
+    // may be ahead of the store.
     if let Err(error) = driver.command("running", Command::Kill) {
         assert!(error.to_string().contains("ended"), "{error}");
         assert!(driver.wait("running", Duration::from_secs(30)).expect("it is run"), "{error}");
@@ -237,8 +239,8 @@ fn a_store_of_the_last_format_is_taken_up() {
     assert_eq!(coordinators.len(), 1);
 }
 
-/// A store as the release before left it: two workflows, a bundle with a coordinator that ran two. It is listed as it is, before
-/// and after a process that runs jobs has taken it up and filled its table of jobs.
+/// A store of the previous release: two workflows, and a bundle with a coordinator that ran two. It is listed
+/// correctly, before and after a process that runs jobs has opened it and filled its table of jobs.
 #[test]
 fn a_store_without_a_table_of_jobs_is_listed_and_given_one() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,9 @@
-//! What is right, or has been told already, is not told.
+//! Correct definitions get no findings, and nothing is reported twice.
 
 use crate::cli::ankus;
 use crate::slips::{told, tree};
 
-/// An application of one action, with files beside it.
+/// The findings of an application with one action, and files beside it.
 fn app(body: &str, files: &[(&str, &str)]) -> String {
     let flow = workflow(body);
     let mut all = vec![("app/workflow.xml", flow.as_str())];
@@ -32,10 +32,10 @@ fn a_script_that_starts_jobs_gives_them_properties() {
     );
     assert_eq!(found(&[("app/job.properties", job), ("app/run.sh", run)]), "");
     assert_eq!(found(&[("app/job.properties", job), ("bin/run.sh", run)]), "");
-    // A script that starts nothing gives nothing.
+    // A script that does not start Oozie sets nothing.
     let other = "#!/bin/sh\njava -Dplace=/apps -jar x.jar\n";
     assert_ne!(found(&[("app/job.properties", job), ("app/run.sh", other)]), "");
-    // Nor does it where a workflow reads the name.
+    // The same for a name that a workflow reads.
     let body = "<fs><mkdir path='${nameNode}/out/${stamp}'/></fs>";
     let job = "nameNode=hdfs://nn:8020\noozie.wf.application.path=${nameNode}/app\n";
     assert_eq!(app(body, &[("app/job.properties", job), ("app/run.sh", run)]), "");
@@ -79,7 +79,7 @@ fn properties_that_wait_to_be_filled_in_are_right() {
     assert!(app(body, &[("app/job.properties", hole)]).contains("`team` is empty"));
 }
 
-/// Marks of a build say that the file is filled in; what else is given then is not known, and a slip is one all the same.
+/// Placeholders of a build show that the file is a template. Its other values are unknown, but a slip is still a slip.
 #[test]
 fn properties_with_marks_of_a_build_are_filled_in() {
     let given = |node: &str, folder: &str| {
@@ -109,14 +109,14 @@ fn one_slip_of_the_hand_is_one_finding() {
     assert_eq!(app(&homes, &[]).lines().count(), 1);
     let braces = shell("<argument>${first}}</argument>\n<argument>${second}}</argument>");
     assert_eq!(app(&braces, &[]).lines().count(), 1);
-    // A file that was cut off in its middle.
+    // A file that was cut off in the middle.
     let whole = workflow(&shell("<argument>x</argument>"));
     let cut = &whole[..whole.find("</argument>").expect("an argument") + 10];
     assert_eq!(
         told(&[("app/workflow.xml", cut)]),
         "app/workflow.xml:1:2: error: `workflow-app` is never closed [xml-not-well-formed]\n"
     );
-    // What is named in a text whose end nobody can tell.
+    // A file that is named in a text with an unknown end.
     let script = "<pig><job-tracker>${jobTracker}</job-tracker><name-node>${nameNode}</name-node><script>load.pig/script>
 </pig>";
     let found = app(script, &[("app/other.pig", "a = load 'in';\n")]);
@@ -186,7 +186,7 @@ fn a_query_that_runs_once_needs_no_conditions() {
     assert_ne!(query("import"), "");
 }
 
-/// The nearest namespace is a safe fix only if no other one can be meant.
+/// Replacing a namespace by the nearest one is a safe fix only if no other can be meant.
 #[test]
 fn a_namespace_is_mended_where_it_can_mean_one_alone() {
     let body = workflow("<fs><mkdir path='${nameNode}/out'/></fs>");

@@ -1,4 +1,4 @@
-//! `ankus test --real`: what no stub answers is a program of this machine.
+//! `ankus test --real`: actions without a stub run programs of this machine.
 
 use crate::cli::{ankus, folder};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn actions_without_a_stub_run_for_real_if_asked() {
     let simulated = test(&["test"]);
     simulated.said(1, "without a stub, assumed to succeed: check, count\n");
 
-    // What an action says when it fails is reported, without what is secret.
+    // The output of a failing action is reported, with secrets masked.
     let fails = "#!/bin/sh\necho \"no luck with s3cret\" >&2\nexit 3\n";
     std::fs::write(here.path().join("app/check.sh"), fails).expect("a file");
     let failed = test(&["test", "--real"]);
@@ -66,7 +66,7 @@ fn actions_without_a_stub_run_for_real_if_asked() {
     assert_eq!(left, 0, "something is left");
 }
 
-/// A scenario of one program that tells its process and does not end, and where it tells it.
+/// A scenario with one endless program that records its process id, and the path of that record.
 fn endless(limit: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let workflow = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="endless">
   <global><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node></global>
@@ -111,7 +111,7 @@ fn what_runs_for_real_ends_with_the_test() {
     assert!(!runs(&told));
 }
 
-/// Nobody can ask a program to end then but its launcher.
+/// Nothing but its launcher can then end the program.
 #[test]
 #[cfg(unix)]
 fn what_runs_for_real_ends_with_a_test_that_is_killed() {
@@ -126,12 +126,12 @@ fn what_runs_for_real_ends_with_a_test_that_is_killed() {
     }
 }
 
-/// A test whose program runs.
+/// Starts a test and waits until its program runs.
 #[cfg(unix)]
 fn begun(here: &Path, told: &Path) -> std::process::Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     command.args(["test", "--real"]).current_dir(here).env("USER", "nobody");
-    // What is left by one that is killed goes with the folder.
+    // Files that a killed test leaves are removed with the folder.
     command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env("TMPDIR", here);
     let child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
     let began = Instant::now();
@@ -143,7 +143,7 @@ fn begun(here: &Path, told: &Path) -> std::process::Child {
     child
 }
 
-/// Whether the process that is named in this file runs.
+/// Whether the process whose id is in this file is running.
 fn runs(told: &Path) -> bool {
     let id = std::fs::read_to_string(told).expect("it was told");
     Command::new("kill")

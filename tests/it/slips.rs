@@ -1,4 +1,4 @@
-//! Slips in one file of a tree that another one tells.
+//! Slips in one file of a tree that another file reveals.
 
 use crate::cli::ankus;
 
@@ -13,7 +13,7 @@ pub(crate) fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// The findings of a tree, a line each.
+/// The findings of a tree, one per line.
 pub(crate) fn told(files: &[(&str, &str)]) -> String {
     let folder = tree(files);
     let run = ankus(&["check", "--no-cache", "--format", "concise", "--exit-zero"]);
@@ -39,7 +39,7 @@ endTime=2027-01-01T00:00Z
 oozie.coord.application.path=${nameNode}/apps/daily
 ";
 
-/// What is deployed together lies together in the tree, in a folder of any name.
+/// Files that are deployed together are together in the tree, in a folder of any name.
 #[test]
 fn a_workflow_is_found_beside_its_coordinator() {
     let files = |flow: &str, daily: &str| {
@@ -63,7 +63,7 @@ fn a_workflow_is_found_beside_its_coordinator() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
-/// Properties that start something else, and give most of what a definition beside them reads.
+/// Properties that start something else, and set most of what a definition beside them reads.
 #[test]
 fn properties_beside_a_definition_tell_slips() {
     let given = GIVEN.replace("coord.application", "wf.application");
@@ -88,7 +88,7 @@ fn properties_beside_a_definition_tell_slips() {
     );
 }
 
-/// What reaches a sub-workflow from the properties is wrong where it is written.
+/// A wrong name that a sub-workflow gets from the properties is reported where it is written.
 #[test]
 fn a_slip_in_what_is_handed_on_is_shown_in_the_properties() {
     let parent = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='load'/><action name='load'><sub-workflow>
@@ -117,7 +117,7 @@ fn a_slip_in_what_is_handed_on_is_shown_in_the_properties() {
     );
 }
 
-/// A property names a file of another language, whatever that is called.
+/// A property names a definition of another kind, whatever the name of the file.
 #[test]
 fn a_coordinator_that_is_started_as_a_workflow_is_told() {
     let given = GIVEN
@@ -130,7 +130,7 @@ fn a_coordinator_that_is_started_as_a_workflow_is_told() {
     );
 }
 
-/// An application of one action and its properties.
+/// An application with one action, and its properties.
 fn one_action(body: &str, job: &str) -> String {
     let flow = format!(
         "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='a'/>
@@ -187,7 +187,7 @@ timezone='Europe/Pariss' xmlns='uri:oozie:coordinator:0.4'><controls><execution>
 
 #[test]
 fn a_slip_is_told_in_the_file_that_has_it() {
-    // The coordinator beside the workflow reads the name as well, and hands it on.
+    // The coordinator beside the workflow reads the name as well, and passes it on.
     let flow = SHELL.replace("${inputFolder}", "${nameNode}/in");
     let daily = DAILY.replace("inputFolder", "jobTracker").replace("${nameNode}/in", "x");
     let job = "nameNode=hdfs://nn:8020\njobTraker=rm:8032\noozie.wf.application.path=${nameNode}/app\n#jobTracker=localhost:8021\n";
@@ -201,7 +201,7 @@ fn a_slip_is_told_in_the_file_that_has_it() {
         found.contains("app/job.properties:2:1: warning: nothing reads `jobTraker`"),
         "{found}"
     );
-    // The workflow has the name elsewhere, and knows how it is written.
+    // The workflow has the name elsewhere, where it is spelled correctly.
     let flow = SHELL.replace("${inputFolder}", "YEAR=${YAER}");
     let daily = DAILY.replace("inputFolder", "YEAR").replace("${nameNode}/in", "2026");
     let found = told(&[
@@ -250,7 +250,7 @@ fn the_script_of_an_interpreter_has_to_be_brought() {
     assert!(is_told("python3", &format!("<argument>laod.py</argument>{file}")));
     assert!(is_told("/bin/bash", "<argument>load.sh</argument>"));
     assert!(!is_told("python3", &format!("<argument>load.py</argument>{file}")));
-    // `lib` comes along unasked, an archive may hold it, and an option may take a value.
+    // `lib` is always staged, an archive may contain the file, and an option may take a value.
     assert!(!is_told("python3", "<argument>x.py</argument>"));
     assert!(!is_told("python3", "<argument>a.py</argument><archive>a.zip#a</archive>"));
     assert!(!is_told("python3", "<argument>-m</argument><argument>load.py</argument>"));
@@ -286,7 +286,7 @@ mergeCoordinatorPath=${nameNode}/deployed/times/files
 oozie.bundle.application.path=${nameNode}/deployed/bundles
 ";
 
-/// Where the paths lead nowhere in the tree, properties above a definition that give what it reads tell of slips.
+/// If the paths lead nowhere in the tree, slips are found with properties above a definition that set what it reads.
 #[test]
 fn properties_near_a_definition_tell_how_names_are_written() {
     let tell = |from: &str, to: &str| {
@@ -354,7 +354,7 @@ fn properties_near_a_definition_tell_how_names_are_written() {
     }
 }
 
-/// Other definitions near one that nobody starts tell how a name is written.
+/// Near a definition that nothing is known to start, other definitions show how a name is spelled.
 #[test]
 fn definitions_near_another_tell_how_names_are_written() {
     let tell = |flow: &str| {
@@ -371,11 +371,11 @@ fn definitions_near_another_tell_how_names_are_written() {
         tell(&SHELL.replace("${inputFolder}", "${inputFodler}")),
         "a/one.xml:4:17: warning: `inputFodler` is read only here, and `inputFolder` 3 times [undefined-variable]\n"
     );
-    // One of another thing is none.
+    // A name with another meaning is not a slip.
     assert_eq!(tell(&SHELL.replace("${inputFolder}", "${inputHolder}")), "");
 }
 
-/// A property is called as the variable it holds, and one of the two has a slip.
+/// A property has the name of the variable that it contains, and one of the two is misspelled.
 #[test]
 fn names_are_compared_with_what_they_hold() {
     let daily = DAILY.replace(
@@ -398,7 +398,7 @@ fn names_are_compared_with_what_they_hold() {
     assert_eq!(tell("<name>nameNode", "<name>otherNode"), "");
 }
 
-/// A brace or a dollar is missing of a variable that is read nowhere else.
+/// A variable that is read nowhere else lacks a brace or a dollar sign.
 #[test]
 fn half_of_a_sign_is_told_without_knowing_the_name() {
     let tell = |value: &str| told(&[("a/workflow.xml", &SHELL.replace("${inputFolder}", value))]);
@@ -416,13 +416,13 @@ fn half_of_a_sign_is_told_without_knowing_the_name() {
         let flow = flow.replace("${inputFolder}", value);
         assert_eq!(told(&[("a/workflow.xml", &flow)]), found, "{value}");
     }
-    // Braces of a shell and of JSON are their own.
+    // Braces of a shell and of JSON have their own meaning.
     for value in ["{ echo $x}", "{\"a\": $x}", "awk '{print $1}'", "a{x}", "{1}"] {
         assert_eq!(tell(&value.replace('"', "&quot;")), "", "{value}");
     }
 }
 
-/// A definition that a path leads to lies beside under nearly that name.
+/// The definition that a path leads to has almost that name.
 #[test]
 fn a_path_with_a_slip_in_the_name_of_the_file_beside() {
     let daily = DAILY.replace("${appFolder}", "/apps/elsewhere/flow-daily.xml");
@@ -446,7 +446,7 @@ fn a_path_with_a_slip_in_the_name_of_the_file_beside() {
     assert!(found.contains(&format!("a/workflow.xml:2:27: warning: {words}")), "{found}");
 }
 
-/// Hosts in one file are compared with one another, and with those that everybody knows.
+/// Hosts in one file are compared with each other, and with generally known ones.
 #[test]
 fn hosts_with_a_slip() {
     let tell = |given: &str| {
@@ -498,7 +498,7 @@ fn hosts_with_a_slip() {
     }
 }
 
-/// Values of a file of properties that stand under one another's names.
+/// Two values in a properties file are swapped.
 #[test]
 fn values_are_exchanged() {
     let tell = |given: &str| {
@@ -513,7 +513,7 @@ fn values_are_exchanged() {
         ),
         "a/job.properties:1:10: warning: the value of `nameNode` is not the URI of a file system, and that of `queueName` is [malformed-name-node]\n"
     );
-    // A resource manager may be written as a URL: only the scheme of the name node is missing.
+    // A resource manager may be given as a URL: only the scheme of the name node is missing.
     assert_eq!(
         tell(
             "nameNode=nn.example.com:8020\njobTracker=http://rm.example.com:8032\nqueueName=a\noozie.wf.application.path=/a\n"
@@ -522,7 +522,7 @@ fn values_are_exchanged() {
     );
 }
 
-/// The last word of the application's path says which kind it is of.
+/// The last word of the application's path shows the kind of the definition.
 #[test]
 fn a_path_of_another_kind() {
     let given = GIVEN.replace(
@@ -533,7 +533,7 @@ fn a_path_of_another_kind() {
     assert!(found.contains("coord/coordinator.properties:6:27: warning: `oozie.wf.application.path` names a workflow, but its path ends with `coordinator`"), "{found}");
 }
 
-/// What a server refuses first hides nothing of what it would refuse next.
+/// The first reason of a server to refuse a definition does not hide the next one.
 #[test]
 fn bad_controls_are_told_in_a_file_of_an_unknown_schema() {
     let daily = DAILY.replace("coordinator:0.4", "coordinator:0.9");
@@ -558,7 +558,7 @@ const FED: &str = "<coordinator-app name='c' frequency='${coord:days(1)}' start=
     <property><name>inputFolder</name><value>${coord:dataIn('fed')}</value></property>
   </configuration></workflow></action></coordinator-app>";
 
-/// Data of a coordinator: first instances, instances among properties, and the flag that jobs write.
+/// Data of a coordinator: initial instances, instances in properties, and the done flag that jobs write.
 #[test]
 fn slips_in_the_data_of_a_coordinator() {
     let given = format!("{GIVEN}first=2026-01-01T00:00Z\n");
@@ -590,7 +590,7 @@ fn slips_in_the_data_of_a_coordinator() {
     ]);
     assert!(found.contains("a/coordinator.xml:3:69: warning:"), "{found}");
     assert!(found.contains("[initial-instance-after-use]"), "{found}");
-    // A file without dates is one to be filled in; one date that is missing is a fault.
+    // A file without any dates is a template; a single missing date is a fault.
     let blank = given.replace("2026-01-01T00:00Z", "").replace("2027-01-01T00:00Z", "");
     let daily = FED.replace("${first}", "${coord:current(0)}");
     let files = |given: &str| {
@@ -612,7 +612,7 @@ fn slips_in_the_data_of_a_coordinator() {
     );
 }
 
-/// A value is judged in every file of properties that starts a definition.
+/// A value is judged in every properties file that starts a definition.
 #[test]
 fn each_of_several_files_of_properties_is_judged() {
     let flow = SHELL.replace("${inputFolder}", "--in");
@@ -639,7 +639,7 @@ fn each_of_several_files_of_properties_is_judged() {
     assert_eq!(both.lines().count(), 2, "{both}");
 }
 
-/// The version of a distribution is filled in by the cluster.
+/// The cluster sets the version of its distribution.
 #[test]
 fn the_version_of_a_distribution_is_no_variable() {
     let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><start to='run'/><action name='run'>
@@ -651,7 +651,7 @@ fn the_version_of_a_distribution_is_no_variable() {
     assert_eq!(told(&[("a/workflow.xml", flow), ("a/job.properties", given)]), "");
 }
 
-/// A credential with a slip is one fault, however many actions ask for it; so is a call of a result.
+/// A misspelled credential is one fault, however many actions refer to it; so is a misspelled result.
 #[test]
 fn one_slip_is_one_finding() {
     let flow = "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'><credentials><credential name='metastore' type='hcat'>
@@ -674,7 +674,7 @@ fn one_slip_is_one_finding() {
     );
 }
 
-/// Names of hosts are told apart by a letter beside a number or a dash.
+/// Different hosts may have names that differ by a letter next to a digit or a hyphen.
 #[test]
 fn hosts_of_one_kind_are_no_slips() {
     let flow = SHELL.replace("${inputFolder}", "--in");
@@ -692,7 +692,7 @@ fn hosts_of_one_kind_are_no_slips() {
     }
 }
 
-/// Where nobody is known to start a definition, a slip in a word is one all the same.
+/// If nothing is known to start a definition, a misspelled word is still reported.
 #[test]
 fn words_of_names_are_known() {
     let tell = |flow: &str| told(&[("a/workflow.xml", flow), ("a/say.sh", "")]);
@@ -702,7 +702,7 @@ fn words_of_names_are_known() {
         found,
         "a/workflow.xml:4:17: warning: `salesDirectry` looks like a misspelling of `salesDirectory` [undefined-variable]\n"
     );
-    // One that is read again is called so.
+    // A name that is read twice is intended.
     let twice = SHELL.replace("${inputFolder}", "${salesDirectry}/${salesDirectry}");
     assert_eq!(tell(&twice), "");
     let given = "jobTrakcer=rm:8032\nnameNode=hdfs://nn:8020\n";
@@ -714,7 +714,7 @@ fn words_of_names_are_known() {
     );
 }
 
-/// The workflow beside a coordinator tells how its names are written, wherever it is deployed.
+/// The workflow beside a coordinator shows how names are spelled, wherever it is deployed.
 #[test]
 fn the_workflow_beside_tells_names() {
     let flow = SHELL
@@ -737,7 +737,7 @@ fn the_workflow_beside_tells_names() {
     );
 }
 
-/// URLs of databases and names of queues among properties.
+/// URLs of databases and names of queues in properties.
 #[test]
 fn values_are_known_by_the_names_of_their_properties() {
     let flow = SHELL.replace("${inputFolder}", "${url} ${queueName}");
@@ -769,8 +769,8 @@ fn values_are_known_by_the_names_of_their_properties() {
     }
 }
 
-/// The script that one property names is looked for as one that is written out, and a file that is brought under nearly its
-/// name is the one with the slip.
+/// A script whose name is the value of one property is looked for like one that is named directly. If a file is staged
+/// under almost its name, that is the slip.
 #[test]
 fn scripts_are_told_where_the_slip_is() {
     let flow = SHELL.replace("${inputFolder}", "--in");
@@ -795,7 +795,7 @@ fn scripts_are_told_where_the_slip_is() {
     );
 }
 
-/// Folders that are called with everyday words are told of without another path beside them.
+/// Misspelled folders with common names are reported without another path to compare.
 #[test]
 fn folders_of_everyday_words_are_told() {
     let flow = SHELL.replace("${inputFolder}", "--in");
@@ -821,7 +821,8 @@ fn folders_of_everyday_words_are_told() {
     }
 }
 
-/// What a coordinator hands on under nearly its name is told of, and so is a part of a time that it no longer hands on.
+/// A value that a coordinator passes on under almost its name is reported, and so is a part of a time that it no longer
+/// passes on.
 #[test]
 fn what_is_handed_on_keeps_its_name() {
     let flow = SHELL.replace("${inputFolder}", "${end_date} ${YEAR}");

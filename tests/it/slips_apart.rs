@@ -1,5 +1,5 @@
-//! Slips in applications that are laid out in parts: properties apart from definitions, scripts beside them, and lines of
-//! properties that run into one another.
+//! Slips in applications that are laid out in parts: properties apart from definitions, scripts beside them, and lines
+//! of properties that run into one another.
 
 use crate::slips::told;
 
@@ -25,7 +25,7 @@ const DAILY: &str = "<coordinator-app name='c' frequency='${everyDays}' start='$
     <property><name>region</name><value>${region}</value></property>
   </configuration></workflow></action></coordinator-app>";
 
-/// Folders of properties beside the folders of definitions, called alike.
+/// Folders of properties and folders of definitions, side by side and with the same names.
 #[test]
 fn properties_apart_from_definitions_are_found_by_the_names_of_folders() {
     let given = "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2026-13-01T00:00Z\nappFolder=/apps/x\nregion=eu\n\
@@ -45,7 +45,7 @@ fn properties_apart_from_definitions_are_found_by_the_names_of_folders() {
     );
 }
 
-/// What a script gives with `-D` is not known, and all else is.
+/// Values that a script passes with `-D` are unknown, and everything else is known.
 #[test]
 fn what_a_script_gives_hides_no_other_part_of_a_path() {
     let given = "nameNode=hdfs://${host}:8020\njobTracker=${host}:8032\nroot=/user/${owner}/apps\n\
@@ -64,7 +64,7 @@ fn what_a_script_gives_hides_no_other_part_of_a_path() {
     );
 }
 
-/// A line of properties without its `=`, and one that goes on with the next.
+/// A line of properties without its `=`, and a line that continues with the next one.
 #[test]
 fn a_property_that_its_line_does_not_set_is_told_of_there() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nday=2026-01-01\n\
@@ -90,7 +90,7 @@ fn a_property_that_its_line_does_not_set_is_told_of_there() {
     );
 }
 
-/// Scripts that are named in one folder of the cluster, most of which lie beside the definition.
+/// Scripts that are named in one folder of the cluster; most of them lie beside the definition.
 #[test]
 fn scripts_of_one_folder_are_looked_for_together() {
     let files = |second: &str, third: &str| {
@@ -114,7 +114,7 @@ fn scripts_of_one_folder_are_looked_for_together() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
-/// Which script of a folder an action runs is not known; a slip in one of them is wrong for all that.
+/// It is unknown which script of a folder an action runs; a slip in any of them is still wrong.
 #[test]
 fn scripts_of_a_folder_are_compared_with_what_an_action_gives() {
     let text = flow(&hive("a", "hive/${which}", "<param>database=${db}</param>", "end"));
@@ -133,7 +133,7 @@ fn scripts_of_a_folder_are_compared_with_what_an_action_gives() {
     );
 }
 
-/// A parameter that one action gives under nearly the name that all others have.
+/// A parameter that one action passes under almost the name that all others use.
 #[test]
 fn a_parameter_with_a_slip_is_known_by_those_of_other_actions() {
     let files = |third: &str| {
@@ -157,7 +157,7 @@ fn a_parameter_with_a_slip_is_known_by_those_of_other_actions() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
-/// The name of a property, and another form of it as the variable that it gets.
+/// A property whose value is a variable with another form of the property's name.
 #[test]
 fn a_property_gets_the_value_of_another_form_of_its_name() {
     let files = |held: &str| {
@@ -182,7 +182,7 @@ fn a_property_gets_the_value_of_another_form_of_its_name() {
     }
 }
 
-/// A function that asks for nearly the name that another one asks for, while nobody is seen to give either.
+/// Two functions read almost the same name, and neither name is known to be set.
 #[test]
 fn functions_that_ask_for_nearly_one_name_disagree() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/sales\n";
@@ -209,7 +209,7 @@ fn functions_that_ask_for_nearly_one_name_disagree() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
-/// A name node and a resource manager that are exchanged in the second of two files that start a workflow.
+/// A name node and a resource manager that are swapped in the second of two files that start a workflow.
 #[test]
 fn each_file_of_properties_is_looked_at() {
     let given = |node: &str, manager: &str| {
@@ -233,7 +233,8 @@ fn each_file_of_properties_is_looked_at() {
     );
 }
 
-/// What an expression without an end seems to read is asked of nobody, and what a line has lost is told of there alone.
+/// Variables in an unterminated expression are not looked for elsewhere, and a property lost from a line is reported
+/// only at that line.
 #[test]
 fn one_fault_of_two_definitions_is_told_once() {
     let given = "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\nregion=eu\n\
@@ -259,7 +260,7 @@ fn one_fault_of_two_definitions_is_told_once() {
     }
 }
 
-/// A script gives a value to all that is started with its properties, sub-workflows too.
+/// A script's value is set for everything that is started with its properties, including sub-workflows.
 #[test]
 fn what_a_script_gives_reaches_what_a_workflow_starts() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nroot=/user/${owner}/apps\npartPath=${root}/sales/part\n\
@@ -282,7 +283,7 @@ fn what_a_script_gives_reaches_what_a_workflow_starts() {
     assert!(files("-Dother").contains("nothing defines `owner`"), "{}", files("-Dother"));
 }
 
-/// What the properties of a workflow read of a coordinator is not there.
+/// The properties of a workflow refer to the path of a coordinator, which is not set there.
 #[test]
 fn the_path_of_another_kind_of_application_is_read_by_nobody() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.coord.application.path=${nameNode}/apps/daily\n\
@@ -308,7 +309,7 @@ fn the_path_of_another_kind_of_application_is_read_by_nobody() {
     assert!(found.starts_with(told), "{found}");
 }
 
-/// A part of the name of a script, and the folder of what is shipped, may be what properties hold.
+/// A part of a script's name and the folder of staged files may be values of properties.
 #[test]
 fn files_that_properties_name_are_looked_into() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nwhich=load.q\nscripts=${nameNode}/apps/sales\n\
@@ -347,7 +348,8 @@ fn fed(dataset: &str) -> String {
     )
 }
 
-/// where it is set with other capitals.
+/// Coordinators of a bundle are judged with its properties; a property that is set with other capitals is reported
+/// where it is set.
 #[test]
 fn coordinators_of_a_bundle_are_judged_with_its_properties() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nroot=${nameNode}/apps/shop\nstartTime=2026-01-01T00:00Z\n\
@@ -378,7 +380,7 @@ fn coordinators_of_a_bundle_are_judged_with_its_properties() {
     );
 }
 
-/// The workflow beside a coordinator that is called as the folder in which the coordinator looks for it.
+/// A workflow beside a coordinator that has the name of the folder in which the coordinator expects it.
 #[test]
 fn a_workflow_that_is_called_as_its_folder_is_the_one_that_is_started() {
     let daily = |name: &str| {
@@ -411,7 +413,7 @@ fn a_workflow_that_is_called_as_its_folder_is_the_one_that_is_started() {
     }
 }
 
-/// That an action lacks its name node does not make it print anything that is kept.
+/// Output that is not captured is reported, even if the action also lacks its name node.
 #[test]
 fn output_that_is_not_captured_is_told_of_in_a_definition_that_is_refused() {
     let shell = "<action name='a'><shell xmlns='uri:oozie:shell-action:0.2'>
@@ -424,7 +426,7 @@ fn output_that_is_not_captured_is_told_of_in_a_definition_that_is_refused() {
     assert!(found.contains("`a` does not capture its output"), "{found}");
 }
 
-/// A bundle without a time to begin has none that is too late.
+/// A bundle without a kick-off time has no kick-off time that is too late.
 #[test]
 fn a_time_that_nobody_gives_is_not_compared() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nroot=${nameNode}/apps/shop\nstartTime=2025-01-01T00:00Z\n\
@@ -460,7 +462,7 @@ fn a_time_that_nobody_gives_is_not_compared() {
     assert!(found.contains("before the bundle begins"), "{found}");
 }
 
-/// A line that takes the path of the application along leaves nothing that starts it.
+/// A line that runs on into the application's path leaves nothing that starts the application.
 #[test]
 fn a_path_behind_another_value_is_told_of() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\noozie.use.system.libpath=true\n\
@@ -479,7 +481,7 @@ fn a_path_behind_another_value_is_told_of() {
     );
 }
 
-/// A file of a workflow that is called by another name, where the properties lie above it; a slip in the name is told of.
+/// A workflow file with another name, and properties above it; a slip in the name is reported.
 #[test]
 fn a_slip_in_the_name_of_a_file_is_told_of_where_properties_lie_above() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nday=1\noozie.use.system.libpath=true\n\
@@ -502,7 +504,8 @@ fn a_slip_in_the_name_of_a_file_is_told_of_where_properties_lie_above() {
     );
 }
 
-/// The only coordinator of a tree in a folder of its own, beside the workflow and the properties that all are deployed with.
+/// The only coordinator of a tree in a folder of its own, next to the workflow and the properties that all are deployed
+/// with.
 #[test]
 fn a_coordinator_below_its_properties_is_started_by_them() {
     let given = "everyDays=1440\nstartTime=2026-01-01T00:00Z\nendTime=2026-12-01T00:00Z\nappFolder=${nameNode}/data\nregion=eu\n\
@@ -524,7 +527,7 @@ fn a_coordinator_below_its_properties_is_started_by_them() {
     );
 }
 
-/// A property that a coordinator passes under the name that it had before, where only what lies beside it tells.
+/// A property that a coordinator passes under its former name, which is known only from the files beside it.
 #[test]
 fn a_property_that_was_renamed_at_one_end_is_told_of() {
     let given = "nameNode=hdfs://nn:8020\njobTracker=rm:8032\nbase=${nameNode}/apps/load\n";
@@ -551,7 +554,7 @@ fn a_property_that_was_renamed_at_one_end_is_told_of() {
     );
 }
 
-/// Most dates tell which zone the server has; one in another zone is wrong wherever it runs.
+/// Most dates show the server's time zone; a date in another time zone is wrong wherever it is used.
 #[test]
 fn a_date_in_a_zone_of_its_own_is_the_wrong_one() {
     let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00+0100'
@@ -566,7 +569,7 @@ fn a_date_in_a_zone_of_its_own_is_the_wrong_one() {
     assert_eq!(found.lines().count(), 1, "{found}");
 }
 
-/// What a file of options or a sample holds is not known, and what a script sets with blanks is.
+/// The content of an options file or of a sample is unknown; a value that a script sets with spaces is known.
 #[test]
 fn what_stands_in_other_files_is_not_missed() {
     let given = "nameNode=\njobTracker=\noozie.use.system.libpath=true\noozie.wf.application.path=${nameNode}/apps/load\n";
@@ -587,7 +590,7 @@ fn what_stands_in_other_files_is_not_missed() {
     assert_ne!(files("load/job.properties"), "");
 }
 
-/// Where nothing says where the tree stands in the file system, a folder of a path is known by those that lie near.
+/// If nothing states where the tree is in the file system, a folder of a path is identified by the folders nearby.
 #[test]
 fn a_folder_with_a_slip_is_known_by_those_that_lie_near() {
     let bundle = |path: &str| {
@@ -612,13 +615,13 @@ fn a_folder_with_a_slip_is_known_by_those_that_lie_near() {
     assert!(!tell("${apps}/colect", "all/bundle.xml", &here).is_empty());
     let named = ["coordinators/hourly.xml", "other/hourly.xml"];
     assert!(!tell("${apps}/coordinator/hourly.xml", "all/bundle.xml", &named).is_empty());
-    // What lies elsewhere is called as it is there.
+    // Folders elsewhere may have any names.
     assert_eq!(tell("${apps}/collects", "bundle.xml", &here), "");
     assert_eq!(tell("${apps}/ingest", "bundle.xml", &here), "");
     assert_eq!(tell("${apps}/collect1", "bundle.xml", &here), "");
 }
 
-/// Properties that give all that is read but one name, and nearly that, were written for it.
+/// Properties that set all but one of the names that are read, and one that is almost that name, were written for it.
 #[test]
 fn the_last_name_of_all_is_known_by_its_slip() {
     let coordinator =
@@ -635,6 +638,6 @@ fn the_last_name_of_all_is_known_by_its_slip() {
         "{found}"
     );
     assert_eq!(found.lines().count(), 1, "{found}");
-    // Another name is another property.
+    // A different name is a different property.
     assert_eq!(tell("startDate=2026-01-01T00:00Z\nendTime=2027-01-01T00:00Z\n"), "");
 }

@@ -1,4 +1,4 @@
-//! Slips of which one line of markup, or one line of properties, makes several faults: each is told once.
+//! Slips that cause several faults in one line of markup or of properties: each is reported once.
 
 use crate::slips::told;
 
@@ -26,10 +26,10 @@ fn markup_with_one_slip_is_one_finding() {
     let app = |body: &str| told(&[("workflow.xml", &flow(body))]);
     let right = format!("{BODY}</java>\n{WAYS}");
     assert_eq!(app(&right), "");
-    // The end tag of a body behind the transitions.
+    // The end tag of the action's body after the transitions.
     let found = app(&format!("{BODY}\n{WAYS}\n</java>"));
     assert_eq!(found, "workflow.xml:9:2: error: `java` has no element `ok` [unknown-element]\n");
-    // A start tag without its end, which takes the text along.
+    // An unclosed start tag, which includes the following text.
     let found = app(&right.replace("<value>default", "<valuea,b"));
     assert!(found.contains("the tag `<value` is never closed"), "{found}");
     assert_eq!(lines(&found), 1, "{found}");
@@ -40,7 +40,7 @@ fn markup_with_one_slip_is_one_finding() {
         found,
         "workflow.xml:5:1: error: a comment begins with `<!--` [xml-not-well-formed]\n"
     );
-    // A habit of a hand or of a word processor is one fault, however often it shows; what lies between is read.
+    // A repeated habit of a user or of a word processor is one fault; the content in between is read.
     for (begin, end, words) in [
         ("<!-", "-->", "begins with `<!--`"),
         ("<--", "-->", "begins with `<!--`"),
@@ -58,12 +58,12 @@ fn markup_with_one_slip_is_one_finding() {
         let found = app(&often.replace("to='end'", "to='edn'"));
         assert!(found.contains("[unresolved-transition]"), "{begin}: {found}");
     }
-    // Without an end of its own it is none.
+    // Without an end of its own, it is not a comment.
     let found = app(&right.replace("<configuration>", "<!-x><!-- y --><configuration>"));
     assert!(!found.is_empty() && !found.contains("begins with"), "{found}");
 }
 
-/// What lies where no run gets stays quiet where elements are only out of order.
+/// The content of an unreachable node stays unreported if elements elsewhere are out of order.
 #[test]
 fn an_order_that_is_wrong_makes_no_node_entered() {
     let right = format!("{BODY}</java>\n{WAYS}");
@@ -114,7 +114,7 @@ fn keys_and_values_of_properties_are_told_from_what_they_were_meant_for() {
         found(&format!("{JOB}{path}").replace("}/apps", "}apps")),
         "job.properties:4:56: warning: a `/` is missing between the home folder of a user and what lies in it [misspelt-home-folder]\n"
     );
-    // Of an account that is called after another, too.
+    // The same for an account whose name begins with another's.
     assert_eq!(found(&format!("{JOB}{path}").replace("}/apps", "}_test/apps")), "");
 }
 
@@ -176,12 +176,12 @@ fn a_script_below_the_path_of_the_application_is_read() {
     );
 }
 
-/// What stands behind the element it belongs into, a wrapper that is missing, and what a comment without its end hides.
+/// An element behind the one that it belongs into, a missing wrapper, and what an unterminated comment hides.
 #[test]
 fn parts_in_another_place_are_told_once() {
     let app = |body: &str| told(&[("workflow.xml", &flow(body))]);
     let right = format!("{BODY}</java>\n{WAYS}");
-    // A property behind the end of its configuration.
+    // A property after the end of its configuration.
     let property =
         "<property><name>mapreduce.job.queuename</name>\n<value>default</value></property>\n";
     let found = app(&right
@@ -191,17 +191,17 @@ fn parts_in_another_place_are_told_once() {
         found,
         "workflow.xml:7:2: error: `java` has no element `property` [unknown-element]\n"
     );
-    // An argument behind the body of its action.
+    // An argument after the body of its action.
     let found = app(&right.replace("</java>", "</java>\n<arg>x</arg>"));
     assert_eq!(
         found,
         "workflow.xml:9:2: error: there is no action type `arg` [unsupported-action-type]\n"
     );
-    // An attribute without its sign, which is the namespace.
+    // An attribute without its equals sign: the namespace.
     let found = told(&[("workflow.xml", &flow(&right).replace("xmlns=", "xmlns "))]);
     assert_eq!(lines(&found), 1, "{found}");
     assert!(found.contains("attribute `xmlns` has no value"), "{found}");
-    // A node that is in a comment without its end.
+    // A node in an unterminated comment.
     let hidden = "<!-- first\n<action name='b'><fs><mkdir path='/tmp/b'/></fs><ok to='end'/><error to='bad'/></action>\n<!-- last -->\n<kill";
     let found = told(&[(
         "workflow.xml",
@@ -209,7 +209,7 @@ fn parts_in_another_place_are_told_once() {
     )]);
     assert_eq!(lines(&found), 1, "{found}");
     assert!(found.contains("workflow.xml:14:3: error: `--` is not allowed"), "{found}");
-    // What a coordinator starts, without the element around it.
+    // The content of a coordinator's action, without the element around it.
     let daily = "<coordinator-app name='c' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2027-01-01T00:00Z'
   timezone='UTC' xmlns='uri:oozie:coordinator:0.4'>
   <action>
@@ -223,7 +223,7 @@ fn parts_in_another_place_are_told_once() {
     );
 }
 
-/// Functions of which only the braces are missing, and paths of which all is.
+/// Function calls that lack only the braces, and paths that lack everything.
 #[test]
 fn calls_and_paths_that_say_nothing_are_told() {
     let app = |text: &str| {
@@ -236,7 +236,7 @@ fn calls_and_paths_that_say_nothing_are_told() {
         "workflow.xml:9:36: warning: `wf:errorMessage(wf:lastErrorNode())` is text, and calls no function \
          [variable-without-braces]\n"
     );
-    // What no server has, what belongs to a longer word and what is never closed are words.
+    // Unknown functions, parts of longer words and unclosed calls are plain text.
     for words in ["wf:total(1)", "nwf:id()", "see wf:id(", "wf:id and fs: exists(x)"] {
         assert_eq!(app(words), "", "{words}");
     }
@@ -247,7 +247,8 @@ fn calls_and_paths_that_say_nothing_are_told() {
     );
 }
 
-/// A slip in a way is told although the end is missing, and one in what is deleted although no other path has the name.
+/// A slip in a transition is reported although the end is missing, and one in a deleted path although no other path has
+/// the name.
 #[test]
 fn slips_are_told_beside_what_is_missing() {
     let ways = WAYS.replace("to='end'", "to='laod'");
@@ -281,7 +282,7 @@ fn slips_are_told_beside_what_is_missing() {
     assert!(found.contains("`conuts` looks like a misspelling of `counts`, where"), "{found}");
 }
 
-/// Where the end of an action and the begin of the next one are missing, that is one fault.
+/// A missing end of one action and beginning of the next are one fault.
 #[test]
 fn two_actions_that_run_together_are_one_finding() {
     let action = |name: &str, ok: &str| {
@@ -307,12 +308,12 @@ fn two_actions_that_run_together_are_one_finding() {
     let other = both.replace("<fs><mkdir path='${nameNode}/two'/></fs>", email);
     let found = tell(&other.replace("</action>\n<action name='two'>", ""));
     assert!(found.contains("an action has one type") && lines(&found) == 1, "{found}");
-    // Another name that nothing has is another fault.
+    // A transition to a name that no node has is a separate fault.
     let astray = both.replace("to='end'", "to='edn'").replace("</action>\n<action name='two'>", "");
     assert!(tell(&astray).contains("`edn`"));
 }
 
-/// A second sign behind the name of a property is a part of its value.
+/// A second equals sign after the name of a property is a part of its value.
 #[test]
 fn one_sign_parts_a_property_from_its_value() {
     let tell = |line: &str| {
