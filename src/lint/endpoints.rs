@@ -1,4 +1,4 @@
-//! What actions read and write, as far as the definition states it.
+//! The paths that actions read and write, as far as the definition states them.
 
 use super::facts::Action;
 use crate::source::Span;
@@ -6,10 +6,10 @@ use crate::source::Span;
 const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"];
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
-/// A path, as written, and where it stands.
+/// A path as written, and its span.
 pub(super) type Endpoint = (String, Span);
 
-/// What an action reads.
+/// Returns the paths that an action reads.
 pub(super) fn inputs(action: &Action<'_>) -> Vec<Endpoint> {
     match action.kind() {
         "map-reduce" => properties(action, &INPUTS),
@@ -23,7 +23,7 @@ pub(super) fn inputs(action: &Action<'_>) -> Vec<Endpoint> {
     }
 }
 
-/// What an action writes.
+/// Returns the paths that an action writes.
 pub(super) fn outputs(action: &Action<'_>) -> Vec<Endpoint> {
     match action.kind() {
         "map-reduce" => properties(action, &OUTPUTS),
@@ -53,7 +53,7 @@ fn copied(action: &Action<'_>) -> Vec<Endpoint> {
     arguments.map(|text| (text.text.to_string(), text.span())).collect()
 }
 
-/// The values of parameters whose names begin with a word.
+/// Returns the values of `param` elements whose names begin with a word.
 fn parameters(action: &Action<'_>, word: &str) -> Vec<Endpoint> {
     let found = action.texts(&["param"]).filter_map(|text| {
         let (name, _) = text.text.split_once('=')?;

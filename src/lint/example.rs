@@ -1,8 +1,8 @@
-//! Examples with their expectation drawn on them, as used in rule pages and tests.
+//! Examples annotated with their expected findings, as used in rule pages and tests.
 //!
-//! In: text with lines of carets below the findings. Out: the files without those lines, and the expected findings. A
-//! fragment (an action, or only the body of one) becomes a whole workflow around it, so that an example shows what
-//! matters and nothing else.
+//! Parses text with lines of carets below the findings into the files without those lines, and the expected findings. A
+//! fragment (an action, or only the body of one) is wrapped in a whole workflow, so that an example shows only what
+//! matters.
 //!
 //! ```text
 //! <delete path="/"/>
@@ -19,24 +19,24 @@ use crate::syntax::properties::{self, Origin, Submission};
 use crate::syntax::shellcheck;
 use crate::syntax::xml::Tree;
 
-/// Folder in which the files of an example lie.
+/// The folder of the files of an example.
 pub const FOLDER: &str = "example";
 
-/// An application of one definition with the files beside it.
+/// An application with one definition and the files next to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Example {
-    /// Paths and texts; the definition is the first.
+    /// The paths and texts of the files; the definition is the first.
     pub files: Vec<(String, String)>,
-    /// The lines of its text that stand before the example, which the wrapping added.
+    /// Number of lines that wrapping added before the example.
     pub added_lines: u32,
-    /// What is expected, sorted.
+    /// The expected findings, sorted.
     pub expected: Vec<Expected>,
 }
 
-/// A line of carets.
+/// An expected finding, from a line of carets.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expected {
-    /// File it is drawn on.
+    /// The file it is in.
     pub path: String,
     /// Line in that file, from 1.
     pub line: u32,
@@ -49,7 +49,7 @@ pub struct Expected {
 }
 
 impl Example {
-    /// Reads a definition, or a fragment of a workflow.
+    /// Parses a definition, or a fragment of a workflow.
     pub fn definition(marked: &str) -> Example {
         let (text, expected) = unmark("", marked);
         let (text, added_lines) = wrapped(text);
@@ -68,7 +68,7 @@ impl Example {
         example
     }
 
-    /// Adds a file beside the definition.
+    /// Adds a file next to the definition.
     pub fn file(mut self, name: &str, marked: &str) -> Example {
         let path = format!("{FOLDER}/{name}");
         let (text, expected) = unmark(&path, marked);
@@ -78,9 +78,10 @@ impl Example {
         self
     }
 
-    /// The examples of a part of a page (`## Bad`, `## Good`): each fenced block without a name begins one; a block with
-    /// a name (a fence of `properties job.properties`) is a file of the one before. One that ends in `.jar` has the names
-    /// in it, one that ends in `.shellcheck` what that tool says of the file of the same name.
+    /// Returns the examples in a section of a page (`## Bad`, `## Good`). Each fenced block without a name begins an
+    /// example; a block with a name (a fence of `properties job.properties`) is a file of the example before it. A
+    /// block whose name ends in `.jar` lists the entries of the archive; one whose name ends in `.shellcheck` has the
+    /// output of that tool for the file of the same name.
     pub fn of_page(page: &str, heading: &str) -> Vec<Example> {
         let mut examples: Vec<Example> = Vec::new();
         let Some(part) = page.split("\n## ").skip(1).find(|part| part.starts_with(heading)) else {
@@ -93,9 +94,9 @@ impl Example {
             let block = block.join("\n") + "\n";
             match information.split_once(' ') {
                 Some((language, name)) => {
-                    // Line ends that no page can show.
+                    // Line ends that a page cannot show.
                     let ends = if language == "crlf" { "\r\n" } else { "\n" };
-                    // Blanks at the end of a line are written so that they can be seen.
+                    // Trailing blanks are written visibly.
                     let block = block.replace('\n', ends).replace('␠', " ");
                     if let Some(example) = examples.pop() {
                         examples.push(example.file(name, &block));
@@ -108,14 +109,15 @@ impl Example {
         examples
     }
 
-    /// Whether a file is one of the properties that are found beside the definition without a word of who they are for.
+    /// Whether a file is a properties file that applies because it is next to the definition, although it does not name
+    /// it.
     fn is_beside(&self, path: &str) -> bool {
         ["job.properties", "coordinator.properties", "bundle.properties"]
             .contains(&crate::files::name_of(path))
             && crate::files::folder_of(path) == FOLDER
     }
 
-    /// The files as a snapshot in which nothing else exists.
+    /// Returns the files as a snapshot in which nothing else exists.
     pub fn snapshot(&self) -> Files {
         let mut files = Files::new();
         files.set_listed(FOLDER);
@@ -141,7 +143,7 @@ impl Example {
         files
     }
 
-    /// What the definition is submitted with: the properties that lie beside it, and whoever starts it.
+    /// Returns the submission of the definition: the properties next to it, and its callers.
     pub fn submission(&self) -> Submission {
         let path = &self.files[0].0;
         let mut submission = Submission::default();
@@ -165,7 +167,7 @@ impl Example {
         submission
     }
 
-    /// Who starts what among the files.
+    /// Returns the index of which file starts which definition.
     fn index(&self) -> crate::callers::Index {
         let mut gathering = crate::callers::Gathering::default();
         for (path, text) in &self.files {
@@ -177,7 +179,7 @@ impl Example {
         gathering.index()
     }
 
-    /// What one rule says, with the settings that switch every rule on.
+    /// Returns the findings of one rule, with settings that switch every rule on.
     pub fn findings_of(&self, rule: &Rule) -> Vec<Diagnostic> {
         let (path, text) = &self.files[0];
         let files = self.snapshot();
@@ -190,7 +192,7 @@ impl Example {
         findings
     }
 
-    /// Findings as they would be drawn.
+    /// Converts findings to the form of expected ones.
     pub fn drawn(&self, findings: &[(Level, &Diagnostic)]) -> Vec<Expected> {
         let mut drawn: Vec<Expected> = findings
             .iter()
@@ -209,7 +211,7 @@ impl Example {
     }
 }
 
-/// How many carets stand below a span.
+/// Returns the number of carets below a span.
 fn carets(source: &Source, span: Span) -> u32 {
     let rest = source.text.get(span.start as usize..).unwrap_or_default();
     let line = rest.split(['\r', '\n']).next().unwrap_or_default();
@@ -218,7 +220,7 @@ fn carets(source: &Source, span: Span) -> u32 {
     wide.min(length).max(1) as u32
 }
 
-/// Takes the lines of carets out of a text.
+/// Removes the lines of carets from a text, and returns the findings that they describe.
 fn unmark(path: &str, marked: &str) -> (String, Vec<Expected>) {
     let (mut text, mut expected, mut line) = (String::new(), Vec::new(), 0);
     for written in marked.split_inclusive('\n') {
@@ -242,7 +244,7 @@ fn unmark(path: &str, marked: &str) -> (String, Vec<Expected>) {
     (text, expected)
 }
 
-/// Makes a workflow of a fragment; the number of lines that were put before it.
+/// Wraps a fragment in a workflow, and returns the number of lines added before it.
 fn wrapped(text: String) -> (String, u32) {
     const HEAD: &str = "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"example\">\n";
     const TAIL: &str = "<kill name=\"fail\"><message>failed</message></kill>\n<end name=\"end\"/>\n</workflow-app>\n";
@@ -300,7 +302,7 @@ pub(super) fn check_rule(rule: &Rule, example: &Example, what: &str) {
     }
 }
 
-/// A fix must leave the text readable and take the finding away.
+/// Checks that a fix removes the finding and that the text can still be parsed.
 #[cfg(test)]
 fn check_fix(rule: &Rule, example: &Example, finding: &Diagnostic, fix: &crate::diag::Fix) {
     let mut fixed = example.clone();
@@ -333,7 +335,7 @@ mod tests {
                 assert!(kind.page.starts_with(&format!("# {}\n", kind.name)), "title of the page");
                 let bad = Example::of_page(kind.page, "Bad");
                 let good = Example::of_page(kind.page, "Good");
-                // What takes a hundred lines to show is tested beside the rule.
+                // Rules whose examples would take a hundred lines have a test of their own.
                 let shown = !kind.page.contains("\n## Bad") || !bad.is_empty();
                 assert!(shown && !good.is_empty(), "a bad and a good example");
                 for example in bad {

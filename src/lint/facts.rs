@@ -1,4 +1,4 @@
-//! What rules read: one parsed file with its surroundings.
+//! The input of rules: one parsed file with its surroundings.
 
 mod given;
 
@@ -42,7 +42,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of a tree.
+    /// Returns the language of a tree.
     pub fn of(tree: &Tree) -> Language {
         match tree.root().map(Element::name) {
             Some("workflow-app") => Language::Workflow,
@@ -71,17 +71,17 @@ pub struct Property<'a> {
     pub element: Element<'a>,
     /// Its name, trimmed as the server trims it.
     pub name: Decoded<'a>,
-    /// Its value as it stands; `None` without a `value` element.
+    /// Its value as written; `None` without a `value` element.
     pub value: Option<Decoded<'a>>,
 }
 
 impl<'a> Action<'a> {
-    /// The type of action: the name of its body.
+    /// Returns the type of the action, which is the name of its body.
     pub fn kind(&self) -> &'a str {
         self.body.name()
     }
 
-    /// Its name; empty where it has none.
+    /// Returns its name; empty if it has none.
     pub fn name(&self) -> String {
         self.element.attribute("name").map(|a| a.value().text.into_owned()).unwrap_or_default()
     }
@@ -96,29 +96,29 @@ impl<'a> Action<'a> {
         is_cluster(self.kind())
     }
 
-    /// The version at the end of the namespace of its body.
+    /// Returns the version at the end of the namespace of its body.
     pub fn version(&self) -> &'a str {
         self.body.namespace().rsplit(':').next().unwrap_or_default()
     }
 
-    /// Elements of this name directly in the body.
+    /// Returns the elements of this name directly in the body.
     pub fn each(&self, name: &'static str) -> impl Iterator<Item = Element<'a>> {
         self.body.elements().filter(move |element| element.name() == name)
     }
 
-    /// The trimmed text of the first element of this name.
+    /// Returns the trimmed text of the first element of this name.
     pub fn text(&self, name: &'static str) -> Option<Decoded<'a>> {
         self.each(name).next().map(|element| element.text().trimmed())
     }
 
-    /// The trimmed texts of all elements of these names, in order.
+    /// Returns the trimmed texts of all elements of these names, in order.
     pub fn texts(&self, names: &'static [&'static str]) -> impl Iterator<Item = Decoded<'a>> {
         let wanted = move |element: &Element<'a>| names.contains(&element.name());
         self.body.elements().filter(wanted).map(|element| element.text().trimmed())
     }
 
-    /// Whether it only tells of something or tidies up, so that its failure need not be one of the job: mail, an `fs`
-    /// that removes or does nothing, or a name that says so.
+    /// Whether the action only notifies or cleans up, so that the job need not fail with it: an `email` action, an `fs`
+    /// action that only deletes or does nothing, or an action with a name that suggests this.
     pub(super) fn is_aside(&self) -> bool {
         const WORDS: [&str; 15] = [
             "mail",
@@ -145,12 +145,12 @@ impl<'a> Action<'a> {
             || ["cleanup", "notify", "sendmail", "sendemail"].iter().any(|word| name.contains(word))
     }
 
-    /// The properties of its own configuration.
+    /// Returns the properties of its own configuration.
     pub fn configuration(&self) -> Vec<Property<'a>> {
         self.each("configuration").flat_map(block).collect()
     }
 
-    /// The value of a property of its own configuration, trimmed; the last one counts.
+    /// Returns the trimmed value of a property of its own configuration; the last one counts.
     pub fn property(&self, name: &str) -> Option<Decoded<'a>> {
         let properties = self.each("configuration").flat_map(Element::elements);
         let is_it = |property: &Element<'a>| {
@@ -162,14 +162,14 @@ impl<'a> Action<'a> {
     }
 }
 
-/// An `action` element as one, if it has a body.
+/// Returns an `action` element as an [`Action`], if it has a body.
 fn action(element: Element<'_>) -> Option<Action<'_>> {
     let outside = ["ok", "error", "info"];
     let body = element.elements().find(|child| !outside.contains(&child.name()))?;
     Some(Action { element, body })
 }
 
-/// The properties of a `configuration` (or `parameters`) element.
+/// Returns the properties of a `configuration` (or `parameters`) element.
 pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
     let read = |element: Element<'a>| {
         let name = element.child("name")?.text().trimmed();
@@ -178,37 +178,37 @@ pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
     };
     let properties = configuration.elements().filter(|element| element.is("property"));
     let mut block: Vec<_> = properties.filter_map(read).collect();
-    // Most have a few, and there are many blocks.
+    // There are many blocks, and most have only a few properties.
     block.shrink_to_fit();
     block
 }
 
-/// One file with what lies around it.
+/// A file with its surroundings.
 #[derive(Debug)]
 pub struct Facts<'a> {
-    /// What was found out of it alone.
+    /// The analysis of its text.
     pub analysis: &'a Analysis,
-    /// Its path, as shown.
+    /// Its path, as displayed.
     pub path: &'a str,
-    /// Its text as a tree.
+    /// Its parsed text.
     pub tree: &'a Tree,
     /// Its language.
     pub language: Language,
-    /// What lies around it.
+    /// The files around it.
     pub files: &'a Files,
-    /// The properties it would be submitted with, as far as they were found.
+    /// The properties that it would be submitted with, as far as they are known.
     pub submission: &'a Submission,
-    /// What the project says about itself and its server.
+    /// The settings of the project and its server.
     pub settings: &'a Settings,
     /// The actions of a workflow, in order; empty for everything else.
     pub actions: Vec<Action<'a>>,
     /// Every place where the definition reads a property of its job.
     pub reads: Vec<Read>,
-    /// What several rules ask for, found out once.
+    /// Derived facts that several rules use, computed once.
     pub(super) known: Known<'a>,
 }
 
-/// Names of elements that rules look for anywhere in a definition: it is gone through once for all of them.
+/// Names of elements that rules look for anywhere in a definition. They are all collected in one pass.
 const LOOKED_FOR: [&str; 22] = [
     "app-path",
     "archive",
@@ -234,7 +234,7 @@ const LOOKED_FOR: [&str; 22] = [
     "value",
 ];
 
-/// Answers that are kept for the next rule.
+/// Derived facts, cached for the next rule.
 #[derive(Debug, Default)]
 pub(super) struct Known<'a> {
     texts: OnceCell<Vec<(Element<'a>, Decoded<'a>)>>,
@@ -258,7 +258,7 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Looks at a file.
+    /// Collects the facts about a file.
     pub fn new(
         analysis: &'a Analysis,
         files: &'a Files,
@@ -279,29 +279,29 @@ impl<'a> Facts<'a> {
         Facts { analysis, path, tree, language, files, submission, settings, actions, reads, known }
     }
 
-    /// The root of a workflow, and nothing for other languages.
+    /// Returns the root of a workflow; `None` for other languages.
     pub fn workflow(&self) -> Option<Element<'a>> {
         self.tree.root().filter(|_| self.language == Language::Workflow)
     }
 
-    /// The flow of control of a workflow, and nothing for other languages.
+    /// Returns the control flow of a workflow; `None` for other languages.
     pub(super) fn flow(&self) -> Option<Flow<'a>> {
         (self.language == Language::Workflow).then(|| self.analysis.flow())
     }
 
-    /// What a node does, if it is an action.
+    /// Returns the action of a node, if it is an action node.
     pub(super) fn action(&self, node: &workflow::Node) -> Option<Action<'a>> {
         node.action.as_ref()?;
         action(self.tree.element(node.element)?)
     }
 
-    /// The version at the end of the namespace of the root.
+    /// Returns the version at the end of the namespace of the root.
     pub fn version(&self) -> &str {
         let namespace = self.tree.root().map_or("", Element::namespace);
         namespace.rsplit(':').next().unwrap_or_default()
     }
 
-    /// The nodes of a workflow of these names (`action`, `kill`, …), in order.
+    /// Returns the nodes of a workflow of these types (`action`, `kill`, …), in order.
     pub fn nodes(&self, names: &'static [&'static str]) -> impl Iterator<Item = Element<'a>> {
         self.workflow()
             .into_iter()
@@ -309,12 +309,12 @@ impl<'a> Facts<'a> {
             .filter(move |element| names.contains(&element.name()))
     }
 
-    /// The `global` section of a workflow.
+    /// Returns the `global` section of a workflow.
     pub fn global(&self) -> Option<Element<'a>> {
         *self.known.global.get_or_init(|| self.workflow()?.child("global"))
     }
 
-    /// All elements of these names, each of [`LOOKED_FOR`], in order.
+    /// Returns all elements of these names, in order. Each name must be in [`LOOKED_FOR`].
     pub(super) fn named(&self, names: &[&str]) -> Vec<Element<'a>> {
         let place = |name: &str| LOOKED_FOR.iter().position(|known| *known == name);
         let by_name = self.known.by_name.get_or_init(|| {
@@ -335,7 +335,7 @@ impl<'a> Facts<'a> {
         found.into_iter().filter_map(|id| self.tree.element(id)).collect()
     }
 
-    /// The formal parameters of the definition, with their section.
+    /// Returns the `parameters` section of the definition and its properties.
     pub fn parameters(&self) -> Option<(Element<'a>, &[Property<'a>])> {
         let known = self.known.parameters.get_or_init(|| {
             let section = self.tree.root()?.child("parameters")?;
@@ -344,12 +344,13 @@ impl<'a> Facts<'a> {
         known.as_ref().map(|(section, parameters)| (*section, parameters.as_slice()))
     }
 
-    /// Every configuration block of the definition: `global`, actions, `config` of bundles and coordinators.
+    /// Returns all `configuration` elements of the definition: in `global`, in actions, and in coordinators and
+    /// bundles.
     pub fn configurations(&self) -> &[Element<'a>] {
         self.known.configurations.get_or_init(|| self.named(&["configuration"]))
     }
 
-    /// The properties of a `configuration` of this definition, read once.
+    /// Returns the properties of a `configuration` of this definition; they are parsed once.
     pub(super) fn block(&self, configuration: Element<'a>) -> &[Property<'a>] {
         let blocks = self.known.blocks.get_or_init(|| {
             let read = |element: &Element<'a>| (element.id(), block(*element));
@@ -359,7 +360,7 @@ impl<'a> Facts<'a> {
         known.map_or(&[], |at| &blocks[at].1)
     }
 
-    /// The properties of an action's own configuration.
+    /// Returns the properties of an action's own configuration.
     pub(super) fn configuration(
         &self,
         action: &Action<'a>,
@@ -371,23 +372,24 @@ impl<'a> Facts<'a> {
             .flat_map(|element| self.block(element))
     }
 
-    /// Every text of the tree (attribute values, runs of character data) with the element it is in, names and numbers
-    /// left out: what is of letters, digits and blanks, `_`, `-`, `.`, `,` and `/` alone.
+    /// Returns every text of the tree (attribute values, runs of character data) with the element it is in. Plain names
+    /// and numbers are left out: texts that consist only of letters, digits, blanks, `_`, `-`, `.`, `,` and `/`.
     pub(super) fn texts(&self) -> &[(Element<'a>, Decoded<'a>)] {
         self.known.texts.get_or_init(|| texts(self.tree))
     }
 
-    /// The folder it lies in.
+    /// Returns the folder of the file.
     pub fn folder(&self) -> &'a str {
         files::folder_of(self.path)
     }
 
-    /// A path relative to the application.
+    /// Resolves a path relative to the application.
     pub fn beside(&self, relative: &str) -> Option<String> {
         files::join(self.folder(), relative)
     }
 
-    /// The `.properties` files that belong to it, read: those of the submission, and others that start it as well.
+    /// Returns the parsed `.properties` files that belong to it: those of the submission, and others that also start
+    /// it.
     pub fn property_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
         self.known.property_files.get_or_init(|| {
             let own = &self.submission.files;
@@ -401,8 +403,8 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Other `.properties` files near it, read, where nobody is known to start it: they may, and they tell how names are
-    /// written here.
+    /// Returns other parsed `.properties` files near it, if it has no known caller: they may start it, and they show
+    /// how names are written here.
     pub(super) fn near_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
         self.known.near_files.get_or_init(|| {
             let is_own =
@@ -415,7 +417,8 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The `.properties` files that whoever starts it is started with, read: a coordinator hands on what it was given.
+    /// Returns the parsed `.properties` files that its callers are started with: a coordinator passes on the properties
+    /// that it gets.
     fn calling_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
         self.known.calling_files.get_or_init(|| {
             let is_own =
@@ -431,23 +434,24 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// `config-default.xml` beside it.
+    /// Returns the `config-default.xml` next to it.
     pub(crate) fn config_default(&self) -> Option<&'a Arc<Source>> {
         let find = || self.files.text(&self.beside("config-default.xml")?);
         *self.known.config_default.get_or_init(find)
     }
 
-    /// The text of a span.
+    /// Returns the text of a span.
     pub fn slice(&self, span: Span) -> &'a str {
         self.tree.text().get(span.range()).unwrap_or_default()
     }
 
-    /// What takes an element out, with the blanks before it when it has its line for itself.
+    /// Returns the span to delete in order to remove an element: the element, and the blanks before it if it is alone
+    /// on its line.
     pub(crate) fn removal(&self, span: Span) -> Span {
         crate::source::removal(self.tree.text(), span)
     }
 
-    /// The blanks in front of the element's line, with its line end, to set another line beside it.
+    /// Returns the line end and the indentation before an element, for adding another line next to it.
     pub fn line_start(&self, span: Span) -> &'a str {
         let text = self.tree.text();
         let before = &text[..span.start as usize];
@@ -462,12 +466,12 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether a text holds an expression, so that nobody knows its value before the run.
+/// Whether a text contains an expression, so that its value is unknown before the run.
 pub(super) fn is_open(text: &str) -> bool {
     text.contains("${")
 }
 
-/// A text as it may stand in an element or a double-quoted attribute.
+/// Escapes a text for an element or a double-quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -494,7 +498,7 @@ fn texts<'a>(tree: &'a Tree) -> Vec<(Element<'a>, Decoded<'a>)> {
         table
     };
     let says_more = |raw: &str| raw.bytes().any(|byte| SAYS_MORE[usize::from(byte)]);
-    // Where lines end with no more than a line feed, layout says nothing.
+    // If all lines end with just a line feed, the layout is of no interest.
     let layout_says = memchr::memchr(b'\r', tree.text().as_bytes()).is_some();
     let mut texts = Vec::new();
     for element in tree.root().into_iter().flat_map(Element::descendants) {
@@ -517,8 +521,8 @@ fn texts<'a>(tree: &'a Tree) -> Vec<(Element<'a>, Decoded<'a>)> {
     texts
 }
 
-/// The paths that an action's own file operations touch, in `fs` and in `prepare`: the command (`source` and `target`
-/// for the two sides of a move) and the attribute.
+/// Returns the paths of an action's file operations, in `fs` and in `prepare`: the command (`source` and `target` for
+/// the two sides of a move) and the attribute.
 pub(super) fn operations<'a>(action: &Action<'a>) -> Vec<(&'a str, AttributeRef<'a>)> {
     let parent = match action.kind() {
         "fs" => Some(action.body),
@@ -538,7 +542,8 @@ pub(super) fn operations<'a>(action: &Action<'a>) -> Vec<(&'a str, AttributeRef<
     found
 }
 
-/// The text with every expression replaced by underscores, byte for byte, so that what is left can be looked at.
+/// Returns the text with every expression replaced by underscores, byte for byte, so that only the literal parts are
+/// left.
 pub(super) fn masked(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for range in super::reads::expressions(text) {
@@ -547,7 +552,7 @@ pub(super) fn masked(text: &str) -> String {
     String::from_utf8(bytes).expect("whole expressions are replaced by single bytes")
 }
 
-/// The names under which an action's files and archives appear where it runs.
+/// Returns the names under which an action's files and archives appear in its working folder.
 pub(super) fn links(action: &Action<'_>) -> Vec<String> {
     let mut links = Vec::new();
     for text in action.texts(&["file", "archive"]) {
@@ -560,7 +565,7 @@ pub(super) fn links(action: &Action<'_>) -> Vec<String> {
     links
 }
 
-/// The name node that an action without one of its own gets.
+/// Whether an action without a name node of its own gets a default one.
 pub(super) fn default_name_node(facts: &Facts<'_>) -> bool {
     let global = facts.global().and_then(|global| global.child("name-node"));
     let callers = &facts.submission.callers;
@@ -569,28 +574,29 @@ pub(super) fn default_name_node(facts: &Facts<'_>) -> bool {
         || !callers.is_empty() && callers.iter().all(|caller| caller.name_node)
 }
 
-/// What stands in the text before an element on a line of its own: a line end and its indent; nothing if it has not.
+/// Returns `text` with the line end and indentation before `beside`, if that begins its line, for adding it as a line
+/// next to it.
 pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_>, text: &str) -> String {
     format!("{}{text}", facts.line_start(beside.span()))
 }
 
-/// What a note says of the place in the definition, where a finding is at the line of properties that has the value.
+/// The note at the place in the definition, if the finding itself is at the line of properties that has the value.
 pub(crate) const USED_HERE: &str = "it is used here";
 
-/// What a text says: itself, or what the one property that it refers to is given.
+/// The value of a text: the text itself, or the value of the single property that it refers to.
 #[derive(Clone, Debug)]
 pub(super) struct Said<'f> {
-    /// The words, without blanks around them.
+    /// The value, without surrounding blanks.
     pub(super) value: &'f str,
-    /// The property, where it is one.
+    /// The property, if the text refers to one.
     pub(super) name: Option<String>,
     bound: Option<&'f Bound>,
-    /// Another file that has it, and where.
+    /// The other file that sets the property, and the span there.
     elsewhere: Option<(&'f str, Span)>,
 }
 
 impl<'f> Said<'f> {
-    /// What a text says, as far as that is known.
+    /// Returns the value of a text, if it is known.
     pub(super) fn of(facts: &'f Facts<'_>, text: &'f Decoded<'_>) -> Option<Said<'f>> {
         let plain = text.text.trim();
         if !is_open(plain) {
@@ -600,12 +606,12 @@ impl<'f> Said<'f> {
         (!is_open(said.value) && !said.value.is_empty()).then_some(said)
     }
 
-    /// The one property that a text refers to, with whatever it is given.
+    /// Returns the value of the single property that a text refers to.
     pub(super) fn at(facts: &'f Facts<'_>, text: &Decoded<'_>) -> Option<Said<'f>> {
         Said::by(facts, &text.text)
     }
 
-    /// The one property that a part of a text refers to.
+    /// Returns the value of the single property that a part of a text refers to.
     pub(super) fn by(facts: &'f Facts<'_>, text: &str) -> Option<Said<'f>> {
         let name = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))?.trim();
         let bound = facts.submission.values.get(name)?;
@@ -613,7 +619,8 @@ impl<'f> Said<'f> {
         Some(Said { value, name, bound: Some(bound), elsewhere: None })
     }
 
-    /// What a text says, and what other files of properties have it say that start the definition as well, or may.
+    /// Returns the value of a text, and its values according to other properties files that also start the definition
+    /// or may do so.
     pub(super) fn all(facts: &'f Facts<'_>, text: &'f Decoded<'_>) -> Vec<Said<'f>> {
         let mut all: Vec<Said<'f>> = Said::of(facts, text).into_iter().collect();
         let name = text.text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
@@ -633,7 +640,7 @@ impl<'f> Said<'f> {
         all
     }
 
-    /// How it is called. The value of a property may be what nobody else is to read, and its name says enough.
+    /// Returns how messages name the value. The value of a property may be confidential, so only the name is given.
     pub(super) fn words(&self) -> String {
         match &self.name {
             Some(name) => format!("the value of `{name}`"),
@@ -641,7 +648,7 @@ impl<'f> Said<'f> {
         }
     }
 
-    /// Puts a finding about it where it is written: at its line among the properties, where it stands there.
+    /// Moves a finding about the value to the line of properties that sets it, if there is one.
     pub(super) fn place(&self, facts: &Facts<'_>, finding: Diagnostic, note: &str) -> Diagnostic {
         let (file, span) = match (self.elsewhere, self.bound) {
             (Some((file, span)), _) => (file, span),
@@ -652,13 +659,14 @@ impl<'f> Said<'f> {
         };
         let mut moved = finding.clone().note_in(facts.path, finding.span, note);
         moved.span = span;
-        // An edit would be of the definition.
+        // The fixes are edits of the definition.
         moved.fixes.clear();
         moved.in_file(file)
     }
 }
 
-/// The places of `key` in every properties file and `config-default.xml`, and in the configuration of the action.
+/// Whether one of `keys` is set in a properties file, `config-default.xml`, `global`, or the configuration of the
+/// action.
 pub(super) fn is_configured<'a>(facts: &Facts<'a>, action: &Action<'a>, keys: &[&str]) -> bool {
     let for_all = facts.known.for_all.get_or_init(|| {
         let global = facts.global().and_then(|global| global.child("configuration"));
@@ -670,12 +678,12 @@ pub(super) fn is_configured<'a>(facts: &Facts<'a>, action: &Action<'a>, keys: &[
         || keys.iter().any(|key| for_all.contains(*key) || facts.submission.get(key).is_some())
 }
 
-/// The definition that a sub-workflow's path leads to, if it lies in the snapshot: a path that begins with this
-/// workflow's own folder, or is literal behind the place where the application is deployed.
+/// Returns the definition that a sub-workflow's path leads to, if it is in the snapshot. The path must begin with this
+/// workflow's own folder, or be literal after the deployment folder of the application.
 pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &Decoded<'_>) -> Option<&'a Arc<Source>> {
     const OWN: &str = "${wf:appPath()}";
     let span = path.span();
-    // Of a place that starts several nobody knows which.
+    // A place that starts several definitions is ambiguous.
     let starts = facts.known.starts.get_or_init(|| {
         let mut starts = HashMap::new();
         for (place, path) in &facts.submission.starts {
@@ -704,10 +712,10 @@ pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &Decoded<'_>) -> Optio
     facts.files.text(&files::join(&found, "workflow.xml")?)
 }
 
-/// How a transition is taken, and the attribute that names its target.
+/// The type of a transition, and the attribute that names its target.
 type Exit<'a> = (&'a str, AttributeRef<'a>);
 
-/// Every transition of a workflow: how it is taken (`start`, `ok`, `error`, `path`, `case`, `default`, `join`) and the
+/// Returns every transition of a workflow: its type (`start`, `ok`, `error`, `path`, `case`, `default`, `join`) and the
 /// attribute that names its target.
 pub(super) fn transitions<'f, 'a>(facts: &'f Facts<'a>) -> &'f [Exit<'a>] {
     facts.known.transitions.get_or_init(|| find_transitions(facts))

@@ -1,6 +1,5 @@
-//! Properties that get the value of a variable with nearly their own name.
+//! Finds properties whose value is a variable with nearly the same name.
 //!
-//! In: what a definition hands on, and whether the names of values may be wrong. Out: the findings.
 
 use super::facts::{Facts, block, is_given};
 use crate::diag::{Diagnostic, Fix, Kind, within};
@@ -8,7 +7,8 @@ use crate::slips::{differ_in_a_word, has_name, is_slip};
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element};
 
-/// Properties and parameters that are handed on under nearly the name of the variable they hold.
+/// Finds properties and parameters that pass a variable on under nearly its own name. With `of_values`, it reports
+/// misspelled variables; otherwise, misspelled properties.
 pub(super) fn handed_on(
     kind: &'static Kind,
     facts: &Facts<'_>,
@@ -23,7 +23,7 @@ pub(super) fn handed_on(
             && differ_in_a_word(name, other)
     };
     let read = &facts.submission.near.read;
-    // One that stands nowhere else in the text, where the other one is read again and again.
+    // A name that occurs nowhere else in the text, while the other one is read several times.
     let is_strange = |name: &str, held: &str| {
         let times = facts.reads.iter().filter(|read| read.name == held).count();
         times > 1 && text.matches(name).count() == 1
@@ -73,7 +73,7 @@ pub(super) fn handed_on(
         for property in facts.block(*configuration) {
             let Some(value) = &property.value else { continue };
             let held = value.text.trim().trim_start_matches("${").trim_end_matches('}');
-            // What reads one of the two tells which.
+            // If the started definition contains one of the two names, it shows which is right.
             let is_read = |name: &str| started.iter().any(|text| has_name(text, name));
             let name = &property.name.text;
             let is_variable = value.text.trim().starts_with("${");
@@ -106,7 +106,8 @@ pub(super) fn handed_on(
     out.extend(forms);
 }
 
-/// What is called as a property of Hadoop with other signs between its words.
+/// Finds variables named like the Hadoop property that they set, but with other separators between the words, and a
+/// slip.
 fn called_as_properties(kind: &'static Kind, facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let plain = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
     let lower = |name: &str| plain(name).to_ascii_lowercase();
@@ -129,7 +130,7 @@ fn called_as_properties(kind: &'static Kind, facts: &Facts<'_>, out: &mut Vec<Di
     }
 }
 
-/// Whether nothing else reads a name or gives it: one that others have as well is one of its own.
+/// Whether a name is neither read elsewhere nor set: one that is used elsewhere is a separate name.
 fn is_lone(facts: &Facts<'_>, name: &str) -> bool {
     let own = facts.reads.iter().filter(|read| read.name == name).count();
     let all = facts.submission.near.read.get(name).copied().unwrap_or_default();
@@ -140,8 +141,8 @@ fn letters(text: &str) -> String {
     text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// Whether a variable is another form of the name of the property that gets its value, in capitals or in number, and all
-/// others have that name alone.
+/// Whether a variable differs from the property that gets its value only in case or in a plural, and only the
+/// property's name is used elsewhere.
 fn other_form(facts: &Facts<'_>, name: &str, held: &str) -> bool {
     let plain = |name: &str| name.to_ascii_lowercase().trim_end_matches('s').to_owned();
     let files = facts.property_files().iter().chain(facts.near_files());
@@ -156,7 +157,7 @@ fn other_form(facts: &Facts<'_>, name: &str, held: &str) -> bool {
     }
 }
 
-/// The credentials of a workflow, each of which holds properties.
+/// Returns the `credential` elements of a workflow, each of which contains properties.
 fn credentials<'a>(facts: &Facts<'a>) -> Vec<Element<'a>> {
     let section = facts.workflow().and_then(|root| root.child("credentials"));
     section.into_iter().flat_map(Element::elements).collect()

@@ -60,7 +60,7 @@ pub(super) const OOZIE_PROPERTIES: &[&str] = &[
     "oozie.wf.workflow.notification.url",
 ];
 
-/// Whether the server reads a property of this name, or passes everything of its kind on.
+/// Whether the server reads a property of this name, or passes on all properties with its prefix.
 pub(super) fn is_oozie_property(name: &str) -> bool {
     OOZIE_PROPERTIES.contains(&name)
         || ["oozie.action.sharelib.for.", "oozie.launcher.mapred", "oozie.launcher.yarn."]
@@ -68,7 +68,7 @@ pub(super) fn is_oozie_property(name: &str) -> bool {
             .any(|start| name.starts_with(start))
 }
 
-/// Old and new names of Hadoop, sorted by the old.
+/// Old and new names of Hadoop properties, sorted by the old.
 const RENAMED: &[(&str, &str)] = &[
     ("dfs.block.size", "dfs.blocksize"),
     ("dfs.permissions", "dfs.permissions.enabled"),
@@ -128,25 +128,25 @@ const RENAMED: &[(&str, &str)] = &[
     ("min.num.spills.for.combine", "mapreduce.map.combine.minspills"),
 ];
 
-/// The name that replaced a name of Hadoop.
+/// Returns the name that replaced a deprecated Hadoop property.
 pub(super) fn renamed(name: &str) -> Option<&'static str> {
     let at = RENAMED.binary_search_by_key(&name, |(old, _)| old).ok()?;
     Some(RENAMED[at].1)
 }
 
-/// Names of properties that the server reads, and then those of Hadoop and what runs on it.
+/// Returns the names of properties that the server reads, and then those of Hadoop and the programs on it.
 pub(crate) fn properties() -> impl Iterator<Item = &'static str> {
     OOZIE_PROPERTIES.iter().copied().chain(HADOOP.iter().copied())
 }
 
-/// A known name with what tells most others from it at a glance.
+/// A known name, with data for quickly ruling out most others.
 struct Name {
     name: &'static str,
     digits: usize,
     letters: u64,
 }
 
-/// The known names by their length: a slip has one nearly as long.
+/// The known names by length: a misspelled name has nearly the same length.
 static BY_LENGTH: std::sync::LazyLock<Vec<Vec<Name>>> = std::sync::LazyLock::new(|| {
     let longest = HADOOP.iter().map(|name| name.len()).max().unwrap_or_default();
     let mut lists: Vec<Vec<Name>> = Vec::new();
@@ -161,7 +161,7 @@ fn digits(text: &str) -> usize {
     text.bytes().filter(u8::is_ascii_digit).count()
 }
 
-/// Names of Hadoop and what runs on it that actions set.
+/// Properties of Hadoop and the programs on it that actions set.
 static HADOOP: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
     let lines = include_str!("hadoop.txt").lines().filter(|line| !line.starts_with('#'));
     let mut names: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
@@ -171,7 +171,8 @@ static HADOOP: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new
     names
 });
 
-/// The name of Hadoop that one with a slip most likely stands for: a letter or two off, and nothing that is a name itself.
+/// Returns the Hadoop property that a misspelled name most likely stands for: one that differs in a letter or two. A
+/// name that is known itself is not misspelled.
 pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
     let bare = name.strip_prefix("oozie.launcher.").unwrap_or(name);
     if bare.len() < 12
@@ -181,7 +182,7 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
     {
         return None;
     }
-    // What people call the folders of a job.
+    // Common names for the folders of a job.
     let folder = match bare {
         "mapred.input.path" | "mapred.input.folder" => Some("mapred.input.dir"),
         "mapred.output.path" | "mapred.output.folder" => Some("mapred.output.dir"),
@@ -201,12 +202,12 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
         .filter_map(|known| Some((within(bare, known.name, MOST)?, known.name)))
         .min();
     let Some(near) = near else { return other_form(bare) };
-    // Two names that differ in a word are two names: `map` and `reduce` are further apart than that.
+    // A name with a different number of words is a different name, unless it differs in one letter only.
     let parts = |text: &'_ str| text.split(['.', '-']).count();
     (parts(near.1) == parts(bare) || near.0 == 1).then_some(near.1)
 }
 
-/// Another form of one word of a name of MapReduce, where everything before and behind it is the same: `mapper` for `map`.
+/// Returns the MapReduce property that differs only in the form of one word: `map` for `mapper`.
 fn other_form(bare: &str) -> Option<&'static str> {
     let own: Vec<&str> = bare.split('.').collect();
     if own[0] != "mapreduce" || own.len() < 4 {

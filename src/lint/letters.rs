@@ -1,6 +1,5 @@
-//! Letters that look like digits, where only a number can stand.
+//! Finds letters that look like digits, where only a number is possible.
 //!
-//! In: what a coordinator reads. Out: the findings, and the places that are no variables.
 
 use super::facts::{Facts, Language, is_given};
 use super::reads::How;
@@ -22,7 +21,8 @@ const NUMBERED: [&str; 9] = [
     "coord:months",
 ];
 
-/// Letters that stand where a function of a coordinator takes a number: `${coord:current(O)}`. Their places.
+/// Finds letters in place of the number that a coordinator function takes: `${coord:current(O)}`. Returns their spans,
+/// which are not variables.
 pub(super) fn for_digits(
     kind: &'static Kind,
     facts: &Facts<'_>,

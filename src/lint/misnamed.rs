@@ -1,12 +1,12 @@
-//! Properties that are set under nearly the name that is read.
+//! Properties whose name is nearly the one that is read.
 
 use crate::diag::{Diagnostic, Fault, Kind};
 use crate::source::Span;
 
-/// What a note says of the line that sets nearly the name that is read, behind the name that it sets.
+/// The end of the note at a line that sets a similar name; the name comes before it.
 pub(crate) const SET_HERE: &str = "is set here, but nothing reads it";
 
-/// The finding at a line of properties that sets one name, where another one is read.
+/// Returns the finding at a line of properties that sets `set`, while `wanted` is read.
 pub(crate) fn misnamed_key(
     kind: &'static Kind,
     place: Span,

@@ -1,8 +1,8 @@
 //! Rules: judgments on facts, one file each.
 //!
-//! In: [`Facts`] about one file with its surroundings. Out: findings. A rule reads facts and never another rule's
-//! result, and reports only what it knows: a value with an unresolved `${…}` is unknown, not wrong. `check` decides
-//! from the settings whether a rule is on, and at which level.
+//! Rules turn the [`Facts`] about one file with its surroundings into findings. A rule reads facts and never another
+//! rule's result, and reports only what it knows: a value with an unresolved `${…}` is unknown, not wrong. `check`
+//! decides from the settings whether a rule is on, and at which level.
 
 use crate::budget;
 use crate::diag::{Diagnostic, Kind};
@@ -32,28 +32,28 @@ mod shared;
 mod torn;
 mod words;
 
-/// One opinion.
+/// A rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// What is the same for all of its findings.
+    /// The properties that all its findings share.
     pub kind: Kind,
-    /// Reports into the list, in any order.
+    /// Adds its findings to the list, in any order.
     pub check: fn(&Facts<'_>, &mut Vec<Diagnostic>),
 }
 
-/// Every rule, by group and name.
+/// Returns all rules, sorted by group and name.
 pub fn rules() -> &'static [&'static Rule] {
     rules::ALL
 }
 
-/// The kinds of all rules.
+/// Returns the kinds of all rules.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     rules().iter().map(|rule| &rule.kind)
 }
 
-/// Runs the rules that are wanted; findings come in source order.
+/// Runs the wanted rules, and returns their findings in source order.
 pub fn run(facts: &Facts<'_>, wanted: impl Fn(&'static Kind) -> bool) -> Vec<Diagnostic> {
-    // On a short text no rule takes long, and to look at the clock would be a part of its time.
+    // On a short text no rule takes long, and reading the clock would be a noticeable part of that.
     let is_long = facts.tree.text().len() > 64 << 10;
     let spent = |at: usize| (is_long || at.is_multiple_of(16)) && budget::spent();
     let mut findings = Vec::new();

@@ -1,7 +1,7 @@
-//! Every property that an application reads: where, its default, and its expected form.
+//! Lists every property that an application reads: where it is read, its default, and its expected form.
 //!
-//! In: the facts about one definition. Out: a [`Parameter`] for each name, sorted. Names that the language defines
-//! (`KB`, `YEAR`) and names that are computed are left out.
+//! The result is a [`Parameter`] for each name, sorted. Names that the language defines (`KB`, `YEAR`) and computed
+//! names are left out.
 
 use super::Facts;
 use super::facts::BUILT_IN;
@@ -11,7 +11,7 @@ use crate::syntax::properties::Origin;
 use crate::syntax::xml::{Element, NodeKind};
 use std::collections::{BTreeMap, HashSet};
 
-/// What the place of a read asks of a value.
+/// The form of a value that the place where it is read requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
     /// `hdfs://host:port`.
@@ -31,7 +31,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// A word for people and programs.
+    /// Returns the name used in output.
     pub fn name(self) -> &'static str {
         match self {
             Shape::FileSystem => "file system",
@@ -45,26 +45,26 @@ impl Shape {
     }
 }
 
-/// One property that is read.
+/// A property that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Where it is read, in source order.
+    /// The places where it is read, in source order.
     pub reads: Vec<Span>,
-    /// What it is when a submission does not give it, and where that stands.
+    /// Its default value, and the place that sets it.
     pub default: Option<(String, String)>,
-    /// What the properties that were found give it, and where that stands.
+    /// Its value in the properties that were found, and the place that sets it.
     pub given: Option<(String, String)>,
-    /// Whether nothing works without it: it is read as a variable and has no default.
+    /// Whether it is required: it is read as a variable and has no default.
     pub is_required: bool,
-    /// What its uses ask for; the narrowest.
+    /// The narrowest form that its uses require.
     pub shape: Shape,
-    /// What the definition says of it.
+    /// Its description in the definition.
     pub description: Option<String>,
 }
 
-/// All that a definition reads.
+/// Returns all properties that a definition reads.
 pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
     let mut found: BTreeMap<String, Parameter> = BTreeMap::new();
     let mut strict: HashSet<String> = HashSet::new();
@@ -73,7 +73,8 @@ pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
         for (text, shape) in texts(element) {
             let mut reads = Vec::new();
             reads::of_text(&text, &mut reads);
-            // What stands behind a whole value is a part of it: `${nameNode}/in` asks for no path.
+            // Only an expression that is the whole text has the form of the place: `${nameNode}/in` does not make
+            // `nameNode` a path.
             let alone = reads.len() == 1
                 && text.text.trim().starts_with("${")
                 && text.text.trim().find('}') == Some(text.text.trim().len() - 1);
@@ -132,7 +133,7 @@ pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
     found.into_values().collect()
 }
 
-/// The texts of an element and its attributes that hold expressions, with what each place asks for.
+/// Returns the texts of an element and its attributes that contain expressions, with the form that each place requires.
 fn texts<'t>(element: Element<'t>) -> Vec<(crate::syntax::xml::Decoded<'t>, Shape)> {
     let mut texts = Vec::new();
     for attribute in element.attributes().filter(|attribute| attribute.raw().contains('{')) {
@@ -147,7 +148,7 @@ fn texts<'t>(element: Element<'t>) -> Vec<(crate::syntax::xml::Decoded<'t>, Shap
     texts
 }
 
-/// What an element or attribute of a name holds.
+/// Returns the form of the value of an element or attribute with this name.
 fn asked(name: &str) -> Shape {
     match name {
         "name-node" => Shape::FileSystem,

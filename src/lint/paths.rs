@@ -1,13 +1,13 @@
-//! What is known about a path before the run.
+//! Examines paths before the run, when parts of them may be expressions.
 
 use super::reads::first_expression;
 use memchr::memchr_iter;
 
-/// No path of a file system is longer, in bytes.
+/// Maximum length of a path in a file system, in bytes.
 pub(super) const LONGEST: usize = 8_000;
 
-/// The path behind a scheme and authority, or behind a leading expression that stands for them (`${nameNode}/a`).
-/// `None` where nobody knows what stands in front, and for relative paths.
+/// Returns the path after a scheme and authority, or after a leading expression that stands for them (`${nameNode}/a`).
+/// `None` if the beginning is unknown, and for relative paths.
 pub(super) fn absolute(text: &str) -> Option<&str> {
     if text.starts_with('/') {
         return Some(text);
@@ -25,8 +25,8 @@ pub(super) fn absolute(text: &str) -> Option<&str> {
     names_file_system(&text[range.clone()]).then(|| rooted(&text[range.end..]))?
 }
 
-/// The path without what stands for its file system, also where a variable with the path follows (`${nameNode}${dir}/a`),
-/// and without a slash at its end: for comparing paths that different people wrote.
+/// Returns the path without the part for its file system, even if a variable with the path follows
+/// (`${nameNode}${dir}/a`), and without a trailing slash: for comparing paths written by different people.
 pub(super) fn behind_file_system(path: &str) -> &str {
     let path = path.trim();
     let first = first_expression(path).filter(|range| range.start == 0);
@@ -45,9 +45,9 @@ fn rooted(rest: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// Whether an expression reads what people call their name node.
+/// Whether an expression reads a variable whose name stands for a name node.
 pub(super) fn names_file_system(expression: &str) -> bool {
-    // What it is called nearly everywhere.
+    // A fast path for the most common names.
     if matches!(expression, "${nameNode}" | "${namenode}" | "${NAME_NODE}") {
         return true;
     }
@@ -58,13 +58,13 @@ pub(super) fn names_file_system(expression: &str) -> bool {
         .any(|known| word.contains(known))
 }
 
-/// What stands before and behind the first `://` of a text.
+/// Splits a text at its first `://`.
 pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let at = memchr_iter(b':', text.as_bytes()).find(|at| text[at + 1..].starts_with("//"))?;
     Some((&text[..at], &text[at + 3..]))
 }
 
-/// The scheme of a URI, if the text has one before any expression.
+/// Returns the scheme of a URI, if the text has one before any expression.
 pub(super) fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once(':')?;
     let valid = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -72,7 +72,7 @@ pub(super) fn scheme(text: &str) -> Option<&str> {
     valid.then_some(scheme)
 }
 
-/// The scheme, `://` and literal authority at a place in a text: `hdfs://nn1.prod:8020`, and where they stand.
+/// Returns the ranges in a text with scheme, `://` and literal authority (`hdfs://nn1.prod:8020`), and their texts.
 pub(super) fn literal_authorities<'a>(
     text: &'a str,
     schemes: &[&str],
@@ -99,12 +99,12 @@ pub(super) fn literal_authorities<'a>(
     found
 }
 
-/// Whether this is the number of a port.
+/// Whether a text is a port number.
 pub(super) fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// The parts of a path, without empty ones.
+/// Returns the parts of a path, without empty ones.
 pub(super) fn parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty()).collect()
 }

@@ -1,22 +1,22 @@
-//! Where a definition reads the properties of its job.
+//! Finds the places where a definition reads the properties of its job.
 //!
-//! In: elements, or any text with `${…}`. Out: the names that are read, each with its place. This concerns names, not
-//! values or types: an expression that does not parse still shows what it was meant to read.
+//! From elements, or any text with `${…}`, it collects the names that are read, with their places. This concerns names,
+//! not values or types: an expression that does not parse still shows what it was meant to read.
 
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element, NodeKind};
 use memchr::memchr;
 
-/// One read.
+/// A place where a property is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// The property; empty where it is computed (`wf:conf(concat('a', b))`).
+    /// The name of the property; empty if it is computed (`wf:conf(concat('a', b))`).
     pub name: String,
-    /// Where the name stands.
+    /// The span of the name.
     pub span: Span,
-    /// How.
+    /// How it is read.
     pub how: How,
-    /// The expression it is in, `${` to `}`.
+    /// The expression it is in, from `${` to `}`.
     pub expression: Span,
 }
 
@@ -25,13 +25,13 @@ pub struct Read {
 pub enum How {
     /// `${name}`: it must exist.
     Variable,
-    /// `wf:conf('name')` or its like: empty where it does not.
+    /// `wf:conf('name')` or the like: empty if it does not exist.
     Function,
-    /// `${a.b}`, which asks the variable `a` for something that a text does not have.
+    /// `${a.b}`, which reads a property of the variable `a`; values are strings, which have none.
     Dotted,
 }
 
-/// Words of the expression language that are no variables.
+/// Words of the expression language that are not variables.
 const WORDS: [&str; 17] = [
     "and",
     "or",
@@ -55,7 +55,7 @@ const WORDS: [&str; 17] = [
 /// Functions that read a property by name.
 const READERS: [&str; 2] = ["wf:conf", "coord:conf"];
 
-/// All reads in an element, below it, and in its attributes, in source order.
+/// Returns all reads in an element, its attributes and its descendants, in source order.
 pub(crate) fn of_element(root: Element<'_>) -> Vec<Read> {
     let mut reads = Vec::new();
     for element in root.descendants().filter(|element| element.name() != "description") {
@@ -78,7 +78,7 @@ pub(crate) fn of_element(root: Element<'_>) -> Vec<Read> {
     reads
 }
 
-/// Whether an expression is one name with hyphens in it, which is read as a subtraction and told of as such.
+/// Whether an expression is a name with hyphens, which is parsed as a subtraction and reported as such.
 pub(crate) fn is_hyphenated(expression: &str) -> bool {
     let inner = expression.trim_start_matches("${").trim_end_matches('}');
     inner.contains('-')
@@ -88,29 +88,29 @@ pub(crate) fn is_hyphenated(expression: &str) -> bool {
         })
 }
 
-/// All reads in a text.
+/// Adds all reads in a text.
 pub(crate) fn of_text(text: &Decoded<'_>, out: &mut Vec<Read>) {
     scan(&text.text, |start, end| text.source(start..end), out);
 }
 
-/// All reads in a text that stands as it is from `offset` on.
+/// Returns all reads in a text that occurs unescaped at `offset`.
 pub(crate) fn of_plain(text: &str, offset: usize) -> Vec<Read> {
     let mut reads = Vec::new();
     scan(text, |start, end| Span::new(offset + start, offset + end), &mut reads);
     reads
 }
 
-/// The expressions of a text: ranges of `${…}`, closing brace included.
+/// Returns the expressions of a text: ranges of `${…}`, including the closing brace.
 pub fn expressions(text: &str) -> Vec<std::ops::Range<usize>> {
     each_expression(text).collect()
 }
 
-/// The first of them.
+/// Returns the first expression of a text.
 pub(crate) fn first_expression(text: &str) -> Option<std::ops::Range<usize>> {
     each_expression(text).next()
 }
 
-/// The same, one after the other.
+/// Iterates over the expressions of a text.
 pub(crate) fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -125,7 +125,7 @@ pub(crate) fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Rang
     })
 }
 
-/// The end of the expression that begins before `at`: behind its brace, or of the text.
+/// Returns the end of the expression that begins before `at`: after its closing brace, or the end of the text.
 fn expression_end(text: &str, at: usize) -> usize {
     let mut quote = None;
     for (offset, byte) in text.as_bytes()[at..].iter().enumerate() {
@@ -161,11 +161,11 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
                     out.push(Read { name, span: place(start, end), how: How::Dotted, expression });
                     continue;
                 }
-                // `${env:X}` is a placeholder of another language, and a name begins with no dollar.
+                // `${env:X}` is a placeholder of another language, and no name begins with a dollar sign.
                 if word.starts_with('$') || word.contains(':') && !is_choice {
                     continue;
                 }
-                // `c?x:y` has two names with the colon of the choice between them.
+                // `c?x:y` has two names, separated by the colon of the conditional.
                 let mut at = start;
                 for name in word.split(':') {
                     let span = place(at, at + name.len());
@@ -188,7 +188,7 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
     }
 }
 
-/// The end of a name with dots in it.
+/// Returns the end of a name with dots in it.
 fn dotted_end(tokens: &[Token], first: usize) -> Option<usize> {
     let pairs = tokens[first + 1..].chunks(2).map_while(|pair| match pair {
         [Token::Sign(b'.'), Token::Name(_, end)] => Some(*end),

@@ -1,4 +1,4 @@
-//! What the scripts of Hive and Pig actions read, and the values they get.
+//! The variables that the scripts of Hive and Pig actions read, and the values they get.
 
 use super::facts::{Action, Facts, is_open};
 use super::reads;
@@ -11,41 +11,41 @@ use crate::syntax::xml::Decoded;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// Scripts of one folder that are looked into.
+/// Maximum number of scripts of one folder that are read.
 const MOST_SCRIPTS: usize = 50;
-/// Names of one script that are looked for in it.
+/// Maximum number of names that one script may read.
 const MOST_MISSING: usize = 200;
 
-/// A script that lies in the application, as an action runs it.
+/// A script of the application, as an action runs it.
 #[derive(Debug)]
 pub(super) struct Script<'a> {
     /// The element that names it.
     pub(super) named: Decoded<'a>,
     /// The script.
     pub(super) source: &'a Arc<Source>,
-    /// What it reads and nobody gives it, with the place of the first read; in its order.
+    /// The names that it reads and is not given, with the offset of the first read, in source order.
     pub(super) missing: Vec<(&'a str, usize)>,
-    /// Whether nothing else may give it more.
+    /// Whether `given` is complete: no other part of the action can pass values.
     pub(super) is_whole: bool,
-    /// What it is given, with the places of the names.
+    /// The names that it is given, with their spans.
     given: Vec<(String, Span)>,
-    /// Those of the names whose values have them as well.
+    /// Given names that also occur in their own values.
     echoed: HashSet<String>,
-    /// What it is given under names that stand nowhere in it, with their places.
+    /// Given names that do not occur in the script, with their spans.
     unread: Vec<(String, Span)>,
 }
 
 impl<'a> Script<'a> {
-    /// The script of a Hive or Pig action, where it lies beside the definition.
+    /// Returns the script of a Hive or Pig action, if it is next to the definition.
     pub(super) fn of(facts: &Facts<'a>, action: &Action<'a>) -> Option<Script<'a>> {
         let named = action.text("script")?;
         let path = named.text.split('#').next().unwrap_or_default();
-        // Part of its name may be what a property holds.
+        // Part of its name may come from a property.
         let path = match is_open(path) {
             true => resolved(path, &values_of(facts, path)),
             false => path.to_owned(),
         };
-        // Where the application is started says what an absolute path means here.
+        // The application path shows how an absolute path maps to local files.
         let found = match path.starts_with('/') || path.contains("://") {
             true => facts.submission.get("oozie.wf.application.path").and_then(|own| {
                 beside_application(&path, &resolved(own, &values_of(facts, own)), facts.path)
@@ -56,7 +56,7 @@ impl<'a> Script<'a> {
         Script::read(action, named, source)
     }
 
-    /// The scripts that an action may run whose script is one of a folder of the application: `hive/${script}`.
+    /// Returns the scripts that an action may run if it names only their folder: `hive/${script}`.
     pub(super) fn any_of(facts: &Facts<'a>, action: &Action<'a>) -> Vec<Script<'a>> {
         let Some(named) = action.text("script") else { return Vec::new() };
         let folder = match named.text.split_once("${") {
@@ -72,14 +72,14 @@ impl<'a> Script<'a> {
         sources.filter_map(|source| Script::read(action, named.clone(), source)).collect()
     }
 
-    /// What an action gives a script, and what that reads.
+    /// Compares the names that an action gives a script with those that the script reads.
     fn read(
         action: &Action<'a>,
         named: Decoded<'a>,
         source: &'a Arc<Source>,
     ) -> Option<Script<'a>> {
-        // Arguments of the program may give more. A file of settings gives none: a name without a prefix is a variable
-        // of the script, and settings are read as `hiveconf`.
+        // Program arguments may pass more values. A settings file passes none: a name without a prefix is a variable of
+        // the script, and settings are read as `hiveconf`.
         let is_whole = !action.texts(&["argument"]).any(|argument| may_give(&argument.text));
         let mut given: Vec<(String, Span)> = Vec::new();
         let mut echoed = HashSet::new();
@@ -102,7 +102,7 @@ impl<'a> Script<'a> {
         let missing = reads.into_iter().filter(|(name, _)| !names.contains(name)).collect();
         let mut left = names;
         for word in words(text) {
-            // Most are given nothing, and what is given is read early on.
+            // Most scripts are given nothing, and given names usually occur early.
             if left.is_empty() {
                 break;
             }
@@ -113,19 +113,20 @@ impl<'a> Script<'a> {
         Some(Script { named, source, missing, given, echoed, unread, is_whole })
     }
 
-    /// Whether it reads nothing of what it is given, and several things that it is not given: those of another script.
+    /// Whether the script reads none of the names that it is given, and several that it is not given: the parameters
+    /// are probably those of another script.
     pub(super) fn is_given_anothers(&self) -> bool {
         let is_none = !self.given.is_empty() && self.unread.len() == self.given.len();
         is_none && self.missing.len() > 1 && self.is_whole
     }
 
-    /// Whether some name is given twice: one of the two was meant to be another one, and that is told of there.
+    /// Whether a name is given twice: one of the two was meant to be another name, which is reported there.
     pub(super) fn is_given_twice(&self) -> bool {
         let mut seen = HashSet::new();
         !self.given.iter().all(|(name, _)| seen.insert(name.as_str()))
     }
 
-    /// What was meant by a name with a slip in the script itself: a given name that it is nearly, with its place.
+    /// Returns what a misspelled name in the script stands for: a similar given name, with its span.
     pub(super) fn meant(&self, name: &str, definition: &str) -> Option<(&str, Span)> {
         let most = if name.len() < 5 { 1 } else { 2 };
         let far = |given: &str| within(given, name, most);
@@ -134,21 +135,22 @@ impl<'a> Script<'a> {
         let (Some((given, span)), None) = (near.next(), near.next()) else { return None };
         let unread = self.unread.iter().any(|(unread, _)| unread == given);
         let slip = match unread {
-            // What is given has the same name where it comes from.
+            // The value of the given name contains the same name, which confirms it.
             true if self.echoed.contains(given) && !has_name(definition, name) => true,
             true => {
                 differ_in_a_word(name, given)
                     && is_slip(name, given, [&self.source.text, definition])
             }
-            // The script has it elsewhere, so that it is right.
+            // The script uses the given name elsewhere, which confirms it.
             false => differ_in_a_word(name, given),
         };
         slip.then_some((given.as_str(), *span))
     }
 
-    /// What is given under a wrong name: the name that the script reads, with the name that it is given and its place.
+    /// Returns the values given under a wrong name: the name that the script reads, the name that is given, and its
+    /// span.
     pub(super) fn slips(&self) -> Vec<(&'a str, &str, Span)> {
-        // One name that is not read, for one that is not given.
+        // Exactly one given name is not read, and exactly one read name is not given.
         if let ([(name, _)], [(given, span)]) = (self.missing.as_slice(), self.unread.as_slice())
             && self.is_whole
         {
@@ -167,7 +169,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// The properties that a text names, with the values that they are submitted with.
+/// Returns the properties that a text refers to, with the values that they are submitted with.
 fn values_of(facts: &Facts<'_>, text: &str) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     let mut texts = vec![text.to_owned()];
@@ -182,7 +184,7 @@ fn values_of(facts: &Facts<'_>, text: &str) -> BTreeMap<String, String> {
     values
 }
 
-/// Whether an argument of a program may give its script a value: it says so, or nobody knows what it says.
+/// Whether a program argument may pass a value to the script: it has such an option, or its value is unknown.
 fn may_give(argument: &str) -> bool {
     let text = argument.trim();
     !text.starts_with("--")
@@ -201,8 +203,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Bytes of a script that stand in no comment, with their places. Quotes are of no matter: two dashes between them only
-/// hide a name.
+/// Returns the parts of a script outside comments, with their offsets. Quotes are ignored: two dashes inside quotes
+/// merely hide a name.
 fn outside_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -231,7 +233,7 @@ fn reads_of_hive(text: &str) -> Vec<(&str, usize)> {
             if name.is_empty() || !name.bytes().all(is_word) || !seen.insert(name) {
                 continue;
             }
-            // Each of these reads the whole script; one who leaves out so many gives them elsewhere.
+            // Each of these checks searches the whole script; if so many names are missing, they are given elsewhere.
             if seen.len() > MOST_MISSING {
                 return reads;
             }
@@ -245,13 +247,13 @@ fn reads_of_hive(text: &str) -> Vec<(&str, usize)> {
     reads
 }
 
-/// Whether a name stands in front of a `=`; Hive drops the blanks around it.
+/// Whether a name is followed by `=`; Hive drops the blanks around it.
 fn is_set(text: &str, name: &str) -> bool {
     let mut places = text.match_indices(name);
     places.any(|(at, _)| text[at + name.len()..].trim_start_matches([' ', '\t']).starts_with('='))
 }
 
-/// What a Pig script reads; nothing where it has macros, whose own parameters look the same.
+/// Returns the names that a Pig script reads; `None` if it has macros, whose own parameters look the same.
 fn reads_of_pig(text: &str) -> Option<Vec<(&str, usize)>> {
     let lower = text.to_ascii_lowercase();
     if lower.contains("returns") || lower.contains("/*") {

@@ -1,4 +1,4 @@
-//! Where an application contains or passes secrets.
+//! Finds places where an application contains or passes secrets.
 
 use super::Facts;
 use super::facts::{is_open, job_properties};
@@ -9,18 +9,18 @@ use crate::syntax::xml::Decoded;
 /// How a secret is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Given {
-    /// As it is.
+    /// As literal text.
     Literal,
     /// By an expression.
     Expression,
 }
 
-/// By what it was recognized.
+/// How a secret was recognized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The value of a property, variable or element of this name.
     Named(String),
-    /// The value behind this option of a command line.
+    /// The value after this command-line option.
     Option(String),
     /// The password in a URL.
     Url,
@@ -47,7 +47,7 @@ const OPTIONS: [&str; 7] = [
     "--secret-key",
 ];
 
-/// Everything that looks like a secret, in the definition and the properties of the application.
+/// Returns everything that looks like a secret, in the definition and the properties of the application.
 pub(super) fn secrets<'f>(facts: &'f Facts<'_>) -> &'f [Secret] {
     facts.known.secrets.get_or_init(|| find(facts))
 }
@@ -61,7 +61,7 @@ fn find(facts: &Facts<'_>) -> Vec<Secret> {
             let text = &property.value;
             finder.add(text, property.value_span, Place::Named(property.name.clone()), Some(file));
         } else if let Some(range) = password_of_url(&property.value) {
-            // The span of a properties value maps one to one where nothing is escaped.
+            // The span of a value in properties maps one to one only if nothing is escaped.
             let start = property.value_span.start as usize;
             let plain = facts.files.text(&file).map(|source| source.slice(property.value_span));
             if plain == Some(property.value.as_str()) {
@@ -73,7 +73,7 @@ fn find(facts: &Facts<'_>) -> Vec<Secret> {
     finder.found
 }
 
-/// Where secrets stand that no output may show, with the file where it is not the definition.
+/// Returns the spans of literal secrets, which no output may show, with the file if it is not the definition.
 pub fn in_the_clear(facts: &Facts<'_>) -> Vec<(Option<String>, Span)> {
     let literal = secrets(facts).iter().filter(|secret| secret.given == Given::Literal);
     literal.map(|secret| (secret.file.clone(), secret.span)).collect()
@@ -135,7 +135,7 @@ impl<'a> Finder<'_, 'a> {
         }
     }
 
-    /// An argument that is an option, with its value in the next one or behind `=`.
+    /// Handles an argument that is an option, with its value in the next argument or after `=`.
     fn option(&mut self, text: &Decoded<'_>, start: usize, end: usize, next: Option<&Decoded<'_>>) {
         let word = &text.text[start..end];
         if OPTIONS.contains(&word) {
@@ -183,7 +183,7 @@ impl<'a> Finder<'_, 'a> {
     }
 }
 
-/// Words of the command line of a Sqoop action, as the server cuts it.
+/// Returns the words of the command line of a Sqoop action, as the server splits it.
 pub(super) fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -196,7 +196,7 @@ pub(super) fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// Where the password stands in a URL with one: `…password=x`, `scheme://user:x@host`.
+/// Returns the range of the password in a URL: `…password=x`, `scheme://user:x@host`.
 fn password_of_url(text: &str) -> Option<std::ops::Range<usize>> {
     let scheme = split_scheme(text)?.0.len();
     for key in ["password=", "Password=", "PASSWORD=", "pwd="] {
@@ -217,7 +217,7 @@ fn password_of_url(text: &str) -> Option<std::ops::Range<usize>> {
     Some(scheme + 3 + colon + 1..scheme + 3 + user.len())
 }
 
-/// Values that are no secret: nothing, a switch, a placeholder, a place where the secret is kept.
+/// Whether a value is not a secret: empty, a switch, a placeholder, or the place where the secret is kept.
 fn is_nothing(value: &str) -> bool {
     let value = value.trim();
     let lower = value.to_ascii_lowercase();

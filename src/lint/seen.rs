@@ -1,9 +1,9 @@
-//! What of an action counts elsewhere in its definition.
+//! Determines which parts of an action can affect findings elsewhere in its definition.
 //!
-//! In: an action before and after an edit. Out: a text for each; where the two are the same, nothing that is said of the
-//! rest of the definition can have changed, and so the action may be looked at alone. It holds all of the action but the
-//! words that only its own rules read: arguments, the texts of a mail, values of properties. What is left out of those is
-//! what no rule looks for across actions; what rules do look for there (variables, addresses, calls, parameters of
+//! For an action before and after an edit, it returns a text each. If the two texts are equal, findings about the rest
+//! of the definition cannot have changed, so the action may be checked alone. The text has everything in the action
+//! except words that are read only by rules about this action: in arguments, in the text of a mail, in values of
+//! properties. Of those, anything that rules compare across actions (variables, addresses, calls, parameters of
 //! scripts) is kept.
 
 use super::endpoints;
@@ -11,7 +11,7 @@ use super::facts::Action;
 use super::reads;
 use crate::syntax::xml::{Child, Children, Element, NodeKind};
 
-/// Parts of an action whose words are its own.
+/// Elements of an action whose words are read only by rules about that action.
 const OWN: [&str; 22] = [
     "arg",
     "args",
@@ -37,45 +37,45 @@ const OWN: [&str; 22] = [
     "to",
 ];
 
-/// Signs by which some rule finds a word in any text: addresses, calls of functions, comments to ankus, and what
-/// templates are written with.
+/// Markers by which rules find words in any text: addresses, function calls, comments addressed to ankus, and template
+/// syntax.
 const SIGNS: [&str; 16] = [
     "://", "wf:", "coord:", "hadoop:", "fs:", "hcat:", "ankus", "{{", "}}", "<%", "%>", "[#",
     "#if", "#set", "#foreach", "\r",
 ];
 
-/// What has to be known of the definition to tell.
+/// The facts about the definition that this depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'c> {
-    /// Whether so many actions set a property of this name that a rule may compare its values.
+    /// Whether enough actions set a property of this name for a rule to compare its values.
     pub(crate) is_shared: &'c dyn Fn(&str) -> bool,
-    /// Whether several actions write to places that they name.
+    /// Whether several actions write to paths that they name.
     pub(crate) has_writers: bool,
 }
 
-/// Whether an action writes to places that are compared with those of others.
+/// Whether an action writes to paths that are compared with those of others.
 pub(crate) fn is_writer(action: &Action<'_>) -> bool {
     action.is(&["map-reduce", "pig", "sqoop", "hive", "hive2", "distcp"])
 }
 
-/// Whether the failure of an action need not be one of the job.
+/// Whether the job need not fail with the action.
 pub(crate) fn is_aside(action: &Action<'_>) -> bool {
     action.is_aside()
 }
 
-/// The places that an action writes to.
+/// Returns the paths that an action writes to.
 pub(crate) fn outputs(action: &Action<'_>) -> Vec<String> {
     endpoints::outputs(action).into_iter().map(|(path, _)| path).collect()
 }
 
-/// What of an action counts elsewhere.
+/// Returns the text of an action that can affect findings elsewhere.
 pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
     let mut seen = String::new();
     for (path, _) in endpoints::inputs(action).into_iter().chain(endpoints::outputs(action)) {
         seen.push_str(&path);
         seen.push('\0');
     }
-    // Of what an action prints others may know from its words.
+    // Other actions may depend on the output of an action, which its words may show.
     let prints = action.each("capture-output").next().is_some();
     let mut open: Vec<Children<'_>> = Vec::new();
     begin(action, action.element, around, &mut seen);
@@ -103,10 +103,10 @@ pub(crate) fn of_action(action: &Action<'_>, around: Around<'_>) -> String {
     seen
 }
 
-/// The start tag of an element.
+/// Adds the start tag of an element.
 fn begin(action: &Action<'_>, element: Element<'_>, around: Around<'_>, seen: &mut String) {
     seen.push_str(element.qualified_name());
-    // What is made or deleted there is compared with nothing elsewhere.
+    // The paths of these operations are not compared with others.
     let of_fs = action.kind() == "fs"
         && element.parent() == Some(action.body)
         && ["mkdir", "delete", "chmod", "chgrp"].contains(&element.name());
@@ -135,7 +135,7 @@ fn leaf(child: Child<'_>, seen: &mut String) {
     seen.push_str(child.raw());
 }
 
-/// Whether the words of an element are of no use to anybody but its own action.
+/// Whether the words of an element matter only to its own action.
 fn is_own(action: &Action<'_>, element: Element<'_>, around: Around<'_>) -> bool {
     let is_text = |child: Child<'_>| matches!(child.kind(), NodeKind::Text | NodeKind::CData);
     if element.attributes().next().is_some() || !element.children().all(is_text) {
@@ -155,7 +155,7 @@ fn is_own(action: &Action<'_>, element: Element<'_>, around: Around<'_>) -> bool
         && parent.child("name").is_some_and(|name| !(around.is_shared)(&name.text().trimmed().text))
 }
 
-/// What of such words counts all the same; `text` is what is written, without its entities.
+/// Adds the parts of such words that still matter elsewhere; `text` is `written` with its entities resolved.
 fn words(written: &str, text: &str, around: Around<'_>, seen: &mut String) {
     if SIGNS.iter().any(|sign| written.contains(sign))
         || around.has_writers && written.contains('/')
@@ -163,7 +163,7 @@ fn words(written: &str, text: &str, around: Around<'_>, seen: &mut String) {
         seen.push_str(written);
         return;
     }
-    // Whether the value is one that is called by its variable is asked of all of them.
+    // A rule compares whether values are variables across all actions.
     seen.push(if text.trim_start().starts_with("${") { '\u{8}' } else { '\u{9}' });
     seen.push(if text.contains("}/") { '\u{8}' } else { '\u{9}' });
     let lines = memchr::memchr_iter(b'\n', written.as_bytes()).count();

@@ -1,22 +1,23 @@
-//! What all actions of a workflow have in common, and where it could be set once.
+//! Finds elements that all actions of a workflow have in common and that could be set once.
 
 use super::facts::{Action, Facts};
 use crate::diag::{Edit, Fix, Safety};
 use crate::source::Span;
 use crate::syntax::xml::Element;
 
-/// Settings that every action repeats.
+/// Elements that every action repeats.
 #[derive(Debug)]
 pub(super) struct Shared {
-    /// How many actions repeat them.
+    /// Number of actions that repeat them.
     pub(super) actions: usize,
     /// The first of the repeated elements.
     pub(super) first: Span,
-    /// Says it once; `None` where some schema does not allow that.
+    /// Sets them once; `None` if a schema does not allow that.
     pub(super) fix: Option<Fix>,
 }
 
-/// The name node and resource manager that three actions or more have in common, and no action has otherwise.
+/// Returns the name node and resource manager that at least three actions have in common, if no action has different
+/// ones.
 pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
     let root = facts.workflow()?;
     let old = ["0.1", "0.2", "0.2.5", "0.3"].contains(&facts.version());
@@ -30,11 +31,11 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
         return None;
     }
     let first = name_nodes[0].span();
-    // What the schema of an action asks for cannot be said elsewhere.
+    // Elements that the schema of an action requires cannot be moved.
     if !actions.iter().all(|action| takes_global(action)) {
         return None;
     }
-    // A `global` section speaks for these as well, and gives them something they did not have.
+    // A `global` section applies to these too, and would give them a value that they did not have.
     let others = facts.actions.iter().any(|action| match action.kind() {
         "fs" => action.body.child("name-node").is_none(),
         "sub-workflow" => true,
@@ -65,7 +66,7 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
     Some(Shared { actions: actions.len(), first, fix })
 }
 
-/// The element of one of these names in each action, where all say the same under the same name.
+/// Returns the element with one of these names in each action, if all have the same name and the same text.
 fn same<'a>(actions: &[&Action<'a>], names: &[&str]) -> Option<Vec<Element<'a>>> {
     let elements: Option<Vec<_>> = actions
         .iter()
@@ -80,7 +81,7 @@ fn same<'a>(actions: &[&Action<'a>], names: &[&str]) -> Option<Vec<Element<'a>>>
     alike.then_some(elements)
 }
 
-/// Whether the schema of an action's body lets it go without a name node and a resource manager.
+/// Whether the schema of an action's body allows omitting the name node and the resource manager.
 fn takes_global(action: &Action<'_>) -> bool {
     let required: &[&str] = match action.kind() {
         "java" | "map-reduce" | "pig" => &["0.1", "0.2", "0.2.5", "0.3"],

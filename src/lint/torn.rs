@@ -1,17 +1,18 @@
-//! Properties that nothing sets because of their line.
+//! Finds properties that are not set because of a fault in their line.
 //!
-//! In: a file of properties, and a name that it does not give. Out: the place where it was meant to: a line without its
-//! `=`, or the value of the line before, which goes on with it.
+//! For a properties file, and a name that it does not set, it finds the place that was meant to set it: a line without
+//! its `=`, or the value of the line before, which swallows it.
 
 use crate::diag::{Diagnostic, Fault, Kind};
 use crate::source::{Source, Span};
 use crate::syntax::properties::Entry;
 
-/// How much is looked through for the names of one definition, in bytes: a large file that lacks many names would be read
-/// for each of them.
+/// Maximum amount of text searched for the names of one definition, in bytes: a large file that lacks many names would
+/// be searched for each of them.
 pub(super) const MOST_LOOKED_THROUGH: usize = 4 << 20;
 
-/// The finding about the line that was meant to give a name. What is looked through for it is taken from what is `left`.
+/// Returns the finding about the line that was meant to set a name. The amount of text searched is deducted from
+/// `left`.
 pub(super) fn torn(
     kind: &'static Kind,
     source: &Source,
@@ -29,18 +30,18 @@ pub(super) fn torn(
     let finding = Diagnostic::new(kind, span, message).of(fault).naming([name]);
     let finding = finding.about(name).help(help).likely();
     let mut finding = finding.in_file(source.path.clone());
-    // What else is wrong with a value that holds another property is of that.
+    // Other findings about a value that contains another property are consequences of this one.
     finding.explains = Some(entry.value_span);
     Some(finding)
 }
 
 type Found = (Span, String, &'static str);
 
-/// `nameNodehdfs://nn`, `path-${root}/a`: what stands behind the name is no part of it.
+/// `nameNodehdfs://nn`, `path-${root}/a`: the text after the name is not part of it.
 fn without_sign(source: &Source, entry: &Entry, name: &str) -> Option<Found> {
     let rest = entry.name.strip_prefix(name).filter(|rest| !rest.is_empty())?;
     let between = source.text.get(entry.name_span.end as usize..entry.value_span.start as usize)?;
-    // A colon ends a key as well; that of a URI was not meant to.
+    // A colon also ends a key; that of a URI was not meant to.
     let is_uri = between.trim() == ":" && entry.value.starts_with("//");
     let is_value = !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
     let is_lost = is_uri || is_value && entry.value.is_empty() && !between.contains(['=', ':']);

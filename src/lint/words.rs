@@ -1,4 +1,4 @@
-//! How names are written.
+//! Spelling styles of names.
 
 /// How the words of a name are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Style {
     Capitals,
 }
 
-/// The style of a name; `None` where it has one word or mixes styles.
+/// Returns the style of a name; `None` if it has one word or mixes styles.
 pub(super) fn style(name: &str) -> Option<Style> {
     let capitals =
         name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());

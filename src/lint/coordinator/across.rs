@@ -23,22 +23,22 @@ use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Submission};
 use crate::syntax::xml::Tree;
 
-/// Parts of a path that are looked for around a definition, from its end.
+/// Maximum number of parts of a path, from its end, that are searched for near a definition.
 const MOST_PARTS: usize = 32;
 
-/// Where a definition stands and what is around it.
+/// A definition's path and surroundings.
 #[derive(Clone, Copy)]
 pub struct Around<'f> {
     /// Its path.
     pub path: &'f str,
-    /// What is at hand.
+    /// The files that are available.
     pub files: &'f Files,
-    /// What it is submitted with.
+    /// Its submission.
     pub submission: &'f Submission,
 }
 
 impl<'f> Around<'f> {
-    /// The file of an application path; `name` is what it is called in a folder.
+    /// Returns the file that an application path leads to; `name` is the file's name if the path is a folder.
     pub fn find(&self, uri: &str, name: &str) -> Option<&'f Arc<Source>> {
         let path = path_of(uri);
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -49,7 +49,7 @@ impl<'f> Around<'f> {
         for length in (1..=parts.len().min(MOST_PARTS)).rev() {
             let end = parts[parts.len() - length..].join("/");
             let mut folder = own;
-            // A bare name says too little of other folders.
+            // A bare name is too ambiguous to be searched for in other folders.
             for _ in 0..if length == 1 { 1 } else { 3 } {
                 let here = join(folder, &end);
                 let inside = here.as_ref().and_then(|here| join(here, name));
@@ -69,19 +69,19 @@ impl<'f> Around<'f> {
         None
     }
 
-    /// A text without the values of properties.
+    /// Masks the values of properties in a text.
     pub(super) fn masked(&self, text: &str) -> String {
         let own = self.files.text(self.path).map_or("", |source| &source.text);
         self.submission.masked(text, own)
     }
 
-    /// The coordinator of a bundle whose path stands at a place, wherever it was seen to lead, or at a URI.
+    /// Returns the coordinator that the path at `place` is known to lead to, or else the one found by its URI.
     pub fn coordinator(&self, place: Option<Span>, uri: &str) -> Option<&'f Arc<Source>> {
         let seen = place.and_then(|place| self.started(place));
         seen.or_else(|| self.find(uri, "coordinator.xml"))
     }
 
-    /// The file that a place of the definition was seen to start.
+    /// Returns the file that the path at a place of the definition is known to start.
     fn started(&self, span: Span) -> Option<&'f Arc<Source>> {
         let mut started = self.submission.starts.iter().filter(|(place, _)| *place == span);
         match (started.next(), started.next()) {
@@ -90,13 +90,13 @@ impl<'f> Around<'f> {
         }
     }
 
-    /// What is wrong with the path at a place, where it was followed and led nowhere.
+    /// Returns the error about the path at a place, if it was followed and led nowhere, with a similar name.
     fn lost(&self, span: Span, what: &str) -> Option<(String, Option<String>)> {
         let lost = self.submission.lost.iter().find(|lost| lost.span == span)?;
         Some((format!("there is no {what} at `{}`", lost.uri), lost.near.clone()))
     }
 
-    /// What the definition is started with, by everybody of whom all is known.
+    /// Returns the names of the properties that the definition is started with, for each caller that is fully known.
     pub(super) fn given(&self) -> Vec<(&'f str, BTreeSet<&'f str>)> {
         let whole = self.submission.callers.iter().filter(|caller| caller.is_whole);
         let mut all: Vec<(&str, BTreeSet<&str>)> = whole
@@ -108,8 +108,8 @@ impl<'f> Around<'f> {
             self.submission.callers.iter().any(|c| c.path == *file || c.by.contains(file.as_str()))
         };
         let beside = !self.submission.values.is_empty() && !self.submission.files.iter().any(known);
-        // What lies beside and names another application is not what this one is started with; nor is a template whose path
-        // a build fills in.
+        // Properties next to the definition do not start it if they name another application, or if they are a template
+        // whose path a build fills in.
         if beside && !self.is_filled_in() && (all.is_empty() || self.submission.files.is_empty()) {
             let file = self.submission.files.last().map_or("", String::as_str);
             all.push((file, self.submission.iter().map(|(name, _)| name).collect()));
@@ -117,8 +117,8 @@ impl<'f> Around<'f> {
         all
     }
 
-    /// Whether the path of the application refers to what nobody gives: the properties are a template, and the rest of what
-    /// is read may be filled in as well.
+    /// Whether the application path refers to properties that are not set: then the properties are a template, and
+    /// others may be filled in as well.
     fn is_filled_in(&self) -> bool {
         let Some(path) = self.submission.get("oozie.coord.application.path") else { return false };
         let is_known = |name: &str| {
@@ -130,8 +130,7 @@ impl<'f> Around<'f> {
         reads::of_plain(path, 0).iter().any(|read| !is_known(&read.name))
     }
 
-    /// Whether an application path lies within the application that is submitted, whose folder is this one, and nothing is
-    /// there.
+    /// Whether an application path lies within the submitted application, whose folder is this one, and does not exist.
     fn is_absent(&self, uri: &str, key: &str, name: &str) -> bool {
         let Some(application) = self.submission.get(key) else { return false };
         let application = match application.strip_suffix(".xml") {
@@ -158,8 +157,8 @@ fn path_of(uri: &str) -> &str {
     }
 }
 
-/// Whether the workflow of a coordinator is there at all, and what it is given. A coordinator that the server would not
-/// keep as it is, or of which something is not at hand, has a workflow all the same.
+/// Checks that the workflow of a coordinator exists and gets the properties that it reads, even if the server would
+/// refuse the coordinator or some of its properties are unknown.
 pub(super) fn workflow(
     written: &Coordinator,
     kept: Option<&Definition>,
@@ -168,7 +167,7 @@ pub(super) fn workflow(
 ) {
     let Some(path) = &written.app_path else { return };
     let computed = kept.map(|kept| kept.app_path.as_str());
-    // What is known to be missing there is not the file of that name here.
+    // A path that is known to lead nowhere must not be resolved to a local file of the same name.
     if let Some((message, near)) = around.lost(path.span(), "workflow") {
         let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
         let found = super::at_origin(around, path, "the workflow is named here", found);
@@ -198,7 +197,7 @@ pub(super) fn workflow(
     }
 }
 
-/// What an application path is that leads to no workflow: one with a slip, or one of a workflow that is not there.
+/// Reports an application path that leads to no workflow: a misspelled one, or one to a workflow that does not exist.
 fn absent_workflow(
     written: &Coordinator,
     path: &Scalar,
@@ -215,7 +214,7 @@ fn absent_workflow(
             return;
         }
     }
-    // Its own folder, with a slip in the name, and the workflow beside it.
+    // The coordinator's own folder with a slip in its name, if the workflow is next to the coordinator.
     let last = path.as_str().trim().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let own_name = crate::files::name_of(own);
     let is_beside = || beside.is_some_and(|path| around.files.presence(&path) == Presence::Present);
@@ -234,24 +233,25 @@ fn absent_workflow(
     }
 }
 
-/// A coordinator of a bundle as it is at hand.
+/// A coordinator of a bundle whose definition is available.
 #[derive(Clone)]
 pub struct Sibling {
-    /// Its place among the members.
+    /// Its index among the members.
     pub member: usize,
-    /// Its file.
+    /// The path of its file.
     pub path: String,
-    /// As a server would keep it, where it would take it; members of one file and one configuration share it.
+    /// The definition as the server would store it, if it would accept it. Members with the same file and configuration
+    /// share it.
     pub definition: Option<Rc<Definition>>,
-    /// What nobody gives it.
+    /// The properties that it lacks.
     pub missing: BTreeSet<String>,
-    /// The code with which a server refuses it, and the property it is given for which it does.
+    /// The code of the server's refusal, and the property that causes it.
     pub refused: Option<(&'static str, String)>,
     /// Namespace and name of its root.
     pub root: (String, String),
 }
 
-/// What members of a bundle are to each other and to their files; siblings are in the order of the members.
+/// Compares the members of a bundle with each other and with their files; siblings are in the order of the members.
 pub fn bundle(
     written: &ir::Bundle,
     kept: &Bundle,
@@ -259,7 +259,7 @@ pub fn bundle(
     around: Around<'_>,
 ) -> Vec<Diagnostic> {
     let mut out = Vec::new();
-    // What nobody gives is no time yet.
+    // A value with unknown properties cannot be parsed as a time.
     let is_known = |text: &str| {
         let read = reads::of_plain(text, 0);
         read.iter().all(|read| around.submission.get(&read.name).is_some())
@@ -267,11 +267,11 @@ pub fn bundle(
     for (at, member) in written.members.iter().enumerate() {
         let Some(path) = &member.app_path else { continue };
         let sibling = siblings.binary_search_by_key(&at, |sibling| sibling.member);
-        // One that ends as the path of another coordinator is not the path of that one.
+        // A path that is known to lead nowhere must not be matched with another coordinator by its end.
         let is_lost = around.lost(path.span(), "coordinator").is_some();
         let Some(sibling) = sibling.ok().map(|at| &siblings[at]).filter(|_| !is_lost) else {
             let uri = kept.members.get(at).map_or("", |member| &member.app_path);
-            // A path that leads to something else is right for that, and wrong here.
+            // The path may be right for a workflow, but is wrong here.
             let workflow = around.find(uri, "workflow.xml").is_some();
             let key = "oozie.bundle.application.path";
             let (message, near) = match around.lost(path.span(), "coordinator") {
@@ -315,10 +315,10 @@ pub fn bundle(
                 format!("the coordinator is refused with {code} for the value of `{name}`");
             out.push(given_at(around, member, name, path, &message));
         }
-        // What is not in the bundle may be in properties that nobody showed.
+        // Properties that are not in the bundle may be in properties that are unknown.
         if !around.submission.values.is_empty() {
             let text = around.files.text(&sibling.path).map_or("", |source| source.text.as_str());
-            // A name that the coordinator has wrong is told there.
+            // A name that is wrong in the coordinator is reported there.
             let slip = |name: &str| {
                 let part = ["Y", "M", "D", "H"].iter().any(|letter| name.starts_with(letter));
                 let is_format = || name.bytes().all(|byte| b"yMdHhms".contains(&byte));
@@ -330,9 +330,9 @@ pub fn bundle(
                         .iter()
                         .any(|function| text.contains(&format!("coord:{function}({name})")))
             };
-            // What it is given with a name in it that nobody gives is told where that name stands.
+            // A value that refers to a missing property is reported at that reference.
             let open = |name: &str| around.submission.get(name).is_some_and(|v| v.contains("${"));
-            // One that is nearly a name that is given is a slip of the coordinator, and told of there.
+            // A name similar to one that is given is a slip of the coordinator, and is reported there.
             let given = || around.submission.iter().map(|(name, _)| name);
             let own = around.files.text(around.path).map_or("", |source| source.text.as_str());
             let misspelt = |name: &str| {
@@ -342,7 +342,7 @@ pub fn bundle(
                     false => !slips::is_slip(near, name, [own, text]),
                 })
             };
-            // Parts of a time with a slip are told of in the template.
+            // Misspelled time parts are reported in the URI template.
             let of_time = |name: &str| {
                 let name = name.to_ascii_uppercase();
                 ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"]
@@ -378,8 +378,8 @@ pub fn bundle(
     out
 }
 
-/// A finding where a coordinator of a bundle is given a property: in its configuration, or among the properties of the
-/// bundle.
+/// Returns a finding at the place where a coordinator of a bundle is given a property: in its configuration, or among
+/// the properties of the bundle.
 fn given_at(
     around: Around<'_>,
     member: &Member,
@@ -411,7 +411,8 @@ fn name_of(member: &Member) -> &str {
     member.name.as_ref().map_or("", Scalar::as_str)
 }
 
-/// What coordinators write and others read. Only those are compared that name one place or one dataset.
+/// Compares the outputs of coordinators with the inputs of others. Only those with the same URI template or dataset
+/// name are compared.
 fn between(written: &ir::Bundle, siblings: &[Sibling], out: &mut Vec<Diagnostic>) {
     let mut readers: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
     for (at, sibling) in siblings.iter().enumerate() {
@@ -429,7 +430,7 @@ fn between(written: &ir::Bundle, siblings: &[Sibling], out: &mut Vec<Diagnostic>
         else {
             continue;
         };
-        // By reader, then output, then input.
+        // Sorted by reader, then output, then input.
         let mut pairs = Vec::new();
         for (number, output) in from.outputs.iter().enumerate() {
             let DatasetText { uri_template, name, .. } = &*output.dataset;
@@ -461,7 +462,7 @@ fn between(written: &ir::Bundle, siblings: &[Sibling], out: &mut Vec<Diagnostic>
             }
             let (output, input) = (&from.outputs[output], &to.inputs[input]);
             let (made, read) = (&output.dataset, &input.dataset);
-            // A dataset and a place may have one text.
+            // The name of a dataset may equal a URI template.
             if made.uri_template != read.uri_template && made.name != read.name {
                 continue;
             }
@@ -478,7 +479,7 @@ fn between(written: &ir::Bundle, siblings: &[Sibling], out: &mut Vec<Diagnostic>
     }
 }
 
-/// What a member is given, by name.
+/// Returns the values in the configuration of a member, by name.
 fn values(member: &Member) -> HashMap<&str, &Scalar> {
     let mut values = HashMap::new();
     for property in &member.configuration {
@@ -489,7 +490,7 @@ fn values(member: &Member) -> HashMap<&str, &Scalar> {
     values
 }
 
-/// Properties that two coordinators of one dataset are given different values of.
+/// Reports properties with different values for two coordinators that share a dataset.
 fn diverging(
     first: &str,
     others: &HashMap<&str, &Scalar>,
@@ -515,7 +516,7 @@ fn diverging(
     }
 }
 
-/// Why an input does not fit the output of a sibling that it seems to be about.
+/// Returns why an input does not match the output of a sibling that it seems to read.
 fn broken(
     writer: &str,
     output: &DataEvent,
@@ -525,7 +526,7 @@ fn broken(
 ) -> Option<String> {
     let (output, input) = (&output.name, &input.name);
     if made.uri_template != read.uri_template {
-        // Names alone say little: `input` and `output` are everywhere.
+        // Short names prove little: `input` and `output` are everywhere.
         let telling = made.name == read.name && made.name.len() > 3;
         return telling.then(|| {
             format!("`{input}` waits for `{}` elsewhere than where `{writer}` writes it", made.name)
@@ -547,7 +548,8 @@ fn broken(
     Some(format!("`{writer}` writes what `{input}` waits for as `{output}` {differs}"))
 }
 
-/// What a bundle gives to one of its coordinators. Nothing is given of what depends on a property that nobody gave.
+/// Returns the properties that a bundle gives to one of its coordinators, except those that depend on missing
+/// properties.
 pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Properties {
     let mut given = Properties::new();
     let own = bundle.members.get(member).map(|member| &member.configuration);
@@ -564,7 +566,7 @@ pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Prop
     given
 }
 
-/// Functions of an input or an output by its name, with the one of the other kind.
+/// Functions that take the name of an input or an output, each with its counterpart.
 const FUNCTIONS: [(&str, &str); 11] = [
     ("coord:dataIn", "coord:dataOut"),
     ("coord:dataOut", "coord:dataIn"),
@@ -579,7 +581,7 @@ const FUNCTIONS: [(&str, &str); 11] = [
     ("coord:dataOutPartitions", ""),
 ];
 
-/// `coord:dataIn` and `coord:dataOut` of names that are none, or of the other kind.
+/// Reports calls of `coord:dataIn` and `coord:dataOut` with names that do not exist, or that are of the other kind.
 pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
     let named = |events: &[ir::DataEvent]| -> Vec<String> {
         let names = events.iter().filter_map(|event| event.name.as_ref());
@@ -630,7 +632,7 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                         call,
                         format!("`{name}` is an {what}"),
                     );
-                    // Of a table of the other kind these give an empty text.
+                    // For a table of the other kind, these return an empty text.
                     let found = match function {
                         "coord:dataIn" | "coord:dataOut" => found,
                         _ => found.at_most(Level::Warning),
@@ -655,8 +657,8 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The finding of a name that no event has: where it is asked for, or at the event whose own name has a slip. `near` is the
-/// nearest of those.
+/// Returns the finding about a name that no event has: at its use, or at the event whose own name has a slip. `near` is
+/// the most similar name of an event.
 fn unknown_event(written: &Coordinator, name: &str, span: Span, near: Option<&str>) -> Diagnostic {
     let message = format!("there is no data event `{name}` here");
     let found = finding(&k::UNKNOWN_DATA_EVENT, span, &*message).about(name);

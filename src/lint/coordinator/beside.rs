@@ -1,4 +1,4 @@
-//! Slips that files beside a definition show, where nothing else says what an application path leads to.
+//! Finds slips by means of the files next to a definition, if nothing else shows what an application path leads to.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use crate::source::Source;
 use crate::syntax::properties;
 use crate::syntax::xml::Tree;
 
-/// The file beside a definition that a path means whose last part is nearly its name: one with this root.
+/// Returns the file next to a definition that a misspelled path means: one with this root, whose name is similar to the
+/// last part of the path.
 pub(super) fn near<'f>(around: Around<'f>, path: &str, root: &str) -> Option<&'f str> {
     let last = path.trim().rsplit('/').next().filter(|last| last.ends_with(".xml"))?;
     let own = folder_of(around.path);
@@ -40,7 +41,7 @@ pub(super) fn near<'f>(around: Around<'f>, path: &str, root: &str) -> Option<&'f
     near.next().filter(|_| near.next().is_none())
 }
 
-/// The workflow beside a coordinator whose name is that of the folder in which the coordinator looks for it.
+/// Returns the workflow next to a coordinator, if its name is that of the folder that the coordinator's path leads to.
 pub(super) fn called_alike<'f>(path: &Scalar, around: Around<'f>) -> Option<&'f Arc<Source>> {
     let last = path.as_str().trim().trim_end_matches('/').rsplit('/').next()?;
     let workflow = around.files.text(&join(folder_of(around.path), "workflow.xml")?)?;
@@ -53,8 +54,8 @@ pub(super) fn called_alike<'f>(path: &Scalar, around: Around<'f>) -> Option<&'f 
     (name.text == last).then_some(workflow)
 }
 
-/// Slips that the workflow beside a coordinator tells, where nothing else says that it is the one that is started: in the
-/// last folder of its path, which is called as the workflow, and in names of properties.
+/// Reports slips that show by comparison with the workflow next to a coordinator, if nothing else shows that it is the
+/// one that is started: in the last folder of the path, which has the workflow's name, and in names of properties.
 pub(super) fn names(
     written: &Coordinator,
     around: Around<'_>,
@@ -136,8 +137,8 @@ fn under_another_name(name: &Scalar, wanted: &str) -> Diagnostic {
     found.naming([wanted, text]).likely().did_you_mean(wanted)
 }
 
-/// The one property that is passed and that nothing reads, with the one name that the workflow reads and that nobody gives,
-/// where the one is a part of the other: it was renamed at one of its ends.
+/// Returns the only passed property that is not read, and the only name that the workflow reads and is not given, if
+/// one contains the other: it was renamed on one side only.
 fn only_unread<'n>(
     names: &[&'n Scalar],
     read: &'n BTreeSet<String>,
@@ -156,7 +157,7 @@ fn only_unread<'n>(
     for source in beside.filter_map(|path| around.files.text(path)) {
         given.extend(properties::parse(&source.text).entries.into_iter().map(|entry| entry.name));
     }
-    // Without any of the rest, nobody knows what else is given.
+    // Without other properties, it is unknown what else is given.
     if given.is_empty() || read.contains("") {
         return None;
     }

@@ -9,7 +9,7 @@ use crate::ir::coordinator::Bundle;
 use crate::reference::coordinator::Refused;
 use crate::source::Span;
 
-/// All findings of the rules; a refusal becomes an error with its code.
+/// Returns all findings of the rules; a refusal becomes an error with its code.
 pub fn bundle(
     written: &Bundle,
     refused: Option<&Refused>,
@@ -62,7 +62,7 @@ pub fn bundle(
         return out;
     }
     let code = refused.code.unwrap_or_default();
-    // The server computes the whole definition at once and says only that it failed.
+    // The server evaluates the whole definition at once and reports only that it failed.
     let broken = written.members.iter().filter_map(|member| member.name.as_ref()).find(|name| {
         let (from, to) = (name.span().start, name.span().end);
         let inside = |span: Span| from <= span.start && span.end <= to;
@@ -102,7 +102,7 @@ pub fn bundle(
     out
 }
 
-/// Coordinators that are started twice: from one path, and with the same values.
+/// Reports coordinators that are started twice: from the same path, with the same values.
 fn repeated(written: &Bundle, out: &mut Vec<Diagnostic>) {
     // By path and values.
     type Given<'b> = (&'b str, Vec<(&'b str, &'b str)>);
@@ -111,7 +111,7 @@ fn repeated(written: &Bundle, out: &mut Vec<Diagnostic>) {
         let Some(path) = member.app_path.as_ref().filter(|path| !path.as_str().is_empty()) else {
             continue;
         };
-        // `start1` and `start2` are one name for the two.
+        // Numbers are ignored: `start1` and `start2` count as the same name.
         let values = member.configuration.iter().filter_map(|property| {
             let (name, value) = property.name.as_ref().zip(property.value.as_ref())?;
             let name = name.as_str().trim().trim_end_matches(|c: char| c.is_ascii_digit());

@@ -19,7 +19,7 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         events.iter().map(|event| known(&event.dataset).map(str::to_owned)).collect()
     };
     let (read, made) = (datasets(&facts.written.inputs), datasets(&facts.written.outputs));
-    // What no event names is waited for by nobody; in a file of datasets, others have the events.
+    // No action waits for a dataset that no event names. In a file of datasets, the events are in other files.
     let has_events = !read.is_empty() || !made.is_empty();
     for dataset in &facts.written.datasets {
         let name = known(&dataset.name).map(str::to_owned);
@@ -57,8 +57,8 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     sla(facts, out);
 }
 
-/// A dataset whose first instance is later than the end, or than anything that is planned today: of a coordinator whose
-/// times are not all known.
+/// Reports a dataset whose first instance is later than the end, or implausibly late, in a coordinator whose times are
+/// not all known.
 fn begins_too_late(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
     const YEAR: i64 = 366 * 24 * 60;
     let at = |written: &Option<Scalar>| facts.processing.parse(known(written)?.trim()).ok();
@@ -67,7 +67,7 @@ fn begins_too_late(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnosti
         return;
     };
     let end = at(&facts.written.end);
-    // An end before the start is told as that.
+    // An end before the start has a finding of its own.
     if at(&facts.written.start).zip(end).is_some_and(|(start, end)| start >= end) {
         return;
     }
@@ -120,7 +120,7 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .flat_map(|text| ['\'', '"'].map(|quote| between(text, quote)))
         .flatten()
         .collect();
-    // What has quotes in it is not found between quotes.
+    // Names that contain quotes cannot be found between quotes.
     let is_asked = |name: &str| asked.contains(name) || name.contains(['\'', '"']);
     let computed = texts.iter().any(|text| {
         ["coord:dataIn(", "coord:dataOut("].iter().any(|call| {
@@ -174,14 +174,14 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Everything that stands between two quotes of a kind, whichever of them opens.
+/// Returns all texts between two quotes of a kind, regardless of which one opens.
 fn between(text: &str, quote: char) -> Vec<&str> {
     let mut parts: Vec<&str> = text.split(quote).skip(1).collect();
     parts.pop();
     parts
 }
 
-/// Parts of a time in a template, the coarsest first.
+/// Time parts in a URI template, the coarsest first.
 const CONSTANTS: [&str; 5] = ["${YEAR}", "${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}"];
 
 fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<Diagnostic>) {
@@ -189,7 +189,7 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
     let text = template.as_str();
     let is_table = text.starts_with("hcat:");
     match &dataset.done_flag {
-        // Nobody waits for what is only written here.
+        // No action waits for a dataset that is only written here.
         None if !is_table && !is_output => {
             let message = "an instance counts as complete when it contains `_SUCCESS`";
             out.push(finding(&k::DONE_FLAG_IMPLICIT, dataset.tag, message));
@@ -205,12 +205,12 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
         _ => {}
     }
 
-    // An escaped expression is evaluated later, and may hold a part of the time.
+    // An escaped expression is evaluated later, and may contain a time part.
     if text.contains("${\"$\"}") || text.contains("${'$'}") || text.contains("$${") {
         return;
     }
     let names = UriTemplate::new(text).names();
-    // Another expression may bring time into it.
+    // Another expression may depend on the time.
     let plain = !text.replace("${coord:user()}", "").contains("${coord:");
     let finest = names.iter().rposition(|named| *named);
     let Some(frequency) = dataset.frequency.as_ref().and_then(period) else { return };
@@ -225,9 +225,9 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
         }
         return;
     };
-    // What the finest name tells apart, in minutes.
+    // The resolution of the finest time part, in minutes.
     let told = [525_600, 43_200, 1440, 60, 1][finest];
-    // Between the finest name and the coarsest one, each that changes from one instance to the next has to be there.
+    // Between the coarsest and the finest time part, each one that changes from one instance to the next must be there.
     let coarsest = names.iter().position(|named| *named).unwrap_or(finest);
     let gap = (coarsest..finest)
         .find(|at| !names[*at] && frequency < [525_600, 43_200, 1440, 60, 1][at - 1]);
@@ -240,7 +240,7 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
                 .help(format!("add `{missing}` after `{}`", CONSTANTS[gap - 1])),
         );
     }
-    // What is only written here may be a date in a path and nothing more.
+    // In a dataset that is only written, the time part may be just a date in a path.
     if frequency < told && is_named {
         let next = CONSTANTS.get(finest + 1).copied().unwrap_or_default();
         let finest = CONSTANTS[finest];
@@ -254,7 +254,7 @@ fn templates(dataset: &Dataset, is_output: bool, is_named: bool, out: &mut Vec<D
     }
 }
 
-/// Names in a template that look like parts of a time and are none, and schemes that nobody serves.
+/// Reports names in a URI template that look like time parts but are not, and unsupported schemes.
 fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
     const MEANT: [(&str, &str); 21] = [
         ("YYYY", "YEAR"),
@@ -273,7 +273,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
         ("MIN", "MINUTE"),
         ("mm", "MINUTE"),
         ("minute", "MINUTE"),
-        // These are numbers of minutes, for SLA.
+        // These are constants for SLA, in minutes.
         ("YEARS", "YEAR"),
         ("MONTHS", "MONTH"),
         ("DAYS", "DAY"),
@@ -321,7 +321,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// About how many minutes lie between two instances.
+/// Returns the approximate time between two instances, in minutes.
 fn period(frequency: &Scalar) -> Option<i64> {
     let text = frequency.as_str().trim();
     if let Ok(number) = text.parse::<i64>() {
@@ -335,7 +335,7 @@ fn period(frequency: &Scalar) -> Option<i64> {
         "hours" => 60,
         "days" | "endOfDays" => 1440,
         "endOfWeeks" => 7 * 1440,
-        // Twelve months are a year, whatever a month is.
+        // Twelve months are a year, regardless of the length of a month.
         "months" | "endOfMonths" if number % 12 == 0 => 43_800,
         "months" | "endOfMonths" => 43_200,
         _ => return None,
@@ -343,14 +343,14 @@ fn period(frequency: &Scalar) -> Option<i64> {
     Some(number * unit)
 }
 
-/// Whether an instance function with a computed number asks for an instance before the current one.
+/// Whether an instance function with a computed number refers to an instance before the current one.
 fn is_past(text: &str) -> bool {
     let number = text.split_once('(').map_or("", |(_, rest)| rest).trim_start();
     let number = number.strip_prefix('0').map_or(number, str::trim_start);
     number.starts_with('-')
 }
 
-/// The family and number of an instance function.
+/// Returns the name and the number of an instance function.
 fn function(text: &str) -> Option<(&str, Option<i64>)> {
     let inner = text.trim().strip_prefix("${")?.trim_start().strip_prefix("coord:")?;
     let (name, rest) = inner.split_once('(')?;
@@ -358,7 +358,7 @@ fn function(text: &str) -> Option<(&str, Option<i64>)> {
     Some((name.trim(), number))
 }
 
-/// Functions that give an instance of a dataset, without `coord:`.
+/// Functions that return an instance of a dataset, without `coord:`.
 const INSTANCE_FUNCTIONS: [&str; 11] = [
     "current",
     "currentRange",
@@ -376,7 +376,7 @@ const INSTANCE_FUNCTIONS: [&str; 11] = [
 fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec<Diagnostic>) {
     for (part, _, text) in &event.instances {
         let written = text.as_str();
-        // A call without its braces is text, at the ends of a range as well.
+        // A call without its braces is plain text, also at the ends of a range.
         let bare = !written.contains("${")
             && INSTANCE_FUNCTIONS.iter().any(|name| {
                 let call = written.trim_start_matches("coord:");
@@ -441,7 +441,7 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
         return;
     };
     let (Some(from), Some(to)) = (function(start.as_str()), function(end.as_str())) else { return };
-    // What is no function of instances is told as that.
+    // Functions that do not return instances have a finding of their own.
     if [from.0, to.0].iter().any(|name| !INSTANCE_FUNCTIONS.contains(name)) {
         return;
     }
@@ -489,7 +489,7 @@ fn current(text: &str) -> Option<i64> {
     number.filter(|_| name == "current")
 }
 
-/// What consecutive actions read of a dataset.
+/// Checks which instances of a dataset consecutive actions read.
 fn windows(facts: &Facts<'_>, event: &Kept, written: &Written<'_>, out: &mut Vec<Diagnostic>) {
     let (Ok(definition), Some(shown)) = (facts.kept, written.get(event.name.as_str())) else {
         return;
@@ -522,7 +522,7 @@ fn windows(facts: &Facts<'_>, event: &Kept, written: &Written<'_>, out: &mut Vec
     }
 }
 
-/// How a dataset lies to the nominal times.
+/// Checks how the instances of a dataset relate to the nominal times.
 fn phases(
     facts: &Facts<'_>,
     event: &Kept,
@@ -548,7 +548,8 @@ fn phases(
         if there.is_none_or(|number| number < 0) {
             let message =
                 "the first action asks for instances before the initial one and gets none";
-            // The first actions of a series often have less; one that never has any data is worth a change, of the date.
+            // The first actions of a series often have less data. If no action ever has any, the initial instance is
+            // wrong.
             let never = series.current(schedule.end).is_none();
             let of_dataset = |dataset: &&Dataset| known(&dataset.name) == known(&shown.dataset);
             let dataset = facts.written.datasets.iter().find(of_dataset).filter(|_| never);
@@ -592,7 +593,7 @@ fn phases(
 
 fn outputs(facts: &Facts<'_>, written: &Written<'_>, out: &mut Vec<Diagnostic>) {
     let Ok(definition) = facts.kept else { return };
-    // The first input of each place and instance.
+    // The first input with each URI template and instance.
     let mut read: HashMap<(&str, &str), usize> = HashMap::new();
     for (at, input) in definition.inputs.iter().enumerate() {
         for text in listed(input) {
@@ -612,7 +613,7 @@ fn outputs(facts: &Facts<'_>, written: &Written<'_>, out: &mut Vec<Diagnostic>) 
     }
 }
 
-/// The instances of an event that names each of them.
+/// Returns the instances of an event that lists them one by one.
 fn listed(event: &Kept) -> impl Iterator<Item = &str> {
     let texts = match &event.instances {
         Instances::List(texts) => texts.as_slice(),
@@ -621,7 +622,7 @@ fn listed(event: &Kept) -> impl Iterator<Item = &str> {
     texts.iter().map(String::as_str)
 }
 
-/// Dates in the workflow's configuration.
+/// Checks dates in the workflow's configuration.
 fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_local =
         facts.written.timezone.as_ref().and_then(|zone| zone.known()).is_some_and(|id| {
@@ -662,7 +663,7 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let Some(pattern) = pattern(rest) else { continue };
             let start = pattern.as_ptr() as usize - text.as_ptr() as usize;
-            // What a property is called says what it should hold.
+            // The name of a property shows what it should contain.
             let called = property.name.as_ref().map_or("", |name| name.as_str());
             let called = called.to_ascii_lowercase();
             let other = match pattern.trim_matches(['\'', '"']) {
@@ -680,7 +681,7 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             for (letters, words) in suspects(pattern) {
                 let Some(found) = pattern.find(letters) else { continue };
                 let span = value.place(start + found..start + found + letters.len());
-                // Who has one letter of a pattern wrong often has others wrong.
+                // A pattern with one wrong letter often has others, so they are merged.
                 let found = finding(&k::DATE_PATTERN_SUSPECT, span, words);
                 out.push(found.about(format!("the pattern at {}", value.span().start)));
             }
@@ -688,7 +689,7 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The last literal among the arguments of a call.
+/// Returns the last literal among the arguments of a call.
 fn pattern(rest: &str) -> Option<&str> {
     let mut depth = 0;
     let mut last = None;
@@ -802,7 +803,7 @@ fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A number of minutes, or `${n * HOURS}` and its kind.
+/// Returns a number of minutes, also from `${n * HOURS}` and the like.
 fn minutes_written(value: &Scalar) -> Option<i64> {
     let text = value.as_str().trim();
     if let Some(number) = value.known() {

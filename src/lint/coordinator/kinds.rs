@@ -1,4 +1,4 @@
-//! What the rules of coordinators and bundles report.
+//! The kinds of findings of the rules for coordinators and bundles.
 
 use crate::diag::{Group, Kind, Level, Safety};
 

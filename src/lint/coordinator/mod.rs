@@ -1,7 +1,7 @@
-//! Rules of coordinators and bundles: when they run, on which data, and what the server would refuse.
+//! Rules for coordinators and bundles: when they run, on which data, and what the server would refuse.
 //!
-//! In: a lowered definition, what the server would store of it (if it accepts it), or its refusal. Out: findings. A
-//! refusal always becomes an error with its code at the place it is about; the rest is our own judgment.
+//! The input is a lowered definition, and either the form in which the server would store it or its refusal. A refusal
+//! always becomes an error with its code, at the place that causes it; the other findings are our own judgment.
 
 mod across;
 mod beside;
@@ -27,32 +27,32 @@ pub use bundle::bundle;
 pub use kinds::KINDS;
 pub use time::{in_another_zone, zone_of_dates};
 
-/// What the rules of a coordinator read.
+/// The input of the rules for a coordinator.
 pub struct Facts<'f> {
-    /// As it is written.
+    /// The definition as written.
     pub written: &'f Coordinator,
-    /// As the server would keep it, or why it would not.
+    /// The definition as the server would store it, or its refusal.
     pub kept: Result<&'f Definition, &'f Refused>,
-    /// Whether times, data or controls depend on a property that nobody gave.
+    /// Whether times, data or controls depend on a missing property.
     pub is_unsure: bool,
-    /// Schemes that the site's server serves beside those it is shipped with.
+    /// Schemes that the site's server supports in addition to the built-in ones.
     pub filesystems: &'f [String],
-    /// The zone in which the site's server writes dates.
+    /// The processing time zone of the site's server.
     pub processing: ProcessingZone,
-    /// The most minutes that an action waits, and the most actions that wait, on the site's server.
+    /// The maximum time-out in minutes, and the maximum number of waiting actions, on the site's server.
     pub most: (i64, i64),
-    /// What counts as now, where that is known.
+    /// The current time, if it is known.
     pub now: Option<Instant>,
-    /// What lies around it.
+    /// The surroundings of the definition.
     pub around: Around<'f>,
-    /// What properties near it give, where nobody is known to start it.
+    /// The properties in files near it, if it has no known caller.
     pub near: &'f [(&'f str, Entry)],
-    /// Whether those are what one that starts it gives, in the place of what it is submitted with.
+    /// Whether `near` are the properties of a caller, which replace those of the submission.
     pub is_other: bool,
 }
 
 impl<'f> Facts<'f> {
-    /// What is written, or what the one property that it refers to is given.
+    /// Returns the written value, or the value of the single property that it refers to.
     fn value(&self, written: &'f Scalar) -> Option<&'f str> {
         let name =
             written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
@@ -63,13 +63,13 @@ impl<'f> Facts<'f> {
         written.known().or(given.filter(|value| !value.contains("${")))
     }
 
-    /// What properties near it give, where nobody is known to start it.
+    /// Returns a property of the files near the definition, if it has no known caller.
     fn near(&self, name: &str) -> Option<&'f (&'f str, Entry)> {
         self.near.iter().find(|(_, entry)| entry.name == name)
     }
 
-    /// Puts a finding about a value where that is written: at its line among the properties, where all that stands in the
-    /// definition is a reference to it.
+    /// Moves a finding about a value to the line of properties that sets it, if the definition only refers to that
+    /// property.
     fn at_origin(&self, written: &Scalar, words: &str, found: Diagnostic) -> Diagnostic {
         let name =
             written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
@@ -80,13 +80,13 @@ impl<'f> Facts<'f> {
         };
         let mut moved = found.likely().note_in(self.around.path, written.span(), words);
         moved.span = entry.value_span;
-        // An edit would be of the definition.
+        // The fixes are edits of the definition.
         moved.fixes.clear();
         moved.in_file(*path)
     }
 }
 
-/// The properties of each other file that starts a definition.
+/// Returns the properties of each other file that starts a definition.
 fn of_other_files(around: Around<'_>) -> Vec<Vec<(&str, Entry)>> {
     let own = &around.submission.files;
     let mut paths: Vec<&str> = around
@@ -105,7 +105,8 @@ fn of_other_files(around: Around<'_>) -> Vec<Vec<(&str, Entry)>> {
     files.map(|(path, entries)| entries.into_iter().map(|entry| (path, entry)).collect()).collect()
 }
 
-/// The properties near a definition that nobody is known to start, of files that give several of the names it reads.
+/// Returns the properties near a definition without a known caller, from files that set several of the names that it
+/// reads.
 pub fn near_properties(around: Around<'_>) -> Vec<(&str, Entry)> {
     let text = around.files.text(around.path).map_or("", |source| source.text.as_str());
     let read = variables(text);
@@ -128,13 +129,13 @@ pub fn near_properties(around: Around<'_>) -> Vec<(&str, Entry)> {
     found
 }
 
-/// What stands in a text between `${` and the next brace.
+/// Returns all texts between `${` and the next brace.
 fn variables(text: &str) -> HashSet<&str> {
     let begins = memchr::memmem::find_iter(text.as_bytes(), "${").map(|at| &text[at + 2..]);
     begins.filter_map(|rest| Some(rest.split_once('}')?.0)).collect()
 }
 
-/// All findings of the rules.
+/// Returns all findings of the rules.
 pub fn coordinator(facts: &Facts<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     time::check(facts, &mut out);
@@ -149,7 +150,8 @@ pub fn coordinator(facts: &Facts<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
         let is_told = found.iter().find(explains).or(out.iter().find(explains)).is_some();
         out.extend(refusal::explain(facts, refused, is_told));
     }
-    // The server stops at the first fault; each of them has to be mended. Without all properties it is not known to stop.
+    // The server stops at the first fault, but all of them are reported. With missing properties, it is not known to
+    // stop.
     let others = match facts.kept {
         Err(refused) => refusal::others(facts, Some(refused), found),
         Ok(_) if facts.is_unsure => refusal::others(facts, None, found),
@@ -186,8 +188,8 @@ pub fn coordinator(facts: &Facts<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
     out
 }
 
-/// Puts a finding about a value where that is written: at its line among the properties, where all that stands in the
-/// definition is a reference to it.
+/// Moves a finding about a value to the line of properties that sets it, if the definition only refers to that
+/// property.
 fn at_origin(around: Around<'_>, written: &Scalar, words: &str, finding: Diagnostic) -> Diagnostic {
     let name = written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let bound = name.and_then(|name| around.submission.values.get(name.trim()));
@@ -195,13 +197,13 @@ fn at_origin(around: Around<'_>, written: &Scalar, words: &str, finding: Diagnos
     let Origin::File(file) = &bound.origin else { return finding };
     let mut moved = finding.in_file(file.clone()).note_in(around.path, written.span(), words);
     moved.span = bound.value_span;
-    // An edit would be of the definition.
+    // The fixes are edits of the definition.
     moved.fixes.clear();
     moved
 }
 
-/// A value in the words of a finding. One that a run is given is not quoted: it may be what nobody else is to read, and
-/// its name says enough.
+/// Returns how a message names a value. The value of a property is not quoted, since it may be confidential; only the
+/// property's name is.
 fn in_words(written: Option<&Scalar>, value: &str) -> String {
     let Some(written) = written.filter(|written| written.known().is_none()) else {
         return format!("`{value}`");
@@ -214,7 +216,7 @@ fn in_words(written: Option<&Scalar>, value: &str) -> String {
     format!("the value of `{}`", name.map(str::trim).filter(plain).unwrap_or(text))
 }
 
-/// The finding for a text that is no date.
+/// Returns the finding about a text that is not a date.
 fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> Diagnostic {
     let message = format!("{} is not a valid date here", in_words(written, value));
     let found = finding(&kinds::DATE_FORMAT, span, message);
@@ -222,7 +224,7 @@ fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> 
         let mark = text.starts_with(['#', '@', '%']) || text.contains("{{") || text.contains("__");
         mark && !text.contains("${") && !text.bytes().any(|byte| byte.is_ascii_digit())
     };
-    // Of a part that nobody gives, nothing is known.
+    // The values of missing properties are unknown.
     if value.contains("${") {
         return found.depends_on("what the properties in it are");
     }
@@ -243,21 +245,21 @@ fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> 
     }
 }
 
-/// Whether clocks of a zone are still put forward and back; many a zone has done so long ago.
+/// Whether a zone still has daylight saving time; many zones had it only in the past.
 fn changes(zone: &Zone) -> bool {
     zone.next_change(LATELY).is_some()
 }
 
-/// Whether clocks of two zones show the same, whatever their names: `Universal` is `UTC`.
+/// Whether two zones have the same time, regardless of their names: `Universal` is `UTC`.
 pub(super) fn is_same_clock(one: &Zone, other: &Zone) -> bool {
     let both_fixed = || !changes(one) && !changes(other);
     one == other || both_fixed() && one.offset_seconds(LATELY) == other.offset_seconds(LATELY)
 }
 
-/// The beginning of 2020: changes of clocks before it are history.
+/// The beginning of 2020: earlier changes of clocks do not matter.
 const LATELY: Instant = Instant(1_577_836_800);
 
-/// A finding of a kind at a place.
+/// Creates a finding of a kind at a place.
 fn finding(
     kind: &'static Kind,
     span: crate::source::Span,

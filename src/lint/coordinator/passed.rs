@@ -1,4 +1,4 @@
-//! What a coordinator gives its workflow, compared with what that reads.
+//! Compares the properties that a coordinator passes with those that its workflow reads.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Declared {
     }
 }
 
-/// A coordinator and its workflow, with the names at both ends.
+/// A coordinator and its workflow, with the names on both sides.
 struct Passing<'p> {
     written: &'p Coordinator,
     around: Around<'p>,
@@ -55,25 +55,26 @@ struct Passing<'p> {
     declares: HashSet<&'p str>,
     /// Those that it declares with a default.
     with_default: HashSet<&'p str>,
-    /// Names that are given whoever starts the coordinator, or it is refused.
+    /// Names that always have a value, regardless of the caller, unless the coordinator is refused.
     always: HashSet<&'p str>,
     /// Names that the coordinator passes.
     passed: BTreeSet<&'p str>,
-    /// The same as they are written: the first property of each name.
+    /// The passed names as written: the first property with each name.
     named: HashMap<&'p str, &'p Scalar>,
-    /// Whoever starts it and is known, with the names that it gives.
+    /// The known callers of the coordinator, with the names that they set.
     starters: Vec<(&'p str, BTreeSet<&'p str>)>,
     patience: Patience,
 }
 
-/// A name that a workflow asks for.
+/// A name that a workflow needs.
 struct Wanted<'p> {
     name: &'p str,
     span: Span,
     words: &'static str,
 }
 
-/// Compares what a coordinator gives with what its workflow reads, whose root this is.
+/// Compares the properties that a coordinator passes with those that its workflow reads. `root` is the root of the
+/// workflow.
 pub(super) fn compare(
     written: &Coordinator,
     kept: Option<&Definition>,
@@ -131,7 +132,7 @@ impl<'p> Passing<'p> {
         }
     }
 
-    /// The text of the coordinator.
+    /// Returns the text of the coordinator.
     fn own_text(&self) -> &'p str {
         self.around.files.text(self.around.path).map_or("", |source| &source.text)
     }
@@ -146,7 +147,7 @@ impl<'p> Passing<'p> {
         self.read.contains("")
     }
 
-    /// Whether a name has a value, whoever starts the coordinator.
+    /// Whether a name has a value regardless of the coordinator's caller.
     fn is_given(&self, name: &str) -> bool {
         self.with_default.contains(name)
             || self.always.contains(name)
@@ -154,7 +155,7 @@ impl<'p> Passing<'p> {
             || name == "user.name"
     }
 
-    /// The names that the workflow cannot do without.
+    /// Returns the names that the workflow requires.
     fn wanted(&self) -> Vec<Wanted<'p>> {
         let declared = self.declared.iter().filter(|declared| !declared.has_default);
         let declared = declared.map(|declared| Wanted {
@@ -164,7 +165,7 @@ impl<'p> Passing<'p> {
         });
         let variables = self.reads.iter().filter(|read| {
             let text = self.workflow.text.get(read.expression.range()).unwrap_or_default();
-            // What an expression without an end seems to read is told of there.
+            // An unterminated expression is reported where it stands.
             read.how == How::Variable && text.ends_with('}') && !reads::is_hyphenated(text)
         });
         let variables =
@@ -172,9 +173,9 @@ impl<'p> Passing<'p> {
         declared.chain(variables).collect()
     }
 
-    /// Tells of names that the workflow cannot do without and is not given.
+    /// Reports names that the workflow requires and is not given.
     fn lacking(&self, out: &mut Vec<Diagnostic>) {
-        // What is not in the coordinator may be in properties that nobody showed.
+        // Names that are not in the coordinator may be in properties that are unknown.
         if self.starters.is_empty() {
             return;
         }
@@ -202,7 +203,7 @@ impl<'p> Passing<'p> {
             let slip = slip.or_else(|| self.only_unread(name).filter(|_| is_alone));
             let by_nobody = self.starters.iter().all(|(_, given)| !given.contains(name));
             let found = self.lack(wanted, near, slip);
-            // A slip in the properties is shown there.
+            // A slip in the properties is reported there.
             let in_file = near
                 .filter(|_| slip.is_none())
                 .and_then(|near| self.in_properties(wanted, near, found.clone()));
@@ -210,7 +211,7 @@ impl<'p> Passing<'p> {
             let is_told = slip.is_some() || in_file.is_some();
             let mut found = in_file.unwrap_or(found);
             if !is_told {
-                // Whoever gives too little does so for one reason.
+                // All names that one caller does not pass have one cause, so they are one finding.
                 if let Some((at, names)) = together.as_mut().filter(|_| by_nobody)
                     && out[*at].subject.as_deref() == Some(*start)
                 {
@@ -236,10 +237,10 @@ impl<'p> Passing<'p> {
         }
     }
 
-    /// The name that is given in the place of one that is lacking.
+    /// Returns the name that is given in place of a missing one.
     ///
     /// # Errors
-    /// Where the lack is told of elsewhere: in the coordinator, which reads the name as well, or in the workflow, which
+    /// If the missing name is reported elsewhere: in the coordinator, which also reads it, or in the workflow, which
     /// reads it under a wrong name.
     fn near(&self, name: &str, given: &BTreeSet<&'p str>) -> Result<Option<&'p str>, ()> {
         let defaults = self.declared.iter().filter(|declared| declared.has_default);
@@ -247,19 +248,19 @@ impl<'p> Passing<'p> {
         let known = self.passed.iter().chain(given).copied().chain(defaults);
         let near = self.patience.nearest(name, known);
         let own = self.own_text();
-        // In a template of a dataset, parts of a time are given by the server.
+        // In a URI template, the server sets the time parts.
         if !is_time(name) && own.contains(&format!("${{{name}}}")) {
             return Err(());
         }
         let declares = self.declares.contains(name);
-        // A name that it asks for by declaring it is none that it has got wrong.
+        // A name that the workflow declares is not misspelled.
         let near = near.filter(|near| !(declares && self.is_asked(near)));
-        // Of two names that only begin alike the one is not the other.
+        // Names that merely begin alike are different names.
         let most = if name.len() < 12 { 2 } else { 3 };
         let Some(near) = near.filter(|near| within(near, name, most).is_some()) else {
             return Ok(None);
         };
-        // A workflow that has the name elsewhere knows how it is written.
+        // If the workflow uses the given name elsewhere, its spelling of it is right.
         let texts = [own, &self.workflow.text];
         let is_ours = || match own.contains(&format!(">{near}<")) {
             true => declares || !slips::is_slip(name, near, texts),
@@ -272,8 +273,8 @@ impl<'p> Passing<'p> {
         Ok(Some(near))
     }
 
-    /// The one property that is passed and that nobody reads, and whose name says something alike: it is the one that nobody
-    /// gives, under another name.
+    /// Returns the only passed property that is not read, if its name is similar: it is the missing one under another
+    /// name.
     fn only_unread(&self, wanted: &str) -> Option<&'p Scalar> {
         let is_unread = |name: &&str| !self.is_asked(name) && !name.contains('.');
         let mut unread = self.named.iter().filter(|(name, _)| is_unread(name));
@@ -285,8 +286,8 @@ impl<'p> Passing<'p> {
         (is_alike && unread.next().is_none() && !self.reads_computed()).then_some(*only)
     }
 
-    /// The one parameter that nobody passes, where this one is the only property that nobody reads and whose name says
-    /// something alike: nobody is known to start the coordinator with more.
+    /// Returns the only parameter that is not passed, if `text` is the only property that is not read, the names are
+    /// similar, and the coordinator has no known callers.
     fn instead(&self, text: &str) -> Option<&'p str> {
         let lacks = |name: &&str| !self.with_default.contains(name) && !self.always.contains(name);
         let mut lacking = self.declares.iter().copied().filter(lacks);
@@ -295,7 +296,7 @@ impl<'p> Passing<'p> {
         (only.as_str() == text).then_some(one)
     }
 
-    /// The finding that a name is lacking, at the property that was to give it or at the application path.
+    /// Returns the finding about a missing name, at the property that was meant to set it or at the application path.
     fn lack(&self, wanted: &Wanted<'_>, near: Option<&str>, slip: Option<&Scalar>) -> Diagnostic {
         let name = wanted.name;
         let message = match slip {
@@ -312,7 +313,7 @@ impl<'p> Passing<'p> {
         found.note_in(self.workflow.path.clone(), wanted.span, wanted.words).help(help)
     }
 
-    /// The same, in the file of properties that gives the near name.
+    /// Moves the finding to the properties file that sets the similar name.
     fn in_properties(
         &self,
         wanted: &Wanted<'_>,
@@ -328,11 +329,12 @@ impl<'p> Passing<'p> {
         Some(found.in_file(file.clone()))
     }
 
-    /// The finding that a line of the properties that start the coordinator was meant to give a name.
+    /// Returns the finding about a faulty line that was meant to set a name, in the properties that start the
+    /// coordinator.
     fn torn(&self, start: &str, name: &str, left: &mut usize) -> Option<Diagnostic> {
         let mut callers = self.around.submission.callers.iter();
         let by = callers.find(|caller| caller.path == start).map(|caller| caller.by.as_str());
-        // A bundle hands on what it was given.
+        // A bundle passes on the properties that it gets.
         let first = by.and_then(|by| by.rsplit(", ").next()).filter(|first| !first.is_empty());
         let first = first.unwrap_or(start);
         let source = self.around.files.text(first).filter(|_| first.ends_with(".properties"))?;
@@ -341,12 +343,12 @@ impl<'p> Passing<'p> {
         Some(found.note_in(self.around.path, self.path_span(), "the workflow is started here"))
     }
 
-    /// Where the workflow is named.
+    /// Returns the span of the workflow's path.
     fn path_span(&self) -> Span {
         self.written.app_path.as_ref().map_or(Span::default(), Scalar::span)
     }
 
-    /// Tells of properties that the coordinator passes and that the workflow never reads.
+    /// Reports properties that the coordinator passes and the workflow never reads.
     fn unread(&self, out: &mut Vec<Diagnostic>) {
         for property in &self.written.configuration {
             let Some(name) = &property.name else { continue };
@@ -375,8 +377,8 @@ impl<'p> Passing<'p> {
         }
     }
 
-    /// The name that was to be passed in the place of one that is not read. Under a name with a slip, whoever starts the
-    /// coordinator may give the same value as well: it was to be passed from here.
+    /// Returns the name that was meant by a passed one that is not read. This applies even if the coordinator's caller
+    /// also sets the right name.
     fn meant(&self, text: &str) -> Option<&'p str> {
         let known = self.read.iter().copied().filter(|name| !self.named.contains_key(name));
         let near = self.patience.nearest(text, known)?;
@@ -391,8 +393,8 @@ impl<'p> Passing<'p> {
     }
 }
 
-/// The name of the property whose value is passed on, where it is passed under nearly that name: one of those that the
-/// workflow reads and is not given.
+/// Returns the name of the property whose value is passed on under a similar name, if it is one that the workflow reads
+/// and is not given.
 pub(super) fn handed_on<'n>(
     text: &str,
     value: &str,
@@ -407,12 +409,12 @@ pub(super) fn handed_on<'n>(
     known.find(|name| *name == source)
 }
 
-/// Whether a name is one of a part of a time, which a workflow knows nothing of.
+/// Whether a name is a time part, which workflows do not have.
 fn is_time(name: &str) -> bool {
     ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name)
 }
 
-/// Names as a list of a sentence.
+/// Joins names to a list for a sentence.
 fn in_words(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

@@ -12,12 +12,12 @@ use crate::reference::coordinator::Refused;
 use crate::slips::is_in_declaration;
 use crate::source::Span;
 
-/// The finding for a refusal; nothing where another finding says the same.
+/// Returns the finding for a refusal; `None` if another finding reports the same.
 pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Option<Diagnostic> {
     let (written, around) = (facts.written, facts.around);
     let place = place(written, &refused.about);
     let check = refused.subject.first().map_or("", String::as_str);
-    // Who moves the start on forgets the end.
+    // If the start is moved forward, the end is often forgotten.
     let end = written.end.as_ref().filter(|_| check == "start-not-before-end");
     let place = end.or(place);
     let span = place.map_or(written.span, Scalar::span);
@@ -113,7 +113,7 @@ pub(super) fn explain(facts: &Facts<'_>, refused: &Refused, is_told: bool) -> Op
     })
 }
 
-/// A frequency that is neither a number nor a cron expression.
+/// Reports a frequency that is neither a number nor a cron expression.
 fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     match Cron::parse(value) {
         Err(CronError::FieldCount(1)) | Ok(_) => {
@@ -150,7 +150,7 @@ fn cron(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// A time zone that there is not.
+/// Reports a time zone that does not exist.
 fn zone(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     let message = match place.is_none_or(|place| place.known().is_some()) {
         true => format!("there is no time zone `{value}`"),
@@ -166,7 +166,7 @@ fn zone(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// An execution order that there is not.
+/// Reports an execution order that does not exist.
 fn order(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     let message = format!("{} is not a valid execution order", in_words(place, value));
     let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
@@ -177,7 +177,7 @@ fn order(place: Option<&Scalar>, value: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// A dataset that is not declared.
+/// Reports a dataset that is not declared.
 fn undefined_dataset(
     written: &Coordinator,
     place: Option<&Scalar>,
@@ -191,7 +191,7 @@ fn undefined_dataset(
     let found = finding(&k::UNDEFINED_DATASET, span, message);
     let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
     let near = nearest(value, names().map(Scalar::as_str));
-    // The slip may be in the name of the dataset, where no event has that.
+    // If no event has the name of the dataset, the slip may be there.
     let events = || written.inputs.iter().chain(&written.outputs);
     let is_used = |name: &str| {
         events().any(|event| event.dataset.as_ref().is_some_and(|d| d.as_str() == name))
@@ -214,7 +214,7 @@ fn undefined_dataset(
     }
 }
 
-/// What the server would refuse as well, were the fault that it stops at not there: values that are known.
+/// Returns further refusals that would follow after the first one is fixed. Only known values are considered.
 pub(super) fn others(
     facts: &Facts<'_>,
     first: Option<&Refused>,
@@ -279,7 +279,7 @@ pub(super) fn others(
     {
         add("E1003", "end".to_owned(), &["start-not-before-end"]);
     }
-    // In the form that a server stores, which its schemas refuse, datasets lie in the events.
+    // In the form that a server stores, which its schemas refuse, the events contain the datasets.
     if !written.datasets.is_empty() && written.includes.is_empty() {
         let names = || written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
         for (kind, events) in [("data-in", &written.inputs), ("data-out", &written.outputs)] {
@@ -296,7 +296,7 @@ pub(super) fn others(
     found
 }
 
-/// The finding of a dataset whose own name has a slip, where events are of one that is called nearly so.
+/// Returns the finding about a dataset with a misspelled name, if events refer to a similar name.
 fn misnamed(written: &Coordinator, dataset: &Scalar, value: &str) -> Option<Diagnostic> {
     let events = written.inputs.iter().chain(&written.outputs);
     let events = events.filter_map(|event| event.dataset.as_ref());
@@ -318,7 +318,7 @@ fn misnamed(written: &Coordinator, dataset: &Scalar, value: &str) -> Option<Diag
     Some(found)
 }
 
-/// Gives each of several expressions with commas between them an element of its own.
+/// Returns the fix that moves each of several expressions separated by commas to an element of its own.
 fn apart(value: &Scalar) -> Option<Fix> {
     let text = value.as_str();
     let ranges = crate::lint::reads::expressions(text);
@@ -336,7 +336,7 @@ fn apart(value: &Scalar) -> Option<Fix> {
     (whole && !edits.is_empty()).then_some(Fix { title, safety: Safety::Safe, edits })
 }
 
-/// The value that a refusal is about.
+/// Returns the value that a refusal is about.
 fn place<'c>(written: &'c Coordinator, about: &str) -> Option<&'c Scalar> {
     let (owner, part) = about.split_once('/').unwrap_or(("", about));
     let control = |name: &str| {
@@ -365,7 +365,7 @@ fn place<'c>(written: &'c Coordinator, about: &str) -> Option<&'c Scalar> {
             .iter()
             .filter(|event| event.name.as_ref().is_some_and(|known| known.as_str() == name));
         return match part {
-            // Of two events of one name the later one is at fault.
+            // If two events have the same name, the later one is at fault.
             "@name" => named.next_back()?.name.as_ref(),
             "@dataset" => named.clone().find_map(|event| event.dataset.as_ref()),
             part => named.clone().find_map(|event| event.part(part)),

@@ -22,7 +22,7 @@ pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     controls(facts, out);
 }
 
-/// The zone of the coordinator, where it is known.
+/// Returns the zone of the coordinator, if it is known.
 fn zone(facts: &Facts<'_>) -> Option<Zone> {
     match facts.kept {
         Ok(definition) if !facts.is_unsure => Some(definition.schedule.zone.clone()),
@@ -30,7 +30,7 @@ fn zone(facts: &Facts<'_>) -> Option<Zone> {
     }
 }
 
-/// The attributes and elements of dates, with their texts and places.
+/// Returns the attributes and elements with dates.
 fn dates_of(tree: &Tree) -> Vec<(Element<'_>, Decoded<'_>)> {
     let all = tree.root().into_iter().flat_map(Element::descendants);
     all.flat_map(|element| {
@@ -47,15 +47,15 @@ fn dates_of(tree: &Tree) -> Vec<(Element<'_>, Decoded<'_>)> {
     .collect()
 }
 
-/// The offset at the end of a date: `+0900`.
+/// Returns the offset at the end of a date: `+0900`.
 fn offset_of(date: &str) -> Option<&str> {
     let offset = date.trim().get(date.trim().len().checked_sub(5)?..)?;
     let digits = offset.strip_prefix(['+', '-'])?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(offset)
 }
 
-/// The zone in which the dates of a definition are written, most of them at least, if it is one other than UTC: only a
-/// server with this zone takes any of them. One date alone tells it only where no other is known.
+/// Returns the zone of most dates of a definition, if it is not UTC: only a server in this zone accepts these dates. A
+/// single date counts only if no other date is known.
 pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> {
     let lookup = |name: &str| given.get(name).map(|value| Cow::Borrowed(value.as_str()));
     let dates = dates_of(tree);
@@ -66,7 +66,7 @@ pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> 
     let mut offsets: BTreeMap<String, usize> = BTreeMap::new();
     let mut unknown = 0;
     for date in known {
-        // One that is wrong in any zone tells nothing.
+        // A date that is valid in UTC rules out another zone.
         if ProcessingZone::UTC.parse(&date).is_ok() {
             return None;
         }
@@ -75,21 +75,22 @@ pub fn zone_of_dates(tree: &Tree, given: &Properties) -> Option<ProcessingZone> 
             *offsets.entry(offset.to_owned()).or_default() += 1;
         }
     }
-    // Where there are several zones, other dates of the properties count as well.
+    // If there are several zones, other dates in the properties count as well.
     if offsets.len() > 1 {
         let is_date = |value: &&String| value.trim().as_bytes().get(10) == Some(&b'T');
         for offset in given.values().filter(is_date).filter_map(|value| offset_of(value)) {
             *offsets.entry(offset.to_owned()).or_default() += 1;
         }
     }
-    // A date in yet another zone is wrong, whatever the server's zone is.
+    // A date in yet another zone is wrong, regardless of the server's zone.
     let all: usize = offsets.values().sum();
     let (offset, count) = offsets.into_iter().find(|(_, count)| *count * 2 > all)?;
     let enough = if dates.len() > 1 + unknown { 2 } else { 1 };
     (count >= enough).then(|| ProcessingZone::from_id(&format!("GMT{offset}")))?
 }
 
-/// What a server of the zone as shipped says of dates that are all in another one: it depends on the zone of the server.
+/// Returns the finding about dates that are all in another zone than the server's default. It depends on the zone of
+/// the server.
 pub fn in_another_zone(tree: &Tree, refused: &Refused) -> Option<Diagnostic> {
     let date = refused.subject.last()?;
     let (element, written) = dates_of(tree).into_iter().next()?;
@@ -104,7 +105,7 @@ pub fn in_another_zone(tree: &Tree, refused: &Refused) -> Option<Diagnostic> {
     Some(found.help(help).depends_on("the zone of the server"))
 }
 
-/// The argument of a text that is `${coord:NAME(n)}`.
+/// Returns the argument `n` of a text `${coord:NAME(n)}`.
 fn call(text: &str, name: &str) -> Option<i64> {
     let rest = text.trim().strip_prefix("${")?.trim_start().strip_prefix("coord:")?;
     let rest = rest.strip_prefix(name)?.trim_start().strip_prefix('(')?;
@@ -133,7 +134,7 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             1440 => found.fix(Fix::guess("Say a day", span, "${coord:days(1)}")),
             _ => found,
         };
-        // These are seldom meant as minutes.
+        // These numbers are seldom meant as minutes.
         let odd = matches!(number, 6 | 7 | 12 | 24 | 28 | 30 | 31 | 168 | 365);
         let found = if odd { found.likely() } else { found.at_most(Level::Info) };
         out.push(found.help("`${coord:minutes(n)}` makes that clear to the reader"));
@@ -177,7 +178,7 @@ fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     let cron_text = cron_text.or_else(|| Cron::parse(text).ok().map(|cron| cron.text().to_owned()));
     if let Some(cron) = cron_text {
-        // A zone that the server has as well is heeded.
+        // Cron fields are evaluated in the server's zone, so the same zone is no problem.
         let zone = zone.filter(|zone| !is_clock_of_server(facts, zone));
         cron_rules(written, &cron, zone.as_ref(), out);
     }
@@ -187,7 +188,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
     let fields: Vec<&str> = text.split(' ').collect();
     let [_, _, day, _, weekday] = fields[..] else { return };
     let is_literal = written.as_str() == text;
-    // The place of a field, where the text is written as it is.
+    // The span of a field, if the text is literal.
     let place = |field: CronField| {
         if !is_literal {
             return written.span();
@@ -228,7 +229,8 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         let mut ends = member.split('-');
         ends.all(|end| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    // Who writes the working days so knows what they are called here: where Monday is 1, they are `1-5`.
+    // `2-6` are the working days here; where Monday is 1, they would be `1-5`. Authors who write them this way know the
+    // numbering.
     if weekday != "2-6" && weekday.split(',').any(numeric) {
         let span = place(CronField::DayOfWeek);
         let named = named_days(weekday);
@@ -253,7 +255,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         out.push(finding(&k::CRON_DAY_AND_WEEKDAY, place(CronField::DayOfWeek), message));
     }
     let hour = fields[1];
-    // In which hour is the second question.
+    // The zone matters only if the hour is restricted. Each minute of an hour has a finding already.
     if let Some(zone) = zone
         && !is_same_clock(zone, &Zone::utc())
         && hour != "*"
@@ -268,7 +270,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
     }
 }
 
-/// Whether the server's own zone, in which the dates are written, shows the same time.
+/// Whether a zone has the same time as the server's processing zone.
 fn is_clock_of_server(facts: &Facts<'_>, zone: &Zone) -> bool {
     let of_server = i64::from(facts.processing.offset_minutes()) * 60;
     !changes(zone) && zone.offset_seconds(LATELY) == of_server
@@ -291,7 +293,7 @@ fn name_number(field: CronField, text: &str) -> Option<u32> {
 
 const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// A field of weekdays with names for its numbers.
+/// Returns a weekday field with names in place of numbers.
 fn named_days(field: &str) -> String {
     let mut text = String::new();
     let mut is_step = false;
@@ -324,7 +326,7 @@ fn zones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A start that is taken from what is called an end, and an end from what is called a start.
+/// Reports a start that is taken from a property named as an end, and vice versa.
 pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
     let read = |written: &Scalar| {
         let text = written.as_str().trim();
@@ -358,12 +360,12 @@ pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let both = facts.written.start.iter().chain(&facts.written.end);
         both.map(|date| facts.value(date)).all(|value| value.is_some_and(|v| v.trim().is_empty()))
     };
-    // The server stops at the first; each of them has to be mended.
+    // The server stops at the first, but all of them are reported.
     for written in all {
         let value = facts.value(written);
         let Some(value) = value.filter(|value| server.parse(value).is_err()) else { continue };
         let found = no_date(Some(written), value, written.span());
-        // Where none is given at all, the file is one to be filled in.
+        // If none is given at all, the file is to be filled in.
         let found = match value.trim().is_empty() && is_blank() {
             true => found.depends_on("what is filled in there"),
             false => found,
@@ -371,7 +373,7 @@ pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(facts.at_origin(written, "read here", found));
     }
     out.extend(exchanged(facts.written).map(|found| {
-        // Without the values, names alone say so.
+        // Without the values, only the names are evidence.
         let is_known = facts.written.start.iter().chain(&facts.written.end).all(|written| {
             let name = written.as_str().trim().trim_start_matches("${").trim_end_matches('}');
             facts.around.submission.get(name.trim()).is_some()
@@ -379,7 +381,7 @@ pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if is_known { found } else { found.at_most(Level::Warning) }
     }));
     let is_literal = |written: &&Scalar| {
-        // An end beyond anybody's plans is another way to say that there is none.
+        // An end in the far future means that there is none.
         let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");
         written.known().is_some_and(|text| server.parse(text).is_ok() && !far(text))
     };
@@ -404,7 +406,7 @@ pub(super) fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What only today's date shows.
+/// Reports findings that depend on today's date.
 fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(now) = facts.now else { return };
     let schedule = facts.kept.ok().filter(|_| !facts.is_unsure).map(|kept| &kept.schedule);
@@ -421,7 +423,7 @@ fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let behind = behind(schedule, now.min(schedule.end));
-    // The round number stays the same from day to day, so that a baseline holds.
+    // A round number stays the same from day to day, so that a baseline remains valid.
     let Some(round) = ROUND.into_iter().rev().find(|round| behind >= *round) else { return };
     let message = format!("a submission now would first catch up on {round} or more actions");
     let exact = if behind < COUNTED { format!("{behind} to be exact; ") } else { String::new() };
@@ -431,12 +433,12 @@ fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     );
 }
 
-/// How many actions are worth a word, and the round numbers they are given in.
+/// The number of actions from which they are reported, and the round numbers used for it.
 const ROUND: [i64; 6] = [5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000];
-/// How many actions are counted one by one.
+/// Maximum number of actions that are counted exactly.
 const COUNTED: i64 = 20_000;
 
-/// How many actions are due before an instant.
+/// Returns the number of actions due before an instant.
 fn behind(schedule: &Schedule, until: Instant) -> i64 {
     let mut times = schedule.times();
     match &schedule.frequency {
@@ -451,7 +453,7 @@ fn behind(schedule: &Schedule, until: Instant) -> i64 {
     }
 }
 
-/// Negative numbers that nobody writes who wants no limit.
+/// Reports negative numbers other than the usual one for "no limit".
 fn below_minus_one(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (name, words) in [
         ("concurrency", "any number of actions may run at once"),

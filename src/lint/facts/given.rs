@@ -1,4 +1,4 @@
-//! What gives a definition its properties: files beside it, those who start it, the site, the languages.
+//! The sources of a definition's properties: files next to it, its callers, the site, the languages.
 
 use super::{Facts, Language};
 use crate::diag::Diagnostic;
@@ -9,17 +9,17 @@ use crate::syntax::properties::{self, Caller, Entry, Submission};
 use crate::syntax::xml::Element;
 use foldhash::HashSet;
 
-/// A property that the job, not one action, is given: from properties files, `config-default.xml`, a coordinator's or a
-/// sub-workflow's configuration.
+/// A property of the job, not of one action: from properties files, `config-default.xml`, or the configuration of a
+/// coordinator, bundle or sub-workflow.
 #[derive(Clone, Debug)]
 pub(in crate::lint) struct JobProperty {
     /// Its name.
     pub(in crate::lint) name: String,
     /// Its value as written.
     pub(in crate::lint) value: String,
-    /// Where its name stands.
+    /// The span of its name.
     pub(in crate::lint) name_span: Span,
-    /// Where its value stands.
+    /// The span of its value.
     pub(in crate::lint) value_span: Span,
     /// The file, unless it is the definition itself.
     pub(in crate::lint) file: Option<String>,
@@ -36,7 +36,7 @@ impl JobProperty {
         }
     }
 
-    /// Puts a finding into the file of the property.
+    /// Moves a finding to the file of the property.
     pub(in crate::lint) fn place(&self, finding: Diagnostic) -> Diagnostic {
         match &self.file {
             Some(file) => finding.in_file(file.clone()),
@@ -45,7 +45,7 @@ impl JobProperty {
     }
 }
 
-/// The properties of the job that are written down somewhere near.
+/// Returns the properties of the job that are set in files near the definition.
 pub(in crate::lint) fn job_properties<'f>(facts: &'f Facts<'_>) -> &'f [JobProperty] {
     facts.known.job_properties.get_or_init(|| find_job_properties(facts))
 }
@@ -105,7 +105,7 @@ pub(crate) const BUILT_IN: [&str; 20] = [
     "MONTHS",
 ];
 
-/// Whether some source near the definition gives a job property of this name.
+/// Whether any known source sets a job property of this name.
 pub(in crate::lint) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
     let known = &facts.known;
     let declared = known.declared.get_or_init(|| declared(facts));
@@ -119,7 +119,7 @@ pub(in crate::lint) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
         || known.passed.get_or_init(|| passed(facts)).contains(name)
 }
 
-/// What a coordinator, a bundle or a parent workflow nearby can pass: names in their configurations.
+/// Returns the names that a coordinator, a bundle or a parent workflow nearby can pass in their configurations.
 fn passed<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
     let others = facts.files.texts();
     let others = others.filter(|other| other.path != facts.path && other.path.ends_with(".xml"));
@@ -131,23 +131,23 @@ fn passed<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
-/// One way in which the definition is started.
+/// One way of starting the definition.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lint) struct Start<'f> {
-    /// The file that names it; `-D` and the like have none.
+    /// The file that starts it; `None` for `-D` and the like.
     pub(in crate::lint) path: Option<&'f str>,
-    /// Where it names it.
+    /// The span of the reference in that file.
     pub(in crate::lint) span: Span,
-    /// Whether that file is one of properties.
+    /// Whether that file is a properties file.
     pub(in crate::lint) is_properties: bool,
-    /// Whether all that is handed over is known.
+    /// Whether all passed properties are known.
     pub(in crate::lint) is_whole: bool,
     caller: Option<&'f Caller>,
     submission: &'f Submission,
 }
 
 impl<'f> Start<'f> {
-    /// Whether it gives a property.
+    /// Whether it sets a property.
     pub(in crate::lint) fn gives(&self, name: &str) -> bool {
         match self.caller {
             Some(caller) => caller.values.contains_key(name),
@@ -155,14 +155,14 @@ impl<'f> Start<'f> {
         }
     }
 
-    /// The file of properties that it begins with.
+    /// Returns the properties file at the beginning of the chain of callers.
     pub(in crate::lint) fn properties(&self) -> Option<&'f str> {
         let by = self.caller.and_then(|caller| caller.by.rsplit(", ").next());
         let first = if self.is_properties { self.path } else { by };
         first.filter(|path| path.ends_with(".properties"))
     }
 
-    /// The names of what it gives.
+    /// Returns the names of the properties that it sets.
     pub(in crate::lint) fn names(&self) -> Box<dyn Iterator<Item = &'f str> + 'f> {
         match self.caller {
             Some(caller) => Box::new(caller.values.keys().map(String::as_str)),
@@ -171,7 +171,7 @@ impl<'f> Start<'f> {
     }
 }
 
-/// All ways in which the definition is started, as far as they are known.
+/// Returns all known ways of starting the definition.
 pub(in crate::lint) fn starts<'f>(facts: &'f Facts<'_>) -> Vec<Start<'f>> {
     let submission = facts.submission;
     let mut starts: Vec<Start<'f>> = submission
@@ -203,11 +203,11 @@ pub(in crate::lint) fn starts<'f>(facts: &'f Facts<'_>) -> Vec<Start<'f>> {
     starts
 }
 
-/// Whether a property has a value whoever starts the definition: a default, or one of the server's own.
+/// Whether a property has a value regardless of the caller: a default, or one set by the server.
 pub(in crate::lint) fn has_default(facts: &Facts<'_>, name: &str) -> bool {
     let declared = facts.known.declared.get_or_init(|| declared(facts));
     let beside = facts.submission.values.get(name);
-    // What a coordinator calls a part of a time is a name like any other in a workflow.
+    // The names of time parts in a coordinator are ordinary names in a workflow.
     let time = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name);
     declared.contains(name)
         || beside.is_some_and(|bound| !matches!(bound.origin, properties::Origin::File(_)))
@@ -217,7 +217,7 @@ pub(in crate::lint) fn has_default(facts: &Facts<'_>, name: &str) -> bool {
         || name.starts_with("user.")
 }
 
-/// Whether the site's server gives a variable of this name.
+/// Whether the site's server sets a variable of this name.
 fn is_of_site(facts: &Facts<'_>, name: &str) -> bool {
     let variables = || facts.settings.server.variables.iter().map(String::as_str).collect();
     facts.known.variables.get_or_init(variables).contains(name)
@@ -228,7 +228,7 @@ fn declared(facts: &Facts<'_>) -> HashSet<String> {
     list.iter().map(|parameter| parameter.name.text.to_string()).collect()
 }
 
-/// Whether the properties that were found are those this very definition is submitted with: they name its path.
+/// Whether the properties that were found belong to the submission of this very definition: they name its path.
 pub(in crate::lint) fn is_submitted(facts: &Facts<'_>) -> bool {
     let key = match facts.language {
         Language::Workflow => "oozie.wf.application.path",
@@ -237,7 +237,7 @@ pub(in crate::lint) fn is_submitted(facts: &Facts<'_>) -> bool {
         _ => return false,
     };
     let Some(path) = facts.submission.get(key) else { return false };
-    // One definition of several in a folder is named with its file.
+    // If a folder has several definitions, the path includes the file name.
     let file = files::name_of(path.trim());
     let is_another = file.ends_with(".xml")
         && file != files::name_of(facts.path)
@@ -245,10 +245,11 @@ pub(in crate::lint) fn is_submitted(facts: &Facts<'_>) -> bool {
     if is_another {
         return false;
     }
-    // A path that nothing can resolve is filled in by a build: the file is a template, and the rest of it may be, too.
+    // A path that cannot be resolved is filled in by a build: the file is a template, and the rest of it may be filled
+    // in too.
     reads::of_plain(path, 0).iter().all(|read| is_given(facts, &read.name))
 }
 
-/// The other path keys, and the one for this language.
+/// The properties that name the path of an application, for all languages.
 pub(in crate::lint) const PATH_KEYS: [&str; 3] =
     ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
