@@ -1,8 +1,8 @@
 //! Coordinators that become one graph: a run of the first is followed by a run of each that reads what it writes.
 //!
-//! [`settle`] takes the coordinators and the links between those that write and read data for the same nominal time. It
-//! decides which share a graph and in which order. A link is revoked, with the reason, if one graph would behave
-//! differently from two coordinators.
+//! Given the coordinators and the links between those that write and read data for the same nominal time, decides which
+//! of them share a graph and in which order. A link is revoked, with the reason, if one graph would behave differently
+//! from two coordinators.
 
 use super::joined::{Link, Member, Wanted};
 use super::{idioms, mentions};

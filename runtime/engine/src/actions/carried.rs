@@ -1,8 +1,9 @@
-//! What becomes of every element and property of an action when its program runs here: one table.
+//! The table of what becomes of every element and property of an action when ankus runs its program.
 //!
-//! In: the kind of an action and what its element says. Out: what is handed on and how, what has no effect and why, what
-//! is refused. `docs/action-elements.md` is made of it; `ankus doctor APP`, `ankus run --dry-run` and the log of an action
-//! list what of it has no effect. A test walks the schemas of all actions, so that no element is without a row.
+//! For the type of an action and an element or property, it says whether it is passed on and how, has no effect and
+//! why, or is refused. `docs/action-elements.md` is generated from it; `ankus doctor APP`, `ankus run --dry-run` and
+//! the log of an action list the parts without effect. A test walks the schemas of all actions, so that every element
+//! has a row.
 
 use ankus_lang::action_types::{ACTION_TYPES, is_cluster};
 use roxmltree::Node;
@@ -11,11 +12,11 @@ use std::fmt::Write as _;
 /// What becomes of an element or a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is handed on, or done: how.
+    /// It is passed on or carried out; the text says how.
     Carried(&'static str),
-    /// It has no effect: why.
+    /// It has no effect; the text says why.
     Without(&'static str),
-    /// An action with it is not started: why.
+    /// An action with it is not started; the text says why.
     Refused(&'static str),
 }
 
@@ -29,20 +30,20 @@ pub enum Where {
     Here,
     /// On a host, by ssh.
     Ssh,
-    /// In a cluster of YARN.
+    /// In a YARN cluster.
     Yarn,
-    /// In a cluster of Kubernetes.
+    /// In a Kubernetes cluster.
     Kubernetes,
-    /// By Livy, which runs Spark alone.
+    /// By Livy, which only runs Spark.
     Livy,
 }
 
 impl Where {
-    /// All there are.
+    /// All places.
     pub const ALL: [Where; 5] =
         [Where::Here, Where::Ssh, Where::Yarn, Where::Kubernetes, Where::Livy];
 
-    /// The word of the settings for it.
+    /// Returns its name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Where::Here => "local",
@@ -53,28 +54,28 @@ impl Where {
         }
     }
 
-    /// What has this word.
+    /// Returns the place with this name in the settings.
     pub fn named(name: &str) -> Option<Where> {
         Where::ALL.into_iter().find(|at| at.name() == name)
     }
 }
 
-/// A row: which types, which element (below the action's own) or property, what becomes of it.
+/// A row of the table: action types, element (below that of the action) or property, and what becomes of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     types: Types,
-    /// The element, `launcher/queue`; or the property, with `*` at the end for all that begin so.
+    /// The path of the element, such as `launcher/queue`; or the name of the property, with a final `*` for a prefix.
     pub name: &'static str,
     /// What becomes of it.
     pub effect: Effect,
 }
 
-/// Types of actions.
+/// The action types that a row applies to.
 #[derive(Clone, Copy, Debug)]
 enum Types {
-    /// All that run in a cluster, unless they have a row of their own.
+    /// All types that run in a cluster, unless they have a row of their own.
     Cluster,
-    /// These.
+    /// Only these types.
     Of(&'static [&'static str]),
 }
 
@@ -118,9 +119,9 @@ const CONTAINER_QUEUE: &str =
 const CONTAINER_PRIORITY: &str = "the priority of the application";
 const POD_MEMORY: &str = "the memory limit of the pod";
 const POD_CORES: &str = "the CPU limit of the pod";
-/// Why a cluster is not reached whose paths an action names.
+/// Why an action does not reach a cluster whose paths it names.
 pub const UNREACHED: &str = "[hosts] does not name it, and the file root stands for it, as for the cluster of the application";
-/// The elements that name what ankus reads, or copies from or to a file system.
+/// Elements with paths that ankus reads, or copies from or to a file system.
 const PATHS: [&str; 8] = [
     "file",
     "archive",
@@ -131,14 +132,14 @@ const PATHS: [&str; 8] = [
     "key-path",
     "destination-uri",
 ];
-/// The row for a `<config-class>` beside one of these.
+/// The row for a `<config-class>` next to `<streaming>` or `<pipes>`.
 const CLASS_OF_CLIENTS: &str = "config-class, with streaming or pipes";
 const OVERRIDE: &str = "`false` ignores the older map-reduce names";
-/// What no action may set: see `allowed` in `workplace/settings.rs`.
+/// The effect of properties that no action may set: see `allowed` in `workplace/settings.rs`.
 const DISALLOWED: &str = "ends the action with JA010, as on a server: only the server may set it";
 const NO_ACL: &str = "there is no launcher job that others could see or change";
 
-/// The elements.
+/// The rows for elements.
 pub const ELEMENTS: &[Row] = &[
     all("job-tracker", Carried("`yarn.resourcemanager.address` of the configuration")),
     all("resource-manager", Carried("`yarn.resourcemanager.address` of the configuration")),
@@ -327,7 +328,7 @@ pub const ELEMENTS: &[Row] = &[
     ),
 ];
 
-/// The property that names the jar with all of a job, and the row for it beside streaming or pipes.
+/// The property with the uber jar of a job, and the row for it next to `<streaming>` or `<pipes>`.
 const UBER_JAR: &str = "oozie.mapreduce.uber.jar";
 const UBER_JAR_OF_CLIENTS: &str = "oozie.mapreduce.uber.jar, with streaming or pipes";
 
@@ -517,7 +518,7 @@ pub const OF_JOBS: &[(&str, &str)] = &[
     ("group.name", "anyone who can read the store can do everything with its jobs"),
 ];
 
-/// What becomes of an element of an action of some type; none for what no schema has.
+/// Returns what becomes of an element of an action of this type; none if no schema has it.
 pub fn element(kind: &str, name: &str, at: Where) -> Option<Effect> {
     if let Some(effect) = name.strip_prefix("launcher/").and_then(|name| of_place(name, at)) {
         return Some(effect);
@@ -530,7 +531,7 @@ pub fn element(kind: &str, name: &str, at: Where) -> Option<Effect> {
     find(ELEMENTS, kind, name)
 }
 
-/// What becomes of a property of an action; none for what only its tool reads.
+/// Returns what becomes of a property of an action; none if only the tool reads it.
 pub fn property(kind: &str, name: &str, at: Where) -> Option<Effect> {
     let of_place = name.strip_prefix("oozie.launcher.").and_then(|name| of_place(name, at));
     of_place.or_else(|| find(PROPERTIES, kind, name))
@@ -540,7 +541,7 @@ fn of_place(name: &str, at: Where) -> Option<Effect> {
     OF_PLACES.iter().find(|(of, known, _)| *of == at && *known == name).map(|row| row.2)
 }
 
-/// The row of the type's own counts before that of all, and a whole name before the beginning of one.
+/// Finds the row for a name. A row for the type takes precedence over one for all types, and a full name over a prefix.
 fn find(rows: &[Row], kind: &str, name: &str) -> Option<Effect> {
     let fitting = || rows.iter().filter(|row| row.covers(kind) && row.names(name));
     let is_whole = |row: &&Row| row.name == name;
@@ -550,18 +551,19 @@ fn find(rows: &[Row], kind: &str, name: &str) -> Option<Effect> {
     row.or_else(|| fitting().next()).map(|row| row.effect)
 }
 
-/// Something that an action says and that has no effect, or for which it is refused.
+/// A part of an action that has no effect, or for which the action is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unheeded {
     /// The element or the property.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
     /// Whether the action is refused.
     pub is_refused: bool,
 }
 
-/// The same of the text of an element with its expressions. What cannot be read says nothing.
+/// Returns what [`unheeded`] does for the text of an element, whose expressions are not evaluated. Returns nothing if
+/// it cannot be parsed.
 pub fn unheeded_of<'a>(
     text: &str,
     at: Where,
@@ -573,7 +575,7 @@ pub fn unheeded_of<'a>(
     }
 }
 
-/// The texts of the children of an element that have a name, `job-xml` or `app-path`, with their expressions.
+/// Returns the texts of the children with this name, such as `job-xml` or `app-path`, with their expressions.
 pub fn texts(element: &str, name: &str) -> Vec<String> {
     let Ok(document) = roxmltree::Document::parse(element) else { return Vec::new() };
     let children = document.root_element().children();
@@ -581,8 +583,8 @@ pub fn texts(element: &str, name: &str) -> Vec<String> {
     named.filter_map(|child| Some(child.text()?.trim().to_owned())).collect()
 }
 
-/// The paths on which ankus itself works for an action, with their expressions: those that it makes, deletes, moves, reads
-/// and copies. What a tool is told, the tool reaches.
+/// Returns the paths that ankus itself accesses for an action, with their expressions: those that it creates, deletes,
+/// moves, reads and copies. Paths that are passed to a tool are accessed by the tool.
 pub fn paths(text: &str) -> Vec<String> {
     let Ok(document) = roxmltree::Document::parse(text) else { return Vec::new() };
     let action = document.root_element();
@@ -597,8 +599,8 @@ pub fn paths(text: &str) -> Vec<String> {
     found.into_iter().map(|path| path.trim().to_owned()).collect()
 }
 
-/// What an action says and that has no effect. The names of its properties are given beside its element, for they come
-/// from many places.
+/// Returns the parts of an action that have no effect. The names of its properties are passed separately from its
+/// element, because they have many sources.
 pub fn unheeded<'a>(
     action: Node<'_, '_>,
     at: Where,
@@ -636,7 +638,7 @@ pub fn unheeded<'a>(
         }
     }
     for name in properties {
-        // The settings of the element are properties as well.
+        // The settings of the `<launcher>` element are properties as well.
         let is_said = |own: &str| said.iter().any(|said| said == own);
         if !name.strip_prefix("oozie.launcher.").is_some_and(is_said) {
             let row = if name == UBER_JAR && has_client { UBER_JAR_OF_CLIENTS } else { name };
@@ -646,7 +648,7 @@ pub fn unheeded<'a>(
     found
 }
 
-/// The page of the manual.
+/// Returns the page of the manual.
 pub fn page() -> String {
     let mut out = String::from(
         "# What becomes of every element of an action\n\n\

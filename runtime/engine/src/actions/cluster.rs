@@ -1,9 +1,9 @@
-//! What the clients of a cluster are told: which cluster it is, as whom they act, which files their tasks need, and the
-//! tag by which their jobs are found again.
+//! The configuration for the clients of a cluster: its addresses, the user, the files for tasks, and the tag by which
+//! jobs are found again.
 //!
-//! In: the evaluated element of an action, its merged configuration, and the files that were brought for it. Out: the
-//! configuration with what the server's launcher adds (`reference` of the language, 9.1), and the [`Trace`] that the jobs
-//! leave in the cluster.
+//! Takes the evaluated element of an action, its merged configuration, and the files that were brought for it. Adds to
+//! the configuration what the server's launcher adds (`reference` of the language, 9.1), and returns the [`Trace`] by
+//! which the jobs can be found in the cluster.
 #![expect(
     clippy::disallowed_methods,
     reason = "an attempt keeps in its folder how its jobs are found"
@@ -20,30 +20,31 @@ pub(crate) use crate::host::elsewhere::tag;
 use ankus_lang::configuration;
 use ankus_lang::uri::FileUri;
 
-/// Files that an action brings, by the names under which its program finds them.
+/// The files brought for an action, by the names under which its program finds them.
 #[derive(Clone, Debug, Default)]
 pub struct Shipped {
-    /// Files with a name of their own, and what lies in `lib/` beside jars.
+    /// Files of `<file>` elements, and the files in `lib/` other than jars.
     pub files: Vec<(String, PathBuf)>,
-    /// Archives, as they were before they were unpacked.
+    /// Archives, before they are unpacked.
     pub archives: Vec<(String, PathBuf)>,
     /// Jars for the class path.
     pub jars: Vec<(String, PathBuf)>,
-    /// Names of the script or jar that the element itself names, where it was brought.
+    /// The script or jar of the element itself, if it was brought.
     pub programs: Vec<String>,
-    /// Which file each name in the folder of work is.
+    /// The file behind each name in the working directory.
     pub names: BTreeMap<String, FileUri>,
-    /// What was not brought, and why.
+    /// Messages about files that were left out, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Shipped {
-    /// The names of the jars.
+    /// Returns the names of the jars.
     pub fn jar_names(&self) -> Vec<String> {
         self.jars.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether a file may have this name: the first that asks for it has it, as in Hadoop, and any other is noted.
+    /// Whether a file may have this name. The first file that claims a name gets it, as in Hadoop; any other is noted
+    /// as left out.
     pub fn claim(&mut self, name: &str, uri: &FileUri) -> bool {
         let first = self.names.entry(name.to_owned()).or_insert_with(|| uri.clone());
         let is_own = first == uri;
@@ -57,25 +58,25 @@ impl Shipped {
 /// How the jobs of an attempt are found in a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// The tag of YARN that they all have.
+    /// The YARN tag that they all have.
     pub tag: String,
-    /// Where the web services of the resource manager may be, the likeliest first.
+    /// Possible addresses of the resource manager's web services, the most likely first.
     pub web: Vec<String>,
-    /// Who started them.
+    /// The user who started them.
     pub user: String,
-    /// Whether the tool exists to start jobs; a program of `java` or `shell` may do so.
+    /// Whether starting jobs is the purpose of the tool; a program of `java` or `shell` only may start some.
     pub is_client: bool,
-    /// The tag of all jobs of the store; empty where the jobs were started without one.
+    /// The tag of all jobs of the store; empty if the jobs were started without one.
     #[serde(default)]
     pub store: String,
 }
 
-/// The property that tags jobs of map-reduce, and everything that runs as such.
+/// The property with the tags of map-reduce jobs, and of everything that runs as such.
 const TAGS: &str = "mapreduce.job.tags";
 
-/// Tells a configuration of the cluster that the element names, and of the files of the action. What the element
-/// says wins over what the tools find on this machine. Answers the trace that the jobs leave; none where there is no
-/// resource manager, or everything runs in the tool itself.
+/// Adds the cluster that the element names and the files of the action to a configuration. The element takes precedence
+/// over the configuration that the tools find on this machine. Returns the trace by which the jobs are found; none if
+/// there is no resource manager, or everything runs in the tool itself.
 pub fn hand_on(
     element: Node<'_, '_>,
     configuration: &mut BTreeMap<String, String>,
@@ -104,14 +105,14 @@ pub fn hand_on(
         let named = configuration.entry("mapreduce.framework.name".to_owned());
         named.or_insert_with(|| framework.to_owned());
     }
-    // What submits jobs of map-reduce hands the configuration on to them. Pig and Hive ship their jars themselves.
+    // Clients of map-reduce pass the configuration on to their jobs. Pig and Hive ship their jars themselves.
     match kind {
         "map-reduce" | "sqoop" => tasks(configuration, shipped, &shipped.jars),
         "pig" | "hive" => tasks(configuration, shipped, &[]),
         _ => {}
     }
     if kind == "map-reduce" {
-        // The history has the counters, and this form of it can be read without Hadoop.
+        // The history has the counters, and JSON can be parsed without Hadoop.
         let format = configuration.entry("mapreduce.jobhistory.jhist.format".to_owned());
         format.or_insert_with(|| "json".to_owned());
     }
@@ -119,7 +120,7 @@ pub fn hand_on(
     let store = store_of(attempt).map(tag).unwrap_or_default();
     let tag = tag(attempt);
     add(configuration, TAGS, tag.clone());
-    // Jobs that we wait for ourselves are looked at together.
+    // Jobs that we wait for ourselves are polled together.
     let store = if kind == "map-reduce" { store } else { String::new() };
     if !store.is_empty() {
         add(configuration, TAGS, store.clone());
@@ -131,23 +132,23 @@ pub fn hand_on(
     Some(Trace { tag, web, user: user.to_owned(), is_client, store })
 }
 
-/// The folder of the store that an attempt is of: `STORE/jobs/JOB/ATTEMPT`.
+/// Returns the folder of the store of an attempt: `STORE/jobs/JOB/ATTEMPT`.
 pub(crate) fn store_of(attempt: &Path) -> Option<&Path> {
     attempt.ancestors().nth(3)
 }
 
-/// What an attempt left in its folder to be found by in a cluster.
+/// Reads the trace that an attempt has left in its folder.
 pub fn trace(folder: &Path) -> Option<Trace> {
     let bytes = std::fs::read(folder.join(super::workplace::TRACE)).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Whether a program told of jobs in a cluster.
+/// Whether a program reported the ids of jobs in a cluster.
 pub fn told_of_jobs(folder: &Path) -> bool {
     super::workplace::job_ids(folder).is_some()
 }
 
-/// Files, archives and jars go with the job to where its tasks run.
+/// Adds files, archives and jars to the configuration of a job, which ships them to its tasks.
 fn tasks(
     configuration: &mut BTreeMap<String, String>,
     shipped: &Shipped,
@@ -160,7 +161,7 @@ fn tasks(
         });
         uris.collect::<Vec<_>>().join(",")
     };
-    // What the generic options -files, -archives and -libjars set, and the submission of a job uploads.
+    // The properties that the generic options -files, -archives and -libjars set; the submission uploads their files.
     for (key, value) in [
         ("tmpfiles", uris(&shipped.files, true)),
         ("tmparchives", uris(&shipped.archives, true)),
@@ -172,7 +173,7 @@ fn tasks(
     }
 }
 
-/// Adds to a list of a configuration, behind what the action has there.
+/// Appends to a list in a configuration, after the values of the action.
 fn add(configuration: &mut BTreeMap<String, String>, key: &str, value: String) {
     let list = match configuration.remove(key).filter(|own| !own.trim().is_empty()) {
         Some(own) => format!("{own},{value}"),
@@ -181,7 +182,7 @@ fn add(configuration: &mut BTreeMap<String, String>, key: &str, value: String) {
     configuration.insert(key.to_owned(), list);
 }
 
-/// A path in a URI.
+/// Percent-encodes a path for a URI.
 pub(super) fn encoded(path: &Path) -> String {
     let mut out = String::new();
     for byte in path.to_string_lossy().bytes() {
@@ -193,9 +194,9 @@ pub(super) fn encoded(path: &Path) -> String {
     out
 }
 
-/// Where the web services of a resource manager are, as the site's own configuration says.
+/// Returns the addresses of a resource manager's web services according to the site's own configuration.
 ///
-/// `files` are the texts of `yarn-site.xml` in the folders that the tools read, the first that is there.
+/// `text` is the `yarn-site.xml` that the tools read.
 pub fn web_addresses(text: &str, manager: &str) -> Vec<String> {
     let properties: BTreeMap<String, String> =
         configuration::read_xml(text).unwrap_or_default().into_iter().collect();

@@ -1,9 +1,8 @@
-//! The command line equivalent to what the launcher of an action would run.
+//! The command line that is equivalent to what the launcher of an action would run.
 //!
-//! In: the evaluated element of an action, its merged configuration and the locations of its files. Out: which tool,
-//! with which arguments and environment, and where its captured output is found; or the [`Refusal`] with which the
-//! engine ends the action. Nothing is started here. `docs/actions.md` describes the table. (`reference` of the
-//! language, 9.1 to 9.13.)
+//! Takes the evaluated element of an action, its merged configuration and the locations of its files. Returns the tool,
+//! its arguments and environment, and where its captured output is; or the [`Refusal`] with which the engine ends the
+//! action. Nothing is started here. `docs/actions.md` describes the table. (`reference` of the language, 9.1 to 9.13.)
 
 use std::collections::BTreeMap;
 
@@ -15,26 +14,26 @@ use super::words::{has_scheme, quoted, spark_options, split_like_a_shell};
 use super::workplace::far;
 use ankus_lang::machine::Class;
 
-/// Where options of the launcher's Java machine stand, the first that is there counts: the server's own name, then those of
-/// map-reduce, which a launcher takes over.
+/// Properties with options for the launcher's JVM, of which the first one that is set counts: the server's own name,
+/// then those of map-reduce, which a launcher adopts.
 const JAVA_OPTIONS: [&str; 4] = [
     "oozie.launcher.javaopts",
     "oozie.launcher.yarn.app.mapreduce.am.command-opts",
     "oozie.launcher.mapreduce.map.java.opts",
     "oozie.launcher.mapred.child.java.opts",
 ];
-/// The variable with options for the clients of Hadoop.
+/// The variable with JVM options for Hadoop clients.
 const HADOOP_OPTIONS: &str = "HADOOP_CLIENT_OPTS";
-/// The variables with jars for clients of Hadoop and for Hive, whose list is that of the tasks as well.
+/// The variables with jars for Hadoop clients and for Hive, which ships its list to the tasks as well.
 const CLASS_PATH: &str = "HADOOP_CLASSPATH";
 const HIVE_JARS: &str = "HIVE_AUX_JARS_PATH";
 /// Variables with a list of jars, separated by `:`.
 pub(crate) const JAR_LISTS: [&str; 2] = [CLASS_PATH, HIVE_JARS];
 
-/// Why no command line can be made.
+/// Why there is no command line for an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// How the engine takes it.
+    /// How the engine classifies the error.
     pub class: Class,
     /// The error code of the action's row.
     pub code: String,
@@ -48,70 +47,70 @@ impl Refusal {
     }
 }
 
-/// Where the output that an action captures is found.
+/// Where the captured output of an action is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Capture {
-    /// It captures nothing.
+    /// It is not captured.
     Nothing,
-    /// Everything on its standard output.
+    /// The standard output of the program.
     Stdout,
-    /// The file it is told of ([`Request::output_file`]).
+    /// The file whose path the program is given ([`Request::output_file`]).
     File,
 }
 
-/// What is asked for.
+/// The input for a command line.
 pub struct Request<'a, 'input> {
     /// The evaluated element of the action: `<shell>…</shell>`.
     pub element: Node<'a, 'input>,
     /// The merged configuration.
     pub configuration: &'a BTreeMap<String, String>,
-    /// Who submitted the job.
+    /// The user who submitted the job.
     pub user: &'a str,
     /// Path of the configuration as a file, as the program will see it.
     pub configuration_file: &'a str,
-    /// Path of the same as Java properties.
+    /// Path of the configuration as Java properties.
     pub properties_file: &'a str,
-    /// Path of the same without inputs: a client of streaming is told of them apart, and would read them twice.
+    /// Path of the configuration without inputs: the streaming client gets them as options and would read them twice.
     pub streaming_file: &'a str,
-    /// Finds the jar of Hadoop's streaming, or says where to name one.
+    /// Finds the Hadoop streaming jar, or returns a message that says where to set its path.
     pub streaming_jar: &'a dyn Fn() -> Result<String, String>,
     /// Path of the file that a `java` action writes its captured output to.
     pub output_file: &'a str,
-    /// Paths of this machine for what elements name, by the names of the elements.
+    /// Paths on this machine for files that elements name, by the names of the elements.
     pub places: &'a BTreeMap<&'static str, String>,
     /// Names of the jars in the action's folder, for the class path.
     pub jars: &'a [String],
-    /// All files that are brought for the action.
+    /// All files brought for the action.
     pub shipped: &'a Shipped,
-    /// The name by which what the attempt runs on another machine is found there.
+    /// The name by which processes of the attempt are found on another machine.
     pub attempt: &'a str,
 }
 
-/// The properties for the inputs of a job, the older name first.
+/// The properties with the inputs of a job, the older name first.
 pub const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"];
 
 /// A command line, not yet bound to a program of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The tool, by the name that `[tools]` and PATH know; for `shell` the program in the action's folder.
+    /// The name of the tool, which is looked up in `[tools]` and PATH; for `shell`, the program in the action's folder.
     pub tool: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Variables beside those of the runtime.
+    /// Variables in addition to those of the runtime.
     pub environment: Vec<(String, String)>,
     /// Where its captured output is found.
     pub capture: Capture,
-    /// Whether it is there for one job of map-reduce, whose end counts and not that of the program.
+    /// Whether the program runs a single map-reduce job, whose outcome counts instead of the program's exit code.
     pub is_job: bool,
-    /// What the program reads in its folder and nobody may see in its arguments, as they are in lists of processes.
+    /// A secret that the program reads from a file in its folder, because arguments are visible in process lists.
     pub secret: Option<String>,
 }
 
-/// The file for that.
+/// The name of that file.
 pub(crate) const SECRET: &str = ".password";
 
-/// The command line of an action; none for a type that runs no program of its own (`fs`, `email`, `sub-workflow`) or
-/// is not known.
+/// Returns the command line of an action; none for a type that runs no program (`fs`, `email`, `sub-workflow`) or that
+/// is unknown.
 pub fn command_line(request: &Request<'_, '_>) -> Option<Result<CommandLine, Refusal>> {
     let parts = Parts { request };
     let made = match request.element.tag_name().name() {
@@ -136,7 +135,7 @@ struct Parts<'r, 'a, 'input> {
 }
 
 impl Parts<'_, '_, '_> {
-    /// The trimmed text of the first child of this name.
+    /// Returns the trimmed text of the first child of this name.
     fn text(&self, name: &str) -> Option<String> {
         self.texts(name).into_iter().next()
     }
@@ -175,7 +174,7 @@ impl Parts<'_, '_, '_> {
         CommandLine { tool, arguments, environment, capture, is_job, secret: None }
     }
 
-    /// A client that is a program of Java, with what the launcher's machine has of options.
+    /// Returns the command line of a client written in Java, with the options of the launcher's JVM.
     fn client(&self, tool: &str, variable: &str, arguments: Vec<String>) -> CommandLine {
         let mut command = self.done(tool, arguments);
         if let Some(options) = self.launcher_options(&JAVA_OPTIONS[..1]) {
@@ -184,14 +183,15 @@ impl Parts<'_, '_, '_> {
         command
     }
 
-    /// Hadoop's client, with the jars of the action: it looks up classes that the action names before any task does.
+    /// Returns the command line of the Hadoop client with the jars of the action, since it loads classes that the
+    /// action names before any task does.
     fn hadoop(&self, arguments: Vec<String>) -> CommandLine {
         let mut command = self.client("hadoop", HADOOP_OPTIONS, arguments);
         self.jars_in(CLASS_PATH, &mut command);
         command
     }
 
-    /// Options of the launcher's Java machine; the first of these properties that is there counts.
+    /// Returns the options of the launcher's JVM: the first of these properties that is set.
     fn launcher_options(&self, names: &[&str]) -> Option<String> {
         let named = names.iter().find_map(|name| self.request.configuration.get(*name));
         named.filter(|options| !options.trim().is_empty()).cloned()
@@ -199,7 +199,7 @@ impl Parts<'_, '_, '_> {
 
     fn shell(&self) -> Result<CommandLine, Refusal> {
         let exec = self.required("exec")?;
-        // Only the last part of the path counts: the launcher runs it in the folder it linked the files into.
+        // Only the last segment of the path counts: the launcher runs it in the folder to which it linked the files.
         let program = exec.rsplit('/').next().unwrap_or(&exec).to_owned();
         let mut command = self.done(&program, self.texts("argument"));
         for pair in self.texts("env-var") {
@@ -230,7 +230,7 @@ impl Parts<'_, '_, '_> {
             true => self.launcher_options(&JAVA_OPTIONS).unwrap_or_default(),
             false => options.join(" "),
         };
-        // A launcher's container starts by a command line for a shell, so quotes hold a value together.
+        // The container of a launcher is started by a shell command, so that quotes keep a value together.
         let words = split_like_a_shell(&options);
         let words =
             words.unwrap_or_else(|| options.split_whitespace().map(str::to_owned).collect());
@@ -305,7 +305,8 @@ impl Parts<'_, '_, '_> {
                     _ => {}
                 }
             }
-            // What it has an option for, it takes from there alone, whatever the configuration says.
+            // The streaming client reads settings that have an option only from that option and ignores the
+            // configuration.
             for (option, keys) in [
                 ("-input", &INPUTS[..]),
                 ("-output", &["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"]),
@@ -348,7 +349,7 @@ impl Parts<'_, '_, '_> {
         Ok(command)
     }
 
-    /// The class that changes the configuration of a job before it is submitted.
+    /// Returns the class that changes the configuration of a job before submission.
     fn config_class(&self) -> Option<String> {
         self.text("config-class").filter(|class| !class.is_empty())
     }
@@ -370,7 +371,7 @@ impl Parts<'_, '_, '_> {
             "-propertyfile",
         ];
         let script = self.required("script")?;
-        // Pig knows `-D` only before its own options.
+        // Pig accepts `-D` only before its own options.
         let mut arguments = Vec::new();
         if !self.request.jars.is_empty() {
             arguments.push(format!("-Dpig.additional.jars={}", self.request.jars.join(":")));
@@ -386,7 +387,7 @@ impl Parts<'_, '_, '_> {
         Ok(self.client("pig", "PIG_OPTS", arguments))
     }
 
-    /// `-f script` or `-e query`, and the parameters that follow.
+    /// Returns `-f script` or `-e query`, and the parameters that follow.
     fn hive_statement(&self) -> Result<Vec<String>, Refusal> {
         const REFUSED: [&str; 20] = [
             "-d",
@@ -468,7 +469,7 @@ impl Parts<'_, '_, '_> {
             }
         }
         let mut command = self.client("beeline", HADOOP_OPTIONS, arguments);
-        // Among them may be the driver of the server's release.
+        // The jars may include the driver for the server's release.
         self.jars_in(CLASS_PATH, &mut command);
         command.secret = password;
         Ok(command)
@@ -497,7 +498,7 @@ impl Parts<'_, '_, '_> {
         if named && !arguments.get(1).is_some_and(|word| word.starts_with('-')) {
             arguments.remove(0);
         }
-        // What Hadoop's tools have in common follows the name of Sqoop's tool.
+        // Generic Hadoop options follow the name of the Sqoop tool.
         if arguments.first().is_some_and(|tool| !["help", "version"].contains(&tool.as_str())) {
             let conf = ["-conf".to_owned(), self.request.configuration_file.to_owned()];
             arguments.splice(1..1, conf);
@@ -524,7 +525,7 @@ impl Parts<'_, '_, '_> {
         Ok(self.client("spark-submit", "SPARK_SUBMIT_OPTS", arguments))
     }
 
-    /// Spark's own options with the files of the action, and its configuration, which Spark hands to Hadoop.
+    /// Returns the options of Spark with the files of the action, and its configuration, which Spark passes to Hadoop.
     fn spark_settings(&self, own: &[String]) -> Vec<String> {
         let shipped = self.request.shipped;
         let names = |list: &[(String, std::path::PathBuf)]| {
@@ -545,7 +546,7 @@ impl Parts<'_, '_, '_> {
         let mut words = own.iter();
         while let Some(word) = words.next() {
             match lists.get_mut(word.as_str()) {
-                // One list counts, so that of the element joins that of the options.
+                // Spark uses only one list, so that the files of the action are appended to the list in the options.
                 Some(list) => list.extend(words.next().cloned()),
                 None => out.push(word.clone()),
             }
@@ -559,7 +560,7 @@ impl Parts<'_, '_, '_> {
         };
         for (name, value) in self.request.configuration {
             let name = match name.as_str() {
-                // What is said to the launcher is not the application's.
+                // Settings of the launcher are not passed to the application.
                 name if of_launcher(name) => continue,
                 "mapreduce.job.tags" => "spark.yarn.tags".to_owned(),
                 name if name.starts_with("spark.") => name.to_owned(),
@@ -573,7 +574,7 @@ impl Parts<'_, '_, '_> {
         out
     }
 
-    /// Puts the jars of the action into a variable with a class path.
+    /// Sets a class path variable to the jars of the action.
     fn jars_in(&self, variable: &str, command: &mut CommandLine) {
         let jars = self.request.shipped.jars.iter().map(|(_, path)| path.to_string_lossy());
         let jars: Vec<_> = jars.collect();
@@ -636,7 +637,7 @@ impl Parts<'_, '_, '_> {
             ));
         }
         let mut words = vec![self.required("command")?];
-        // `args` are split again on the other side, `arg` stay what they are.
+        // The remote shell splits `args` again; each `arg` stays one argument.
         words.extend(self.texts("args"));
         words.extend(self.texts("arg").iter().map(|text| quoted(text)));
         let mut arguments = vec!["-o".to_owned(), "BatchMode=yes".to_owned(), "-o".to_owned()];
@@ -651,7 +652,7 @@ impl Parts<'_, '_, '_> {
     }
 }
 
-/// The text of an element, CDATA included; comments and elements in it do not count.
+/// Returns the text of an element, including CDATA sections; nested comments and elements do not count.
 fn text_of(node: Node<'_, '_>) -> String {
     node.children().filter(Node::is_text).filter_map(|child| child.text()).collect()
 }
@@ -660,7 +661,7 @@ fn base_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
-/// The launchers refuse options that they set themselves.
+/// Refuses options that the launcher sets itself.
 fn refuse(tool: &str, arguments: &[String], refused: &[&str]) -> Result<(), Refusal> {
     match arguments.iter().find(|argument| refused.contains(&argument.as_str())) {
         Some(argument) => {

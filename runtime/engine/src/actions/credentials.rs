@@ -1,8 +1,8 @@
-//! Credentials of actions: what `cred` names, looked up as a server does it (`reference` of the language, 10.1).
+//! Credentials of actions: resolves the names in `cred` as a server does (`reference` of the language, 10.1).
 //!
-//! A server fetches tokens with them. Here nobody does: a program authenticates as this machine does, with the tickets that
-//! are there. What a credential says still reaches the program with its configuration, and a name or a type that a server
-//! would refuse is refused.
+//! A server fetches tokens with them. Ankus does not: a program authenticates as this machine does, with the existing
+//! tickets. The properties of a credential are still added to the configuration of the program, and a name or type that
+//! a server would refuse is refused.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::command::Refusal;
 use ankus_lang::machine::Class;
 use ankus_lang::plan::Credential;
 
-/// Types that come with a server, each with the properties it needs, alternatives together.
+/// The built-in types of a server, with the properties that each requires, alternatives grouped.
 const TYPES: [(&str, &[&[&str]]); 4] = [
     (
         "hcat",
@@ -24,12 +24,12 @@ const TYPES: [(&str, &[&[&str]]); 4] = [
     ("filesystem", &[&["filesystem.path"]]),
 ];
 
-/// What becomes of a credential that is looked up.
+/// The note about a credential that was resolved.
 const NO_TOKEN: &str = "no token is fetched, and the program authenticates as this machine does";
-/// Switches them all off.
+/// The property that disables all credentials.
 const SKIP: &str = "oozie.credentials.skip";
 
-/// What an action asks for.
+/// The credentials that an action asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// Its attribute `cred`.
@@ -38,17 +38,17 @@ pub struct Asked<'a> {
     pub section: &'a [Credential],
 }
 
-/// What comes of it.
+/// The resolved credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Properties for the configuration of the action.
     pub properties: Vec<(String, String)>,
-    /// What the reader of its log should know.
+    /// Notes for the log of the action.
     pub notes: Vec<String>,
 }
 
-/// Looks up the credentials of an action. `switches` are its configuration, the job's and the server's: the first that
-/// says whether they are skipped counts.
+/// Resolves the credentials of an action. `switches` are its configuration, the job's and the server's: the first one
+/// that sets `oozie.credentials.skip` counts.
 pub fn find(
     asked: Asked<'_>,
     switches: &[&BTreeMap<String, String>],
@@ -68,7 +68,7 @@ pub fn find(
     }
     let refused = |code: &str, message: String| Refusal::new(Class::Error, code, message);
     for name in names.split(',') {
-        // Of several with the same name the last one counts.
+        // The last one of a name counts.
         let named = asked.section.iter().rev().find(|it| it.name.eq_ignore_ascii_case(name));
         let Some(credential) = named else {
             return Err(refused("JA021", format!("Could not load credentials with name [{name}]")));

@@ -1,7 +1,7 @@
 //! The `email` action.
 //!
-//! In: the evaluated element. Out: a message sent to the SMTP server in the settings, or else stored in a maildir in
-//! the store. (`reference` of the language, 9.14.)
+//! Builds a message from the evaluated element and sends it to the SMTP server in the settings, or stores it in a
+//! maildir in the store if there is none. (`reference` of the language, 9.14.)
 #![expect(clippy::disallowed_methods, reason = "mail leaves the process")]
 
 use std::collections::BTreeMap;
@@ -23,20 +23,20 @@ use ankus_lang::configuration;
 use ankus_lang::el::xml::{is_blank, plain_until};
 use ankus_procedure::private;
 
-/// An attachment is at most so large.
+/// Maximum size of an attachment, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// A mail to be sent.
+/// A message to be sent.
 pub struct Request<'a, 'input> {
     /// The evaluated element.
     pub element: Node<'a, 'input>,
-    /// The file systems, for attachments.
+    /// The file systems to read attachments from.
     pub files: &'a dyn Files,
     /// Properties of the server: `oozie.email.*`.
     pub server: &'a BTreeMap<String, String>,
-    /// Where mail is kept when there is no server for it.
+    /// The maildir that is used if there is no SMTP server.
     pub maildir: &'a Path,
-    /// A name that no other mail has; a repeated attempt has the same.
+    /// A name unique to this message; a repeated attempt uses the same name.
     pub unique: &'a str,
     /// Milliseconds since 1970.
     pub now_ms: i64,
@@ -147,20 +147,20 @@ impl Request<'_, '_> {
     }
 }
 
-/// A mail as it would be sent, and sent to nobody.
+/// Builds the message as it would be sent, without sending it.
 pub fn compose(request: &Request<'_, '_>) -> Result<Vec<u8>, Fault> {
     request.message().map(|message| message.formatted())
 }
 
-/// Whether the evaluated text of an action is a mail with nothing to be wrong with: plain addresses, a subject and a body.
-/// Most are, and so nothing of them has to be built to know that they could be sent.
+/// Whether the evaluated text of an action is a simple message that cannot be invalid: plain addresses, a subject and a
+/// body. Most are, so that they need not be built to find out whether they could be sent.
 pub fn is_plain(text: &str, server: &BTreeMap<String, String>) -> bool {
     server.get("oozie.email.from.address").is_none_or(|from| is_plain_address(from.trim()))
         && recipients(text)
             .is_some_and(|to| to.split(',').all(|address| is_plain_address(address.trim())))
 }
 
-/// What stands in `to`, where there is one and nothing else but a subject and a body, all of it text.
+/// Returns the text of `to`, if the only other elements are a subject and a body, and all contain only text.
 fn recipients(text: &str) -> Option<&str> {
     let mut rest = text.strip_prefix("<email")?;
     if let Some(namespace) = rest.strip_prefix(" xmlns=\"") {
@@ -183,7 +183,7 @@ fn recipients(text: &str) -> Option<&str> {
     }
 }
 
-/// Whether a text is a mail address such as most are: dots between words on both sides of one `@`.
+/// Whether a text is an ordinary mail address: words separated by dots on both sides of a single `@`.
 fn is_plain_address(address: &str) -> bool {
     let words = |text: &str, more: &[u8]| {
         let word = |word: &str| {
@@ -199,7 +199,7 @@ fn is_plain_address(address: &str) -> bool {
         .is_some_and(|(local, domain)| words(local, b"-_") && words(domain, b"-"))
 }
 
-/// Sends a mail, or keeps it.
+/// Sends a message, or stores it in the maildir.
 pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
     let message = request.message()?;
     let Some(host) = request.server("smtp.host") else {
@@ -217,7 +217,7 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
     let transport =
         transport(request, host)?.port(port).timeout(Some(Duration::from_millis(patience))).build();
     transport.send(&message).map(|_| ()).map_err(|error| {
-        // A timed out socket says no more than that it might be tried again.
+        // The message of a timed-out socket would only say that the operation may be retried.
         let waits = |error: &dyn std::error::Error| {
             let mut cause = error.source();
             while let Some(inner) = cause {
@@ -238,8 +238,9 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
     })
 }
 
-/// How a server is spoken to: with TLS where it offers that, unless the settings say otherwise. Who has a password sends it to
-/// nobody without knowing who that is, and to nobody who could be overheard.
+/// Configures the connection to a server: with TLS if the server offers it, unless the settings say otherwise. A
+/// password is only sent to a server whose certificate was verified, and never in the clear unless the settings allow
+/// it.
 fn transport(request: &Request<'_, '_>, host: &str) -> Result<SmtpTransportBuilder, Fault> {
     let set = |error: &dyn std::fmt::Display| {
         fault("EM007", format_args!("[mail] in ankus.toml: {error}"))
@@ -253,7 +254,7 @@ fn transport(request: &Request<'_, '_>, host: &str) -> Result<SmtpTransportBuild
     let mode = request.server("tls").unwrap_or("offered");
     let is_verified = mode != "offered" || user.is_some();
     let mut tls = TlsParameters::builder(host.to_owned())
-        // Where nobody asked for it, it only keeps others from reading along.
+        // Opportunistic TLS only protects against eavesdropping, so that any certificate will do.
         .dangerous_accept_invalid_certs(!is_verified)
         .dangerous_accept_invalid_hostnames(!is_verified);
     if let Some(pem) = file("certificates")? {
@@ -288,7 +289,7 @@ fn transport(request: &Request<'_, '_>, host: &str) -> Result<SmtpTransportBuild
     Ok(builder)
 }
 
-/// The password in the site's configuration.
+/// Reads the password from the site's configuration.
 fn of_site(bytes: &[u8]) -> Result<String, String> {
     let properties = configuration::read_xml(&String::from_utf8_lossy(bytes))?;
     let password = properties.into_iter().find(|(name, _)| name == "oozie.email.smtp.password");
@@ -297,7 +298,7 @@ fn of_site(bytes: &[u8]) -> Result<String, String> {
     Ok(password.trim().to_owned())
 }
 
-/// A maildir: a file appears in `new` when it is whole. The same mail is there once.
+/// Stores a message in the maildir: the file appears in `new` when it is complete. A repeated message is stored once.
 fn keep(request: &Request<'_, '_>, message: &Message) -> std::io::Result<()> {
     let (new, tmp) = (request.maildir.join("new"), request.maildir.join("tmp"));
     for folder in [&new, &tmp, &request.maildir.join("cur")] {
@@ -318,7 +319,7 @@ mod tests {
     use super::*;
     use crate::host::files::MemoryFiles;
 
-    /// A server that offers these extensions, takes every mail, and tells what it was told.
+    /// Starts a server that offers these extensions, accepts every message, and reports the commands that it received.
     fn server(extensions: &'static [&'static str]) -> (u16, mpsc::Receiver<String>) {
         let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = socket.local_addr().expect("an address").port();
@@ -359,7 +360,8 @@ mod tests {
         (port, told)
     }
 
-    /// Sends a mail under these settings; the outcome, and the first words of what the server was told.
+    /// Sends a message with these settings. Returns the outcome, and the first words of the commands that the server
+    /// received.
     fn sent(
         extensions: &'static [&'static str],
         settings: &[(&str, &str)],
@@ -392,7 +394,7 @@ mod tests {
             now_ms: 0,
         };
         let outcome = send(&request).map_err(|fault| fault.message);
-        // A server that nobody came to says nothing, and goes on waiting.
+        // A server without a client reports nothing and keeps waiting.
         let heard = || told.recv_timeout(Duration::from_millis(300)).ok();
         let told: Vec<String> = std::iter::from_fn(heard).collect();
         (outcome, told)
@@ -421,7 +423,7 @@ mod tests {
         assert_eq!(outcome, Ok(()));
         assert!(has(&told, "AUTH PLAIN"), "{told:?}");
 
-        // What is offered is used, and what does not come of it is no reason to go on in the clear.
+        // TLS that is offered is used, and its failure is no reason to continue in the clear.
         let (outcome, told) = sent(&["STARTTLS", "AUTH PLAIN"], &[]);
         assert!(outcome.is_err(), "it speaks no TLS");
         assert!(has(&told, "STARTTLS") && !has(&told, "MAIL"), "{told:?}");

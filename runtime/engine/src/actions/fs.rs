@@ -1,7 +1,7 @@
 //! The `fs` action, and the operations of `<prepare>`.
 //!
-//! In: the evaluated element and the file systems. Out: nothing, or the [`Fault`] with which the engine ends the
-//! action. Operations run in order; what an earlier one did stays done. (`reference` of the language, 9.16.)
+//! Runs the operations of an evaluated element in order, or returns the [`Fault`] with which the engine ends the
+//! action. Operations that succeeded before a fault are not undone. (`reference` of the language, 9.16.)
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,26 +11,26 @@ use roxmltree::Node;
 use crate::host::files::{FileStatus, FileUri, Files, Kind};
 use ankus_lang::coordinator::partition_places;
 
-/// Matches of one pattern that are more than this are refused, unless the server says otherwise.
+/// The default for the maximum number of matches of a pattern.
 pub const GLOB_LIMIT: usize = 50_000;
 
-/// How many matches of one pattern the server allows (`oozie.action.fs.glob.max`).
+/// Returns the maximum number of matches of a pattern that the server allows (`oozie.action.fs.glob.max`).
 pub fn glob_limit(server: &BTreeMap<String, String>) -> usize {
     let set = server.get("oozie.action.fs.glob.max").and_then(|most| most.trim().parse().ok());
     set.unwrap_or(GLOB_LIMIT)
 }
 
-/// Why an operation failed: the error code of the action's row, and its message.
+/// Why an operation failed: the error code and message for the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// `FS009`, or the name of an exception's class.
+    /// `FS009`, or the class name of an exception.
     pub code: String,
-    /// The message as the row shows it.
+    /// The message as the action shows it.
     pub message: String,
 }
 
 impl Fault {
-    /// A fault of the action's own; its message repeats the code.
+    /// Creates a fault whose message begins with its code.
     fn own(code: &str, text: impl std::fmt::Display) -> Fault {
         Fault { code: code.to_owned(), message: format!("{code}: {text}") }
     }
@@ -39,7 +39,7 @@ impl Fault {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Fault::own("FS014", error),
             io::ErrorKind::NotFound => Fault::own("FileNotFoundException", error),
-            // A cluster that is down, or silent.
+            // A cluster that is down or does not respond.
             io::ErrorKind::ConnectionRefused => Fault::own("ConnectException", error),
             io::ErrorKind::TimedOut => Fault::own("SocketTimeoutException", error),
             _ => Fault::own("IOException", error),
@@ -53,7 +53,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// Whether there is an implementation for a scheme: where all are allowed, one that nobody has heard of still fails.
+/// Whether there is an implementation for a scheme: even if all schemes are allowed, an unknown one fails.
 fn is_known(scheme: &str) -> bool {
     const KNOWN: [&str; 15] = [
         "hdfs", "file", "webhdfs", "swebhdfs", "hftp", "viewfs", "har", "ftp", "s3", "s3n", "s3a",
@@ -62,20 +62,20 @@ fn is_known(scheme: &str) -> bool {
     KNOWN.contains(&scheme)
 }
 
-/// Why a file system cannot be used, in the words of a server.
+/// Why a file system cannot be used, with the code and message of a server.
 pub(crate) struct Unsupported {
     pub(crate) code: &'static str,
     pub(crate) why: String,
 }
 
 impl Unsupported {
-    /// The message of its exception.
+    /// Returns the message of the server's exception.
     pub(crate) fn message(&self) -> String {
         format!("{}: {}", self.code, self.why)
     }
 }
 
-/// Whether the file system of a URI is one that may be used.
+/// Checks that the file system of a URI may be used.
 pub(crate) fn supported(schemes: &[String], uri: &FileUri) -> Result<(), Unsupported> {
     let any = schemes.iter().any(|scheme| scheme == "*");
     let scheme = &uri.scheme;
@@ -90,30 +90,30 @@ pub(crate) fn supported(schemes: &[String], uri: &FileUri) -> Result<(), Unsuppo
     Ok(())
 }
 
-/// The schemes that a server lists; all where it lists none.
+/// Returns the schemes that a server allows; `*` if it lists none.
 pub(crate) fn schemes_of(listed: Option<&str>) -> Vec<String> {
     let listed = listed.unwrap_or("*").split(',');
     listed.map(|scheme| scheme.trim().to_owned()).collect()
 }
 
-/// What the operations of one action run with.
+/// The context in which the operations of an action run.
 pub struct Operations<'a> {
     /// The file systems.
     pub files: &'a dyn Files,
-    /// Schemes that are allowed; `*` for all.
+    /// The allowed schemes; `*` for all.
     pub schemes: &'a [String],
     /// The evaluated `<name-node>`, if there is one.
     pub name_node: Option<&'a str>,
-    /// Whose home folder a relative path lies in, where one is allowed.
+    /// The user in whose home folder relative paths are resolved, where they are allowed.
     pub user: &'a str,
-    /// How many files one pattern may match.
+    /// Maximum number of files that a pattern may match.
     pub glob_limit: usize,
-    /// Whether an earlier start of this action was cut short, so that what is gone may have been moved already.
+    /// Whether an earlier start of this action was interrupted, so that missing files may have been moved already.
     pub recovery: bool,
 }
 
 impl Operations<'_> {
-    /// Runs every operation among the children of `element`; others are passed over.
+    /// Runs every operation among the children of `element`; other children are skipped.
     pub fn run(&self, element: Node<'_, '_>) -> Result<(), Fault> {
         self.name_node()?;
         for child in element.children().filter(Node::is_element) {
@@ -122,7 +122,7 @@ impl Operations<'_> {
         Ok(())
     }
 
-    /// The name node is looked at before anything is done.
+    /// Checks the name node, which happens before any operation.
     pub fn name_node(&self) -> Result<(), Fault> {
         let Some(name_node) = self.name_node else { return Ok(()) };
         self.resolve(name_node, None).map(|_| ())
@@ -137,7 +137,7 @@ impl Operations<'_> {
         }
         match operation.tag_name().name() {
             "mkdir" => self.make_folder(attribute("path")),
-            // Only this very word keeps it, though `0` is a valid one.
+            // Only the literal `false` moves files to the trash, although `0` is a valid Boolean, too.
             "delete" if attribute("skip-trash") == "false" => {
                 self.delete(attribute("path"), &|uri| self.files.trash(uri))
             }
@@ -158,7 +158,7 @@ impl Operations<'_> {
                     Ok(self.files.set_group(uri, group)?)
                 });
                 found.map_err(|fault| match fault.code.as_str() {
-                    // The engine asks a shell for this, and shows what the shell said.
+                    // The engine runs a shell command for this and shows its message.
                     "IOException" => Fault::own(
                         "Shell$ExitCodeException",
                         fault.message.trim_start_matches("IOException: "),
@@ -176,7 +176,7 @@ impl Operations<'_> {
                     && let Err(error) = self.files.set_replication(&uri, copies)
                     && error.kind() == io::ErrorKind::Unsupported
                 {
-                    // The engine swallows what goes wrong, but no file system of its own lacks this.
+                    // The engine ignores errors here, but all file systems that it supports have this operation.
                     return Err(Fault::of(&error));
                 }
                 Ok(())
@@ -185,8 +185,8 @@ impl Operations<'_> {
         }
     }
 
-    /// An operation of `<prepare>`, which a launcher carries out: to it, a relative path is one of the user's home folder, and
-    /// `skip-trash` says nothing.
+    /// Runs an operation of `<prepare>` as a launcher does: it resolves relative paths in the user's home folder and
+    /// ignores `skip-trash`.
     fn prepare(&self, operation: &str, path: &str) -> Result<(), Fault> {
         let named = FileUri::parse(path);
         let is_relative = named.scheme.is_empty() && !path.starts_with('/') && !path.is_empty();
@@ -198,12 +198,12 @@ impl Operations<'_> {
         }
     }
 
-    /// What a relative path means to a client of HDFS.
+    /// Resolves a relative path as an HDFS client does.
     fn at_home(&self, path: &str) -> String {
         FileUri::parse(&format!("/user/{}", self.user)).join(path).path
     }
 
-    /// The full URI of a path, as far as the engine accepts it.
+    /// Returns the full URI of a path, if the engine accepts it.
     fn resolve(&self, path: &str, name_node: Option<&str>) -> Result<FileUri, Fault> {
         if path.is_empty() {
             let text = "Can not create a Path from an empty string";
@@ -227,7 +227,7 @@ impl Operations<'_> {
             return Err(Fault::own("FS011", text));
         }
         if base.authority.is_empty() {
-            // The engine writes its missing authority into the path, and no file system takes that.
+            // The engine writes the missing authority into the path as `null`, which no file system accepts.
             let origin = base.origin();
             let text = format_args!("Wrong FS: {origin}//null{}, expected: {origin}///", uri.path);
             return Err(Fault::own("IllegalArgumentException", text));
@@ -242,7 +242,7 @@ impl Operations<'_> {
 
     fn make_folder(&self, path: &str) -> Result<(), Fault> {
         let uri = self.resolve(path, self.name_node)?;
-        // Whatever is there already, a file even, is taken for the folder.
+        // Anything that exists, even a file, counts as the folder.
         if self.files.status(&uri)?.is_some() {
             return Ok(());
         }
@@ -278,7 +278,7 @@ impl Operations<'_> {
         Ok(())
     }
 
-    /// Drops the partitions or the table of a URI of HCatalog. What is not there is no error.
+    /// Drops the partitions or the table of an HCatalog URI. It is no error if they do not exist.
     fn drop_named(&self, uri: &FileUri) -> Result<(), Fault> {
         let exception = |code: &str, why: &dyn std::fmt::Display| {
             Fault::own("HCatAccessorException", format_args!("{code}: {why}"))
@@ -336,8 +336,8 @@ impl Operations<'_> {
 
         let found = self.matches("move", &from)?;
         if found.is_empty() {
-            // The server takes it for moved even where nothing is at the target, which would make the outcome of a job
-            // depend on when it crashed.
+            // The server assumes that it was moved even if the target does not exist, which would make the outcome of a
+            // job depend on when it crashed.
             if self.recovery && self.files.status(&to)?.is_some() {
                 return Ok(());
             }
@@ -351,7 +351,7 @@ impl Operations<'_> {
                 "move, could not rename multiple sources to the same target name".to_owned();
             return Err(Fault { code: "FS012".to_owned(), message });
         }
-        // A folder that is there may be what an earlier start made of it.
+        // A folder that exists may be the incomplete result of an earlier start.
         let is_cut_short = self.recovery && status.is_some() && !self.files.renames_at_once(&from);
         for uri in found {
             if is_cut_short {
@@ -383,8 +383,8 @@ impl Operations<'_> {
         Ok(())
     }
 
-    /// What Hadoop's local file system does before it renames, and HDFS does not: it removes a file that is in the way,
-    /// and makes the folder of the target.
+    /// Prepares a rename as Hadoop's local file system does, and HDFS does not: removes an existing file at the target,
+    /// and creates the folder of the target.
     fn make_way(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         if from.scheme != "file" || from == to {
             return Ok(());
@@ -417,7 +417,7 @@ impl Operations<'_> {
         Ok(())
     }
 
-    /// Does something to each path that an operation with `dir-files` and `recursive` reaches.
+    /// Calls `act` for each path that an operation with `dir-files` and `recursive` reaches.
     fn each(
         &self,
         operation: &str,
@@ -438,11 +438,11 @@ impl Operations<'_> {
             let mut open = vec![(top, true)];
             while let Some((uri, is_top)) = open.pop() {
                 let kind = self.files.kind(&uri)?;
-                // A link within a folder is passed over, as `chmod -R` does it; one that is named itself is refused.
+                // A link within a folder is skipped, as by `chmod -R`; a link as the path itself is refused.
                 if kind == Some(Kind::Link) && !is_top {
                     continue;
                 }
-                // What is below comes first, while the folder can still be read.
+                // The content comes first, while the folder can still be read.
                 if kind == Some(Kind::Folder) && reach.dir_files {
                     for name in self.files.list(&uri)? {
                         let child = uri.child(&name);
@@ -460,7 +460,7 @@ impl Operations<'_> {
     }
 }
 
-/// How far `chmod` and `chgrp` reach into a folder.
+/// How deep into a folder `chmod` and `chgrp` reach.
 #[derive(Clone, Copy)]
 struct Reach {
     dir_files: bool,
@@ -479,7 +479,8 @@ impl Reach {
     }
 }
 
-/// Whether a URI names a table, or partitions of it by values of keys: a key without a value would stand for all of its values.
+/// Whether a URI names a table, or partitions by key and value. A key without a value is rejected: it would match all
+/// values.
 fn is_of_catalog(uri: &FileUri) -> bool {
     let parts: Vec<&str> = uri.path.split('/').filter(|part| !part.is_empty()).collect();
     let is_pair = |pair: &str| {
@@ -496,13 +497,13 @@ fn is_of_catalog(uri: &FileUri) -> bool {
     }
 }
 
-/// A URI in messages: Hadoop shows no empty authority.
+/// Formats a URI for messages: Hadoop shows no empty authority.
 fn shown(uri: &FileUri) -> String {
     uri.to_string()
 }
 
-/// Three octal digits, or ten characters as `ls` writes them. The engine takes any three characters for digits, adds them up as
-/// hundreds, tens and ones, and reads the sum as an octal number, which it may happen to be.
+/// Parses three octal digits, or ten characters as printed by `ls`. The engine takes any three characters for digits,
+/// adds them up as hundreds, tens and ones, and parses the sum as an octal number, which happens to succeed for some.
 fn permissions(text: &str, uri: &FileUri) -> Result<u32, Fault> {
     match text.encode_utf16().count() {
         3 => {
@@ -530,7 +531,8 @@ mod tests {
     use super::*;
     use crate::host::files::MemoryFiles;
 
-    /// Runs operations over `/in/f.txt`, `/in/g.txt` (one byte each) and `/in/sub/h.txt`; shows the files, or the fault.
+    /// Runs operations on `/in/f.txt`, `/in/g.txt` (one byte each) and `/in/sub/h.txt`, and compares the resulting
+    /// files, or the fault, with those expected.
     #[track_caller]
     fn check(operations: &str, expected: &str) {
         let files = MemoryFiles::default();
@@ -635,7 +637,7 @@ mod tests {
         }
     }
 
-    /// As recorded: `fs-move-existing`, `fs-move-target-noparent`.
+    /// Recorded from a server: `fs-move-existing`, `fs-move-target-noparent`.
     #[test]
     fn the_local_file_system_overwrites_and_makes_folders() {
         for target in ["/x/y/z", "/in/g.txt", "/in/f.txt"] {

@@ -1,9 +1,9 @@
-//! A map-reduce job is submitted, and its end awaited.
+//! Submits a map-reduce job and waits for its end.
 //!
-//! `hadoop job -submit` returns as soon as the job is accepted, so its exit code says nothing about the job. Here it is
-//! run by a small process, this same binary called with [`WAIT`], that goes on asking for the job until it has ended, prints
-//! what it learns as the tool itself would, writes the counters, and exits as the job did. It belongs to the action's
-//! program: whoever stops that stops it, and the job is found by its tag.
+//! `hadoop job -submit` returns as soon as the job is accepted, so that its exit code says nothing about the job. It is
+//! therefore run by a small process, this same binary called with [`WAIT`], which polls the job until it has ended,
+//! prints its status as the tool itself would, writes the counters, and exits with the outcome of the job. It is part
+//! of the action's program and is stopped with it; the job is found by its tag.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -24,28 +24,28 @@ use serde_json::{Map, Value, json};
 
 /// The hidden argument with which this binary submits a job and waits for it: the client and its arguments follow.
 pub const WAIT: &str = "__wait";
-/// The same for a shell elsewhere, where this binary is not: the client and its arguments follow.
+/// The equivalent shell script for other machines, which do not have this binary: the client and its arguments follow.
 pub const FOLLOW: &str = concat!(include_str!("configure.sh"), include_str!("follow.sh"));
-/// Shell functions that call the class of [`CONFIG_CLASS`].
+/// Shell functions that run the class of [`CONFIG_CLASS`].
 const CONFIGURE: &str = include_str!("configure.sh");
 /// The variable that names the `<config-class>` of a job.
 pub const CONFIG_CLASS: &str = "ANKUS_CONFIG_CLASS";
-/// The configuration as such a class leaves it, in the folder of the action's files.
+/// The file with the configuration as changed by such a class, in the folder of the action's files.
 pub const CONFIGURED: &str = "ankus-configured.xml";
-/// The variable that names the file for the counters.
+/// The variable with the path of the file for the counters.
 pub const COUNTERS: &str = "ANKUS_COUNTERS";
-/// The folder of a cluster where jobs leave their history, unless their configuration says otherwise.
+/// The default folder of a cluster in which jobs store their history.
 const HISTORY: &str = "/tmp/hadoop-yarn/staging/history/done_intermediate";
-/// The property that names it.
+/// The property that sets another folder.
 const HISTORY_PROPERTY: &str = "mapreduce.jobhistory.intermediate-done-dir";
-/// So often in a row a client may fail to tell of a job before nothing more is asked.
+/// Maximum number of consecutive failures to query the state of a job.
 const MOST_FAILURES: u32 = 20;
-/// The first pause between two questions, and the longest. A client takes a second of a processor for each.
+/// The first and the longest pause between two queries. A client needs a second of CPU time for each.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(15));
-/// So much of what a client says is kept to look for ids.
+/// Maximum size of the client's output that is searched for ids, in bytes.
 const KEPT: usize = 1 << 20;
 
-/// What is known of a job.
+/// The status of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Status {
     /// `PREP`, `RUNNING`, `SUCCEEDED`, `FAILED`, `KILLED`.
@@ -55,7 +55,7 @@ struct Status {
 }
 
 /// Runs a client that submits a job and waits for the job's end, which the client itself may not do. The exit code is 0 only
-/// for a job that succeeded; 1 for one that did not; that of the client where it failed; 2 where nobody knows.
+/// if the job succeeded; 1 if it did not; that of the client if it failed; 2 if the outcome is unknown.
 pub fn wait(words: &[String]) -> ExitCode {
     let Some((client, arguments)) = words.split_first() else { return ExitCode::from(2) };
     if std::env::var_os(CONFIG_CLASS).is_some() && !is_configured(client) {
@@ -71,14 +71,14 @@ pub fn wait(words: &[String]) -> ExitCode {
     if code != 0 {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    // Of streaming and pipes the client waits, and its end is that of the job.
+    // The clients of streaming and pipes wait themselves, and their exit code is that of the job.
     let has_waited = !matches!(arguments, [job, ..] if job == "job");
     let trace = configuration_file().and_then(|file| cluster::trace(file.parent()?));
     let trace = trace.unwrap_or_default();
     let (client, job) = (Client { program: client, trace }, job_id(&said));
     let named = job.or_else(|| {
         let found = client.tagged()?;
-        // A client that logs nothing leaves it to us to say which job it is.
+        // The client has not logged the id of the job.
         println!("[the job is {found}]");
         Some(found)
     });
@@ -113,12 +113,12 @@ pub fn wait(words: &[String]) -> ExitCode {
     }
 }
 
-/// The merged configuration of the action, which every program of one is told of.
+/// Returns the path of the action's merged configuration, which every program gets in its environment.
 fn configuration_file() -> Option<PathBuf> {
     std::env::var_os("OOZIE_ACTION_CONF_XML").map(PathBuf::from)
 }
 
-/// Has the job's class change its configuration. What it prints goes to our own streams, its complaints last.
+/// Runs the job's class that changes its configuration. Its output and errors go to our own streams.
 fn is_configured(client: &str) -> bool {
     let Some(file) = configuration_file() else { return false };
     let script = format!("{CONFIGURE}configure \"$@\"");
@@ -133,7 +133,7 @@ fn is_configured(client: &str) -> bool {
     }
 }
 
-/// Runs the client; what it prints goes on to our own streams.
+/// Runs the client and copies its output to our own streams.
 fn run(client: &str, arguments: &[String]) -> std::io::Result<(i32, String)> {
     let mut child = Command::new(client)
         .args(arguments)
@@ -161,7 +161,7 @@ fn passed_on(stream: impl Read, out: &mut impl Write) -> String {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     while matches!(stream.read_until(b'\n', &mut line), Ok(read) if read > 0) {
-        // Nobody may read it any more; the job goes on all the same.
+        // The reader may be gone; the job goes on all the same.
         let _ = out.write_all(&line).and_then(|()| out.flush());
         if kept.len() < KEPT {
             kept.push_str(&String::from_utf8_lossy(&line));
@@ -171,7 +171,7 @@ fn passed_on(stream: impl Read, out: &mut impl Write) -> String {
     kept
 }
 
-/// The id of the job that a client says it has submitted.
+/// Finds the id of the submitted job in the output of a client.
 fn job_id(text: &str) -> Option<String> {
     let ids = text.match_indices("job_").filter_map(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -194,7 +194,7 @@ fn job_id(text: &str) -> Option<String> {
     ids.last()
 }
 
-/// A program that knows of jobs, and how they are found without it.
+/// A client that can query jobs, and the trace by which they are found without it.
 struct Client<'a> {
     program: &'a str,
     trace: Trace,
@@ -205,7 +205,7 @@ impl Client<'_> {
         ResourceManager { web: &self.trace.web, user: &self.trace.user }
     }
 
-    /// The job with the tag of this attempt.
+    /// Returns the job with the tag of this attempt.
     fn tagged(&self) -> Option<String> {
         let apps = self.manager().tagged(&self.trace.tag).ok()?;
         let newest = apps.into_iter().max_by(|a, b| a.id.cmp(&b.id))?;
@@ -216,7 +216,7 @@ impl Client<'_> {
     fn ended(&self, id: &str) -> Option<Status> {
         let manager = self.manager();
         let application = id.replacen("job_", "application_", 1);
-        // A cluster that nobody can ask is asked by the client.
+        // If the web services cannot be reached, the client is used.
         let Ok(mut told) = manager.application(&application) else { return self.asked(id) };
         let attempt = configuration_file().and_then(|file| Some(file.parent()?.to_owned()));
         let together = attempt.and_then(|attempt| Together::of(&attempt, &self.trace));
@@ -249,7 +249,7 @@ impl Client<'_> {
         Some(Status { state: state.to_owned(), reason: told.diagnostics.trim().to_owned() })
     }
 
-    /// The same, as the client tells it.
+    /// Waits until a job has ended, by calling the client.
     fn asked(&self, id: &str) -> Option<Status> {
         let (mut pause, mut failures) = (PAUSES.0, 0);
         loop {
@@ -275,7 +275,7 @@ impl Client<'_> {
         }
     }
 
-    /// What the client prints for an order that it carries out.
+    /// Runs a command of the client. Returns its output if it succeeded.
     fn says(&self, arguments: &[&str]) -> Option<String> {
         let mut command = Command::new(self.program);
         let done = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
@@ -283,8 +283,8 @@ impl Client<'_> {
         Some(String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
-    /// Writes the counters of a job that has succeeded. They are in its history, which the history server takes away at
-    /// some time, and tells of from then on.
+    /// Writes the counters of a job that has succeeded. They are in its history, which the history server moves away at
+    /// some time and serves from then on.
     fn write_counters(&self, id: &str) {
         let folder = configuration_file().and_then(|file| {
             let text = std::fs::read_to_string(file).ok()?;
@@ -311,7 +311,7 @@ impl Client<'_> {
     }
 }
 
-/// The counters in the history of a job: one event a line, the last of which has them all.
+/// Parses the counters in the history of a job: it has one event per line, and the last with counters has the totals.
 fn counters_of_history(text: &str) -> Option<Value> {
     let mut events = text.lines().filter(|line| line.contains("totalCounters"));
     let event: Value = serde_json::from_str(events.next_back()?).ok()?;
@@ -326,8 +326,8 @@ fn counters_of_history(text: &str) -> Option<Value> {
     Some(as_expressions_see(groups.collect()))
 }
 
-/// The counters that [`FOLLOW`] brings back, as expressions find them: an event of the history, or what the client tells. Those
-/// that are in their form already stay as they are.
+/// Converts the counters that [`FOLLOW`] returns to the form in which expressions read them: from an event of the
+/// history, or from the output of the client. Counters that have this form already stay as they are.
 pub fn read_counters(text: String) -> Option<String> {
     if text.contains("\"totalCounters\"") {
         return counters_of_history(&text).map(|counters| counters.to_string());
@@ -355,9 +355,10 @@ fn status(text: &str) -> Option<Status> {
     Some(Status { state: field("Job state")?, reason: reason.unwrap_or_default() })
 }
 
-/// The counters as expressions find them: `hadoop:counters('n')['GROUP']['NAME']`.
+/// Parses the counters that a client prints, for expressions: `hadoop:counters('n')['GROUP']['NAME']`.
 ///
-/// Clients print the names for people; programs know others. Counters of a job's own are printed as they are named.
+/// Clients print display names, which are mapped to the names in programs. Custom counters of a job are printed by
+/// name.
 fn counters(text: &str) -> Value {
     let mut groups: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     let mut lines = text.lines().skip_while(|line| !line.trim().starts_with("Counters:"));
@@ -380,7 +381,7 @@ fn counters(text: &str) -> Value {
 }
 
 fn as_expressions_see(mut groups: BTreeMap<String, Map<String, Value>>) -> Value {
-    // Expressions of the specification ask with the older name of this group.
+    // Expressions in the specification use the older name of this group.
     if let Some(tasks) = groups.get(TASKS) {
         groups.insert("org.apache.hadoop.mapred.Task$Counter".to_owned(), tasks.clone());
     }
@@ -440,7 +441,7 @@ fn counter_name(group: &str, shown: &str) -> String {
         (JOBS, "Total megabyte-milliseconds taken by all map tasks") => "MB_MILLIS_MAPS",
         (JOBS, "Total megabyte-milliseconds taken by all reduce tasks") => "MB_MILLIS_REDUCES",
         (FILES, _) => return file_counter(shown),
-        // The rest of these groups is named as it is shown, in capitals.
+        // The other counters of these groups have their display names in capitals.
         (TASKS | JOBS, _) => return capitals(shown),
         (_, "Bytes Read") => "BYTES_READ",
         (_, "Bytes Written") => "BYTES_WRITTEN",
@@ -454,7 +455,7 @@ fn capitals(shown: &str) -> String {
     words.map(str::to_ascii_uppercase).collect::<Vec<_>>().join("_")
 }
 
-/// `HDFS: Number of bytes read` is HDFS_BYTES_READ.
+/// Converts `HDFS: Number of bytes read` to HDFS_BYTES_READ.
 fn file_counter(shown: &str) -> String {
     let Some((scheme, rest)) = shown.split_once(": ") else { return shown.to_owned() };
     let what = rest.strip_prefix("Number of ").unwrap_or(rest);
@@ -504,7 +505,7 @@ mod tests {
         assert_eq!(counters_of_history("Avro-Json\n"), None);
     }
 
-    /// What the script does with a client that says this of its job.
+    /// Runs the script with a client that prints this text about its job.
     #[track_caller]
     fn follow(told: &str, arguments: &[&str]) -> (i32, String, Option<Value>) {
         follow_with(told, arguments, None)
@@ -561,12 +562,12 @@ mod tests {
         assert_eq!(follow(TOLD, &["job", "none"]).0, 2);
         let (code, said, _) = follow(TOLD, &["jar", "none"]);
         assert_eq!((code, said.contains("its counters are not known")), (0, true), "{said}");
-        // Without a history server the name of the history says it.
+        // Without a history server, the state is in the file name of the history.
         let history =
             "job_1700000000000_0007-170-joe-oozie%3Aaction-171-1-0-FAILED-default-170.jhist";
         let (code, said, _) = follow_with("", &submit, Some(history));
         assert!(code == 1 && said.contains("ended FAILED"), "{code} {said}");
-        // Of streaming the client waits, and the counters come all the same.
+        // The client of streaming waits itself, and the counters are read all the same.
         assert!(follow(TOLD, &["jar", "x.jar"]).2.is_some());
     }
 

@@ -1,8 +1,8 @@
-//! Many processes wait for jobs of one cluster, and one list tells all of them which still run.
+//! A list of running applications that is shared by all processes which wait for jobs of a cluster.
 //!
-//! In: the folder of an attempt and how its jobs are found. Out: whether the list of its store has an application. Whoever finds
-//! the list too old asks for it anew, one at a time; the others read the file. An application that the list does not have may
-//! have ended, or have just begun: it is asked for by itself.
+//! The list is a file in the store. A process that finds it outdated queries the resource manager and replaces it, one
+//! process at a time; the others read the file. An application that is not in the list may have ended or just begun, so
+//! that it must be queried by itself.
 #![expect(
     clippy::disallowed_methods,
     reason = "processes share what they know by a file of their store"
@@ -19,19 +19,19 @@ use super::cluster::Trace;
 use crate::host::elsewhere::tag;
 use crate::host::yarn::ResourceManager;
 
-/// The shortest pause between two questions.
+/// The minimum pause between two queries.
 const PAUSE: Duration = Duration::from_secs(2);
-/// With many jobs, the pause is so long for each, up to so many.
+/// With many jobs, the pause is this long for each of them, up to [`LARGE`] jobs.
 const EACH: Duration = Duration::from_millis(5);
 const LARGE: usize = 4_000;
 
-/// What the processes of a store know of the applications that run in a cluster.
+/// The list of the running applications in a cluster that the processes of a store share.
 pub(crate) struct Together {
     file: PathBuf,
 }
 
 impl Together {
-    /// For the attempt of a folder; none where it does not know of its store.
+    /// Returns the list for the attempt of a folder; none if its jobs have no tag of the store.
     pub(crate) fn of(attempt: &Path, trace: &Trace) -> Option<Together> {
         if trace.store.is_empty() {
             return None;
@@ -41,16 +41,16 @@ impl Together {
         Some(Together { file: store.join(format!("running-{of_cluster}")) })
     }
 
-    /// Whether an application is known to run, and how long to wait before the next question. What cannot be told is not
-    /// known to run.
+    /// Whether an application is known to run, and how long to wait before the next query. If the list is not
+    /// available, it is not known to run.
     pub(crate) fn runs(&self, trace: &Trace, application: &str) -> (bool, Duration) {
         let Ok((list, _)) = self.list(trace) else { return (false, PAUSE) };
-        // One line each, behind the blank line that begins the list.
+        // The list begins with an empty line and has one line for each application.
         let runs = list.contains(&format!("\n{application}\n"));
         (runs, pause(list.len()))
     }
 
-    /// The list, and when it was made.
+    /// Returns the list, and when it was created.
     fn list(&self, trace: &Trace) -> io::Result<(String, SystemTime)> {
         if let Some(list) = self.recent()? {
             return Ok(list);
@@ -62,7 +62,7 @@ impl Together {
             .write(true)
             .open(self.file.with_extension("lock"))?;
         flock(&lock, FlockOperation::LockExclusive)?;
-        // Somebody may have done it while we waited.
+        // Another process may have replaced it while we waited for the lock.
         if let Some(list) = self.recent()? {
             return Ok(list);
         }
@@ -89,7 +89,7 @@ impl Together {
         let metadata = file.metadata()?;
         let made = metadata.modified()?;
         let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
-        // A clock that was set back makes it old, and a new one is made.
+        // If the clock was set back, the list counts as outdated.
         let is_recent = made.elapsed().is_ok_and(|age| age < pause(length) * 3 / 4);
         let mut list = String::new();
         if is_recent {
@@ -99,7 +99,7 @@ impl Together {
     }
 }
 
-/// The pause for a list of so many bytes: an id has about thirty.
+/// The pause for a list of `length` bytes: an id has about thirty.
 fn pause(length: usize) -> Duration {
     PAUSE.max(EACH * (length / 30).min(LARGE) as u32)
 }

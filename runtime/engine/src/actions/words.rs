@@ -1,6 +1,6 @@
-//! Words of command lines: how texts are taken apart and quoted.
+//! Words of command lines: splitting and quoting.
 
-/// One word for a POSIX shell.
+/// Quotes a text as one word for a POSIX shell.
 pub(super) fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {
@@ -9,7 +9,7 @@ pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Splits at blanks outside quotes; a backslash takes the next character as it is. None where quotes do not match.
+/// Splits at whitespace outside quotes; a backslash escapes the next character. None if quotes do not match.
 pub(super) fn split_like_a_shell(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -35,8 +35,8 @@ pub(super) fn split_like_a_shell(text: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// `<spark-opts>` as the launcher takes it apart: an option reaches to the next one, and a value that is quoted as a
-/// whole loses its quotes.
+/// Splits `<spark-opts>` as the launcher does: an option extends to the next one, and a value that is quoted as a whole
+/// loses its quotes.
 pub(super) fn spark_options(text: &str) -> Vec<String> {
     let mut starts = Vec::new();
     let bytes = text.as_bytes();
@@ -62,7 +62,7 @@ pub(super) fn spark_options(text: &str) -> Vec<String> {
     out
 }
 
-/// `"v"` becomes `v` and `k="v"` becomes `k=v`, where no other quote is inside.
+/// Turns `"v"` into `v` and `k="v"` into `k=v`, if there are no other quotes inside.
 fn unquoted(value: &str) -> String {
     let inner = |text: &str| {
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;

@@ -1,7 +1,7 @@
-//! What goes when an action has ended: files that were brought for it, and what it wrote beside them.
+//! Cleans up after an action has ended: deletes the files that were brought for it, and what it wrote beside them.
 //!
-//! A server deletes the folder of an action at its end. Here its output, its configuration and its results stay with the
-//! job; files that may be large go, unless the action failed and somebody may want to look at them.
+//! A server deletes the folder of an action at its end. Here, its output, configuration and results stay with the job;
+//! files that may be large are deleted, unless the action failed and the user may want to look at them.
 
 use super::{COPIES, KEEP, KEY, SECRET, WORK};
 use crate::host::elsewhere::note;
@@ -9,13 +9,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Deletes what was brought for an action whose program has ended well, or was stopped. It may be done twice.
+/// Deletes the files that were brought for an action whose program has succeeded or was stopped. This can be repeated.
 pub(crate) fn clear(folder: &Path) {
     forget_key(folder);
     if folder.join(KEEP).exists() {
         return;
     }
-    // A `<config-class>` is compiled in a folder of its own, which is left where it is killed meanwhile.
+    // A `<config-class>` is compiled in a folder of its own, which remains if the program is killed meanwhile.
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let classes = names.filter(|name| name.starts_with("classes."));
@@ -29,7 +29,7 @@ pub(crate) fn clear(folder: &Path) {
     }
 }
 
-/// Deletes the copy of a private key, and a password, however the program ended.
+/// Deletes the copy of a private key and a password, however the program ended.
 pub(crate) fn forget_key(folder: &Path) {
     let secrets = [
         ("the copy of the key", folder.join(KEY)),

@@ -1,4 +1,4 @@
-//! Programs of actions at other places than this machine: what of the command line holds there.
+//! Programs of actions that run elsewhere than on this machine: adapts their command lines.
 
 use super::{Workplace, refusal, settings};
 use crate::actions::carried::Where;
@@ -10,8 +10,8 @@ use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::{Class, Run};
 use std::path::Path;
 
-/// What `<launcher>` says, by the names of properties without their `oozie.launcher.`: the server's own, then those of
-/// map-reduce, which a launcher takes over. (`reference` of the language, 5.3.)
+/// Properties for the resources of a launcher, without the prefix `oozie.launcher.`: the server's own name, then those
+/// of map-reduce, which a launcher adopts. (`reference` of the language, 5.3.)
 const MEMORY: [&str; 4] = [
     "memory.mb",
     "yarn.app.mapreduce.am.resource.mb",
@@ -23,7 +23,7 @@ const VCORES: [&str; 3] =
 const QUEUE: [&str; 3] = ["queue", "mapreduce.job.queuename", "mapred.job.queue.name"];
 const PRIORITY: [&str; 3] = ["priority", "mapreduce.job.priority", "mapred.job.priority"];
 
-/// Which of the kinds of places one is.
+/// Returns the kind of a place.
 pub(super) fn kind_of(place: &Place) -> Where {
     match place.system {
         System::Ssh(_) => Where::Ssh,
@@ -34,7 +34,7 @@ pub(super) fn kind_of(place: &Place) -> Where {
 }
 
 impl Workplace<'_, '_> {
-    /// The variables of an action, wherever its program runs.
+    /// Returns the environment variables of an action, which are the same wherever its program runs.
     pub(super) fn variables(
         &self,
         kind: &str,
@@ -61,14 +61,14 @@ impl Workplace<'_, '_> {
         Ok(environment)
     }
 
-    /// What the action asks for, where a place knows of it.
+    /// Returns the resources that the action requests, if the place has such settings.
     fn resources(&self, place: &Place, request: &Request<'_, '_>) -> Result<Resources, Refusal> {
         if !place.system.has_resources() {
             return Ok(Resources::default());
         }
         let own = "oozie.launcher.override";
         let overrides = request.configuration.get(own).is_none_or(|value| value.trim() != "false");
-        // The first that is there counts; older names only where the launcher takes them over.
+        // The first one that is set counts; older names only if the launcher adopts them.
         let text = |names: &[&'static str]| {
             let names = &names[..if overrides { names.len() } else { 1 }];
             names.iter().find_map(|name| {
@@ -91,7 +91,7 @@ impl Workplace<'_, '_> {
         })
     }
 
-    /// The same program at another place, which has tools and variables of its own.
+    /// Returns the program for another place, which has tools and variables of its own.
     pub(super) fn program_elsewhere(
         &self,
         place: &Place,
@@ -120,7 +120,7 @@ impl Workplace<'_, '_> {
         let Run { job, .. } = self.run;
         let (mut program, mut arguments) = (program, command.arguments);
         if command.is_job {
-            // The client does not wait for its job; a script of ours does.
+            // The client does not wait for its job, so that our script does.
             let words = ["-c".to_owned(), submission::FOLLOW.to_owned(), "follow".to_owned()];
             arguments.splice(0..0, words.into_iter().chain([program]));
             program = "sh".to_owned();

@@ -1,7 +1,8 @@
-//! The command of an ssh action on its machine, once its client here has gone: ssh tells a command nothing of that, and it goes on.
+//! Stops the remote command of an ssh action whose local client is gone: ssh does not notify the command, which goes
+//! on.
 //!
-//! In: the folder of an attempt. Out: how much of it still runs there, after each process has got a signal. A command has the
-//! name of the attempt in its environment, and so has whatever it starts.
+//! The command and everything that it starts have the name of the attempt in their environment. Each process found by
+//! it gets a signal, and their number is reported.
 
 use super::outcome::unconnected;
 use super::{WORK, Worked};
@@ -13,7 +14,7 @@ use std::process::{Command, Stdio};
 
 /// The variable with the name of the attempt.
 const VARIABLE: &str = "ANKUS_ATTEMPT";
-/// Sends a signal to all processes of the user that have the variable, and says how many there were.
+/// A script that sends a signal to all processes of the user that have the variable, and prints their number.
 const END: &str = "[ -d /proc/self ] || { echo 'it has no /proc' >&2; exit 1; }
 count=0
 for file in $(grep -lsaz \"^ANKUS_ATTEMPT=$1\\$\" /proc/[0-9]*/environ 2>/dev/null); do
@@ -22,22 +23,23 @@ for file in $(grep -lsaz \"^ANKUS_ATTEMPT=$1\\$\" /proc/[0-9]*/environ 2>/dev/nu
 done
 echo \"$count\"";
 
-/// The words for the other machine: the command, and before it the name of the attempt.
+/// Returns the text for the remote shell: it exports the name of the attempt and runs the command.
 pub(in crate::actions) fn named(attempt: &str, words: &str) -> String {
-    // Only shells of the family of csh have this variable, and no `export`.
+    // Only shells of the csh family set `$shell`, and they have no `export`.
     format!(
         "test -n \"$shell\" && setenv {VARIABLE} {attempt} || export {VARIABLE}={attempt}; {words}"
     )
 }
 
-/// A command that may run on another machine.
+/// A command that may be running on another machine.
 pub(crate) struct Far {
     ssh: Program,
     attempt: String,
 }
 
 impl Far {
-    /// That of an attempt; none where nothing can run elsewhere: it is of another type, or the machine was never reached.
+    /// Returns the command of an attempt; none if nothing can be running elsewhere, because the action is of another
+    /// type or the machine was never reached.
     pub(crate) fn of(folder: &Path) -> Option<Far> {
         let text = fs::read(folder.join("worked.json")).ok()?;
         let worked: Worked = serde_json::from_slice(&text).ok()?;
@@ -46,12 +48,12 @@ impl Far {
         is_reached.then_some(Far { ssh: worked.program, attempt })
     }
 
-    /// The machine, as the action names it.
+    /// Returns the host as the action names it.
     pub(crate) fn host(&self) -> &str {
         self.ssh.arguments.iter().rev().nth(1).map_or("", String::as_str)
     }
 
-    /// Sends a signal to what runs there. The answer is how many processes that were.
+    /// Sends a signal to the remote processes. Returns their number.
     pub(crate) fn end(&self, folder: &Path, signal: &str) -> Result<usize, String> {
         let Some((_, own)) = self.ssh.arguments.split_last() else { return Ok(0) };
         let mut words = self.ssh.wrapper.iter().chain([&self.ssh.program]);
@@ -62,7 +64,7 @@ impl Far {
         }
         let pairs = self.ssh.environment.iter();
         command.args(words).envs(pairs.map(|(name, value)| (name, value)));
-        // Whoever asks waits for the answer.
+        // The caller blocks until ssh returns, so that its time-outs are short.
         for option in ["ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=2"] {
             command.args(["-o", option]);
         }

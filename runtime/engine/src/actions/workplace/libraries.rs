@@ -1,5 +1,5 @@
-//! The libraries of an action: `lib/` of its application, what the job names, what it has of its parent, and the share
-//! library of the server.
+//! The libraries of an action: `lib/` of its application, those of the job and of its parent, and the share library of
+//! the server.
 
 use super::{Workplace, is_streaming, refusal, unreadable};
 use crate::actions::cluster::Shipped;
@@ -11,17 +11,17 @@ use regex::Regex;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The property that switches the share library on.
+/// The property that enables the share library.
 pub const SWITCH: &str = "oozie.use.system.libpath";
-/// Why it has no effect where the site has no share library.
+/// Why [`SWITCH`] has no effect if the site has no share library.
 pub const NO_LIBRARY: &str = "the program has the libraries of its own installation; `[server] share-lib` names a share library";
-/// The property of a server that says where it lies.
+/// The property of a server with the path of the share library.
 const SYSTEM: &str = "oozie.service.WorkflowAppService.system.libpath";
-/// The folders that a job has of its parents, where the classpath is inherited.
+/// The property with the folders that a job inherits from its parents, if the class path is inherited.
 pub(crate) const INHERITED: &str = "oozie.wf.application.lib";
 
 impl Workplace<'_, '_> {
-    /// Brings `lib/` and the libraries of the job.
+    /// Brings the files of `lib/` and the libraries of the job.
     pub(super) fn bring_libraries(
         &self,
         work: &Path,
@@ -32,13 +32,13 @@ impl Workplace<'_, '_> {
             self.bring_folder(&library, work, shipped, &|_| true)?;
         }
         for library in self.named("oozie.libpath") {
-            // A folder, or a file.
+            // A library is a folder or a file.
             match self.files.status(&library).map_err(|error| unreadable(&library, &error))? {
                 Some(status) if status.directory => {
                     self.bring_folder(&library, work, shipped, &|_| true)?;
                 }
                 Some(_) => self.bring_library(&library, work, shipped)?,
-                // A server passes over it, too.
+                // A server ignores it, too.
                 None => {
                     shipped
                         .notes
@@ -49,7 +49,7 @@ impl Workplace<'_, '_> {
         Ok(())
     }
 
-    /// Brings the part of the share library that the action asks for.
+    /// Brings the parts of the share library that the action uses.
     pub(super) fn bring_share_library(
         &self,
         configuration: &BTreeMap<String, String>,
@@ -99,7 +99,8 @@ impl Workplace<'_, '_> {
         Ok(())
     }
 
-    /// The parts of the share library: what the action names, or the job, or the server; else that of its type.
+    /// Returns the names of the parts: those that the action sets, or the job, or the server; by default that of its
+    /// type.
     fn parts(&self, configuration: &BTreeMap<String, String>) -> Vec<String> {
         let kind = self.element.tag_name().name();
         let of_kind = format!("oozie.action.sharelib.for.{kind}");
@@ -118,7 +119,7 @@ impl Workplace<'_, '_> {
         names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The paths that a property of the job names.
+    /// Returns the paths in a property of the job.
     fn named(&self, property: &str) -> Vec<FileUri> {
         let named = self.run.conf.get(property).map_or("", String::as_str);
         let paths = named.split(',').map(str::trim).filter(|path| !path.is_empty());

@@ -1,4 +1,4 @@
-//! What elements name by URIs and their programs need as paths of this machine, or of the cluster.
+//! Paths on this machine or in the cluster for files that elements name by URI.
 
 use super::{KEY, WORK, Workplace, child, child_text, own, read_up_to, refusal, unreadable};
 use crate::actions::cluster::{self, Shipped};
@@ -12,17 +12,17 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Where a clone lies that is for a cluster.
+/// The folder of a Git clone whose destination is in a cluster.
 const CLONE: &str = "clone";
-/// The file that says where it belongs.
+/// The file with the destination of the clone.
 const DELIVERY: &str = "delivery";
-/// A file of a clone is at most so large.
+/// Maximum size of a file of a clone, in bytes.
 const LARGEST_FILE: u64 = 1 << 30;
-/// A private key is at most so large.
+/// Maximum size of a private key, in bytes.
 const LARGEST_KEY: u64 = 1 << 20;
 
 impl Workplace<'_, '_> {
-    /// The paths that stand for what elements name.
+    /// Returns the paths for files that elements name by URI.
     pub(super) fn places(
         &self,
         kind: &str,
@@ -39,7 +39,7 @@ impl Workplace<'_, '_> {
                 }
             }
             "map-reduce" => {
-                // A relative path lies below the application, wherever that is.
+                // A relative path is resolved in the folder of the application.
                 let program = child(self.element, "pipes");
                 let program = program.and_then(|pipes| child_text(pipes, "program"));
                 if let Some(program) = program.filter(|program| !program.is_empty()) {
@@ -78,7 +78,8 @@ impl Workplace<'_, '_> {
         })
     }
 
-    /// The folder that a clone is put into. One in a cluster gets it when it is done ([`deliver`]).
+    /// Returns the folder for a clone. If its destination is in a cluster, it is copied there when complete
+    /// ([`deliver`]).
     fn destination(&self, uri: &FileUri) -> Result<String, Refusal> {
         let Some(path) = self.files.place(uri) else {
             let named = self.folder.join(DELIVERY);
@@ -91,7 +92,8 @@ impl Workplace<'_, '_> {
         Ok(self.text(&std::path::absolute(&path).unwrap_or(path)))
     }
 
-    /// A copy of a private key that only this user can read. One that everybody can read is refused, as by a server.
+    /// Creates a copy of a private key that only this user can read. A key that everyone can read is refused, as by a
+    /// server.
     fn key(&self, uri: &FileUri) -> Result<String, Refusal> {
         let source = self.locate(uri).map_err(|mut refusal| {
             let code = if refusal.code == "JA008" { "GIT008" } else { "GIT011" };
@@ -113,8 +115,8 @@ impl Workplace<'_, '_> {
     }
 }
 
-/// Brings what a program has made for a cluster there; nothing where it has made nothing. What is there already is written
-/// again, so that it may be done twice.
+/// Copies a clone to its destination in a cluster, if there is one. Existing files are overwritten, so that this can be
+/// repeated.
 pub(crate) fn deliver(files: &dyn Files, folder: &Path) -> Result<(), Refusal> {
     let Ok(target) = fs::read_to_string(folder.join(DELIVERY)) else { return Ok(()) };
     let target = FileUri::parse(&target);
@@ -129,7 +131,7 @@ pub(crate) fn deliver(files: &dyn Files, folder: &Path) -> Result<(), Refusal> {
         for entry in fs::read_dir(&from).map_err(|error| fault(&from, &error))? {
             let entry = entry.map_err(|error| fault(&from, &error))?;
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            // A link leads to a file of the clone or nowhere: what it would be elsewhere is nobody's business.
+            // A link may only lead to a file of the clone: other files of this machine must not be copied.
             let real = fs::canonicalize(&path).map_err(|error| fault(&path, &error))?;
             if !real.starts_with(fs::canonicalize(&root).map_err(|error| fault(&root, &error))?) {
                 let message = format!("the link {} leads out of the clone", path.display());

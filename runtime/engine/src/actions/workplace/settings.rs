@@ -1,4 +1,5 @@
-//! The merged configuration of an action: what the server gives, what files and its element say, and what none of them may.
+//! The merged configuration of an action: the defaults of the server, files and the element, and properties that none
+//! of them may set.
 
 use super::{
     ActionDefaults, LARGEST_CONFIGURATION, application_folder, child, child_text, children,
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// The merged configuration of an action: files of properties in their order, then what its element has.
+/// Merges the configuration of an action: properties files in their order, then the `<configuration>` of its element.
 pub fn merged(
     files: &dyn Files,
     application: &FileUri,
@@ -44,7 +45,8 @@ pub fn merged(
             refusal(Class::Transient, "JA009", message)
         };
         let read = configuration::read_xml(&String::from_utf8_lossy(&bytes)).map_err(broken)?;
-        // It is evaluated as it would be written anew, without blanks around values. One that cannot be evaluated counts as it is.
+        // The server rewrites the file with trimmed values and evaluates the result. If that fails, the file counts as
+        // is.
         let blank = |c: char| c <= ' ';
         let written: BTreeMap<String, String> = read
             .iter()
@@ -65,8 +67,8 @@ pub fn merged(
     Ok(merged)
 }
 
-/// What the server gives an action by default: what is for all types, then what is for its own; of its resource manager, or
-/// else of all.
+/// Returns the server's default properties for an action: those for all types, then those for its type; for its
+/// resource manager if there are any, else for all.
 pub(super) fn defaults_of(
     all: &[ActionDefaults],
     element: Node<'_, '_>,
@@ -85,7 +87,7 @@ pub(super) fn defaults_of(
     found
 }
 
-/// The queue of an action, `default` where it names none or its configuration cannot be read.
+/// Returns the queue of an action; `default` if it names none or its configuration cannot be read.
 pub fn queue_of(
     files: &dyn Files,
     run: &Run,
@@ -103,7 +105,8 @@ pub fn queue_of(
     queue.unwrap_or_else(|| "default".to_owned())
 }
 
-/// Where an action says in which queue its launcher runs, and then its jobs; the first that is there counts.
+/// The properties with the queue of an action, first those for its launcher, then those for its jobs; the first one set
+/// counts.
 const QUEUES: [&str; 5] = [
     "oozie.launcher.queue",
     "oozie.launcher.mapreduce.job.queuename",
@@ -112,7 +115,7 @@ const QUEUES: [&str; 5] = [
     "mapred.job.queue.name",
 ];
 
-/// Where an action says which variables its launcher has; the first that is there counts.
+/// The properties with the environment variables of the launcher; the first one set counts.
 const VARIABLES: [&str; 4] = [
     "oozie.launcher.env",
     "oozie.launcher.yarn.app.mapreduce.am.env",
@@ -120,8 +123,8 @@ const VARIABLES: [&str; 4] = [
     "oozie.launcher.mapred.child.env",
 ];
 
-/// The variables of the launcher, which are those of the program here: pairs of name and value, separated by `:`. What older
-/// names say is separated by commas, as Hadoop has it.
+/// Parses the environment variables of the launcher, which the program gets here: pairs of name and value, separated by
+/// `:`. The older properties are separated by commas, as in Hadoop.
 pub(super) fn variables(
     configuration: &BTreeMap<String, String>,
 ) -> Result<Vec<(String, String)>, Refusal> {
@@ -140,7 +143,7 @@ pub(super) fn variables(
     pairs.collect()
 }
 
-/// Refuses sizes and priorities of the launcher that no server takes.
+/// Refuses sizes and priorities of the launcher that a server does not accept.
 pub(super) fn sizes(configuration: &BTreeMap<String, String>) -> Result<(), Refusal> {
     for name in ["oozie.launcher.memory.mb", "oozie.launcher.vcores", "oozie.launcher.priority"] {
         let Some(text) = configuration.get(name).map(|text| text.trim()) else { continue };
@@ -159,7 +162,7 @@ pub(super) fn sizes(configuration: &BTreeMap<String, String>) -> Result<(), Refu
     Ok(())
 }
 
-/// An `int` as Hadoop's configurations write it, in hexadecimal digits as well.
+/// Parses an `int` as Hadoop's `Configuration` does, which also accepts hexadecimal numbers.
 fn number(text: &str) -> Option<i32> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
@@ -171,8 +174,8 @@ fn number(text: &str) -> Option<i32> {
     }
 }
 
-/// What the `spark-defaults.conf` that a spark action brings says, and a file that its options name does not say otherwise.
-/// A server merges the two for `spark-submit`, which reads but one.
+/// Returns the properties of the `spark-defaults.conf` brought for a spark action, except those set in the
+/// `--properties-file` of its options. A server merges the two for `spark-submit`, which reads only one file.
 pub(super) fn spark_defaults(work: &Path, element: Node<'_, '_>) -> Vec<(String, String)> {
     let options = spark_options(&child_text(element, "spark-opts").unwrap_or_default());
     let mut words = options.iter().skip_while(|word| *word != "--properties-file").skip(1);
@@ -182,7 +185,8 @@ pub(super) fn spark_defaults(work: &Path, element: Node<'_, '_>) -> Vec<(String,
     defaults
 }
 
-/// The properties of a file as Spark reads it, which passes over all names but its own. Of what cannot be read there are none.
+/// Reads the properties of a file as Spark does, which ignores all names but its own. Returns none if it cannot be
+/// read.
 fn spark_properties(file: &Path) -> Vec<(String, String)> {
     let read = file.is_file().then(|| read_up_to(file, LARGEST_CONFIGURATION).ok()).flatten();
     let text = String::from_utf8(read.unwrap_or_default()).unwrap_or_default();
@@ -191,7 +195,7 @@ fn spark_properties(file: &Path) -> Vec<(String, String)> {
     properties
 }
 
-/// What an action may not set, for the launcher neither.
+/// Properties that an action may not set, nor set for its launcher.
 const FORBIDDEN: [&str; 5] = [
     "user.name",
     "mapreduce.job.user.name",
@@ -213,7 +217,7 @@ fn allowed(properties: &[(String, String)], place: &str) -> Result<(), Refusal> 
     }
 }
 
-/// Whether the settings of an `fs` action can be read, and are allowed.
+/// Checks that the settings of an `fs` action can be read and are allowed.
 pub fn settings_of_fs(
     files: &dyn Files,
     run: &Run,
@@ -225,7 +229,7 @@ pub fn settings_of_fs(
     }
     let read = merged(files, &application_folder(files, run), element, evaluate);
     read.map(|_| ()).map_err(|mut refusal| {
-        // What is an exception there has no code of its own with this type.
+        // For this action type, the server uses the class name of the exception as the code.
         let name = match refusal.code.as_str() {
             "JA008" => "FileNotFoundException",
             "JA009" => "IOException",
@@ -238,7 +242,7 @@ pub fn settings_of_fs(
     })
 }
 
-/// The properties of the `<configuration>` of an element.
+/// Returns the properties in the `<configuration>` of an element.
 pub fn configuration_of(element: Node<'_, '_>) -> Option<Vec<(String, String)>> {
     let configuration = child(element, "configuration")?;
     let mut found = Vec::new();

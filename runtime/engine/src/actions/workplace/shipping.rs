@@ -1,4 +1,4 @@
-//! The files that an action's program finds in its folder of work: `lib/`, files, archives, scripts and jars.
+//! Brings the files for an action's program into its working directory: `lib/`, files, archives, scripts and jars.
 
 use super::{COPIED, COPIES, Workplace, child_text, entries, own, refusal, unreadable};
 use crate::actions::cluster::Shipped;
@@ -12,8 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 impl Workplace<'_, '_> {
-    /// Brings archives, the script or jar of the element, `lib/`, the libraries of the job and files into the folder of work, in
-    /// this order: where two would have one name, the first has it, as on a server.
+    /// Brings archives, the script or jar of the element, `lib/`, the libraries of the job and files into the working
+    /// directory, in this order: of two with the same name, the first gets it, as on a server.
     pub(super) fn bring_files(&self, work: &Path) -> Result<Shipped, Refusal> {
         let mut shipped = Shipped::default();
         for entry in entries(self.element, "archive") {
@@ -33,7 +33,7 @@ impl Workplace<'_, '_> {
         for (name, uri) in programs {
             let status = self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?;
             if status.is_none() {
-                // A jar may be one of the tool's own machine.
+                // A missing jar may be on the machine of the tool.
                 absent = absent.or((name == "script").then_some(uri));
             } else if self.bring_as(&uri, work, uri.name(), &mut shipped)? {
                 shipped.programs.push(uri.name().to_owned());
@@ -52,7 +52,7 @@ impl Workplace<'_, '_> {
                 false => shipped.files.push((name, path)),
             }
         }
-        // A script that is not where it is named may have been brought by this name.
+        // A script that does not exist at its path may have been brought from elsewhere under the same name.
         if let Some(uri) = absent.filter(|uri| !work.join(uri.name()).exists()) {
             self.bring(&uri, work, uri.name())?;
             shipped.programs.push(uri.name().to_owned());
@@ -64,14 +64,14 @@ impl Workplace<'_, '_> {
         Ok(shipped)
     }
 
-    /// What a `<file>` or `<archive>` names, and its link.
+    /// Returns the URI that a `<file>` or `<archive>` names, and the name of its link.
     fn linked<'e>(&self, entry: &'e str) -> Result<(FileUri, Option<&'e str>), Refusal> {
         is_uri(entry)?;
         let (path, link) = split_link(entry);
         Ok((self.resolve(&decoded(path)?), link))
     }
 
-    /// Brings a file, unless another one has its name already. Whether it did.
+    /// Brings a file, unless another one has its name already. Returns whether it did.
     pub(super) fn bring_as(
         &self,
         uri: &FileUri,
@@ -86,7 +86,7 @@ impl Workplace<'_, '_> {
         Ok(is_own)
     }
 
-    /// Brings a file that the job itself needs, if need be under another name than its own.
+    /// Brings a file that the job itself needs. Uses another name if its own is taken.
     pub(super) fn bring_needed(
         &self,
         uri: &FileUri,
@@ -102,7 +102,7 @@ impl Workplace<'_, '_> {
         Ok(work.join(name))
     }
 
-    /// The place of a file on this machine; a fault as the engine has it where there is none.
+    /// Returns the path of a file on this machine, or the engine's error if it does not exist.
     pub(super) fn locate(&self, uri: &FileUri) -> Result<PathBuf, Refusal> {
         let copies = self.folder.join(COPIES);
         let number = fs::read_dir(&copies).map_or(0, Iterator::count).to_string();
@@ -133,7 +133,7 @@ impl Workplace<'_, '_> {
             return std::os::unix::fs::symlink(&source, &target)
                 .map_err(|error| own(&error, &target));
         }
-        // A copy of its own: a program may change it, and everything that is brought may be executed.
+        // The program gets its own copy, since it may change it. All files are executable.
         fs::copy(&source, &target).map_err(|error| own(&error, &target))?;
         let mode = metadata.permissions().mode() | 0o700;
         fs::set_permissions(&target, fs::Permissions::from_mode(mode))
@@ -144,7 +144,8 @@ impl Workplace<'_, '_> {
             .map_err(|error| own(&error, &target))
     }
 
-    /// Where the program finds an archive as it was, beside the unpacked one. To another place it goes with the attempt.
+    /// Returns the path of the original archive, beside the unpacked one. For a program that runs elsewhere, the
+    /// archive is linked into the folder of the attempt, which is sent there.
     fn beside(&self, source: PathBuf) -> Result<PathBuf, Refusal> {
         let copies = self.folder.join(COPIES);
         if !self.needs.places.contains_key(self.element.tag_name().name())
@@ -156,7 +157,7 @@ impl Workplace<'_, '_> {
         let folder = copies.join(number);
         private::folder(&folder).map_err(|error| own(&error, &folder))?;
         let copy = folder.join(source.file_name().unwrap_or_default());
-        // What goes along follows links.
+        // The transfer follows links.
         let link = std::os::unix::fs::symlink(&source, &copy);
         link.map(|()| copy.clone()).map_err(|error| own(&error, &copy))
     }
@@ -167,7 +168,7 @@ impl Workplace<'_, '_> {
         private::folder(&target).map_err(|error| own(&error, &target))?;
         match archive::unpack(&source, uri.name(), &target, archive::QUOTA) {
             Some(Ok(())) => self.beside(source),
-            // What is wrong with an archive stays wrong; a full disk does not.
+            // A broken archive stays broken; a full disk is a transient error.
             Some(Err(error)) => match error.kind() {
                 io::ErrorKind::StorageFull => Err(own(&error, &target)),
                 _ => Err(refusal(Class::Error, "JA018", format!("cannot unpack `{uri}`: {error}"))),
@@ -182,7 +183,7 @@ impl Workplace<'_, '_> {
     }
 }
 
-/// The path of a name within a folder; a name that leads out is refused.
+/// Returns the path of a name within a folder; a name that leads out of it is refused.
 fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
     let plain = !name.is_empty()
         && !name.starts_with('/')
@@ -201,7 +202,7 @@ fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
     Ok(path)
 }
 
-/// `path#name`.
+/// Splits `path#name`.
 fn split_link(entry: &str) -> (&str, Option<&str>) {
     match entry.split_once('#') {
         Some((path, link)) if !link.is_empty() => (path, Some(link)),
@@ -210,7 +211,7 @@ fn split_link(entry: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Refuses what is no URI for a server: Java takes these characters nowhere in one, and `#` but once.
+/// Refuses what is no URI for a server: Java accepts certain characters nowhere in a URI, and `#` only once.
 fn is_uri(entry: &str) -> Result<(), Refusal> {
     let mut is_name = false;
     for (at, character) in entry.replace(' ', "%20").chars().enumerate() {
@@ -232,7 +233,8 @@ fn is_uri(entry: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The path of a `<file>` or `<archive>`, which a server reads as a URI: `%20` is a blank, `%25` a percent sign.
+/// Decodes the path of a `<file>` or `<archive>`, which a server parses as a URI: `%20` is a space, `%25` a percent
+/// sign.
 fn decoded(path: &str) -> Result<String, Refusal> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
