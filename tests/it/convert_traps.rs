@@ -13,8 +13,8 @@
 //! | a failing expression fails its task, and starts a handler that no server would enter | `unread`, `unread2`: the run fails |
 //! | a sensor with `soft_fail` makes the run a success | `waits`: without data the run fails, and nothing starts |
 //! | if one path of a fork fails, the others go on | `forked`: the run fails, and nothing after the join runs |
-//! | an action that a failure left without a run is skipped behind its choice, and the join goes on without it | `ended` |
-//! | a join behind whichever paths arrive goes on though a decision on one of them ended the run | `missed`, `missed2`: what is behind the join does not run |
+//! | an action that never ran because of a failure is skipped with its choice, and the join goes on without it | `ended` |
+//! | a join that accepts any path goes on though one path's decision ended the run | `missed`, `missed2`: nothing after it runs |
 //! | in 3.x, a task that skips others has no result | `chosen` |
 //! | `fail_fast`, `fail_stop`: the run succeeds although a task failed | `no_output_has_what_is_a_trap` |
 //! | `sla` is accepted and ignored in 3.x, `LatestOnlyOperator` skips nothing, bare expressions of cron and periods run late | the same |
