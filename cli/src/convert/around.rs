@@ -1,5 +1,5 @@
-//! What is found around the workflows of a conversion: files of properties that their actions name, and what those that start them
-//! hand down.
+//! The context of the workflows of a conversion: properties files that their actions name, and settings that they
+//! inherit from the workflows that start them.
 
 use super::{OWN_FOLDER, Unit, absolute, own_path, without_file_system};
 use ankus::analysis::Analysis;
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of properties with more bytes is not read.
+/// Maximum size of a properties file, in bytes; larger ones are not read.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// What is handed down by name, for all units.
+/// Returns the inherited settings of all units, by name.
 pub(super) fn of_units(units: &[Unit]) -> BTreeMap<String, Around> {
     let mut workflows = units.iter().filter_map(|unit| unit.workflow.as_ref());
     if !workflows.any(|loaded| loaded.source.text.contains("propagate-configuration")) {
@@ -42,10 +42,11 @@ pub(super) fn of_units(units: &[Unit]) -> BTreeMap<String, Around> {
     handed_down(&starters)
 }
 
-/// What `config-default.xml` beside a workflow gives its actions. A server puts it into each of them as it stands there, whatever
-/// the job is submitted with; names without a dot are those of parameters, and say nothing to a tool. Secrets are left out.
+/// Returns the properties that actions get from the `config-default.xml` of a workflow. A server adds it to each of
+/// them as is, regardless of the job's properties. Names without a dot are parameters, which mean nothing to a tool.
+/// Secrets are left out.
 pub(super) fn defaults(unit: &Unit, secrets: &Secrets) -> Vec<(String, String)> {
-    /// What an action has an element for.
+    /// Properties that an action sets by elements.
     const CLUSTER: [&str; 4] =
         ["fs.defaultFS", "fs.default.name", "yarn.resourcemanager.address", "mapred.job.tracker"];
     let Some(loaded) = &unit.workflow else { return Vec::new() };
@@ -57,7 +58,7 @@ pub(super) fn defaults(unit: &Unit, secrets: &Secrets) -> Vec<(String, String)> 
     };
     let as_run = |(name, value): &(String, String)| {
         let mut value = value.trim().to_owned();
-        // One that names others is that of the job.
+        // A value that refers to other properties is overridden by that of the job.
         if value.contains("${")
             && let Some(own) = unit.properties.get(name)
             && resolve(own, &unit.properties) != resolve(&value, &unit.properties)
@@ -70,8 +71,8 @@ pub(super) fn defaults(unit: &Unit, secrets: &Secrets) -> Vec<(String, String)> 
     all.map(as_run).filter(|property| !is_secret(property, secrets)).collect()
 }
 
-/// Workflows that start one, hand something down to its actions, and are not converted with it. `read` keeps the analyses
-/// of those that start many.
+/// Returns the workflows that start a unit, pass settings on to its actions, and are not converted with it. `read`
+/// caches the analyses of callers.
 pub(super) fn starters<'u>(
     unit: &'u Unit,
     converted: &BTreeSet<PathBuf>,
@@ -102,8 +103,8 @@ pub(super) fn starters<'u>(
     found.into_iter().collect()
 }
 
-/// The properties of the files that `<job-xml>` names in a workflow, by their paths as written. Those with a secret are left out: it
-/// is written into no other file.
+/// Returns the properties of the files that `<job-xml>` elements of a workflow name, by their paths as written. Files
+/// with a secret are left out, so that it is not written to another file.
 pub(super) fn job_xml(
     unit: &Unit,
     analysis: &Analysis,
@@ -116,7 +117,7 @@ pub(super) fn job_xml(
     let own = bodies.flat_map(|body| &body.job_xml);
     let global = workflow.global.iter().flat_map(|global| &global.job_xml);
     let named = own.chain(global).map(|file| file.as_str());
-    // Many actions may name one file, which is read once.
+    // Each file is read once, even if many actions name it.
     let named: BTreeSet<&str> = named.chain(inherited.iter().map(String::as_str)).collect();
     named
         .into_iter()
@@ -125,7 +126,7 @@ pub(super) fn job_xml(
         .collect()
 }
 
-/// The settings of a file of an application, where it is at hand.
+/// Returns the settings in a file of an application, if the file is available.
 fn settings_of(unit: &Unit, loaded: &Loaded, path: &str) -> Option<Vec<(String, String)>> {
     let own = own_path(unit).map(|own| resolve(&own, &unit.properties));
     let own = own.as_deref().map(|own| without_file_system(own).trim_end_matches("/workflow.xml"));
@@ -144,7 +145,7 @@ fn settings_of(unit: &Unit, loaded: &Loaded, path: &str) -> Option<Vec<(String, 
     let looks = Looks::into_tree(&loaded.found.tree, None);
     let text = String::from_utf8(looks.read(&place, LARGEST_FILE).ok()?).ok()?;
     let read = parse_configuration(&text).ok()?;
-    // The last of several values of a name counts.
+    // The last value of a name counts.
     let mut seen = BTreeSet::new();
     let counts = read.entries.into_iter().rev().filter(|entry| seen.insert(entry.name.clone()));
     let mut settings: Vec<(String, String)> =

@@ -1,9 +1,8 @@
-//! Two sides of a scenario beside one another.
+//! Compares the two sides of a scenario: what our simulator played, and what the other engine answered.
 //!
-//! In: what our simulator played, and what the other engine answered. Out: what differs. Compared are the tasks that ran and
-//! how each ended, that none began before what it comes after, how the run ended, the message of a kill node, and the folders
-//! that are waited for. Where a path of a fork fails, a server stops the other paths, and Airflow does not; what may go on
-//! then says [`going_on`].
+//! The comparison covers the tasks that ran and how each ended, whether any began before one that it depends on, how
+//! the run ended, the message of a kill node, and the folders that are waited for. If a path of a fork fails, a server
+//! stops the other paths, and Airflow does not; [`going_on`] returns the nodes that may go on then.
 
 use ankus::carry::airflow::{dag_id, python};
 use ankus_engine::scenario::Played;
@@ -15,41 +14,41 @@ use std::sync::Arc;
 /// A scenario that both sides play.
 pub(super) struct Trial {
     pub(super) title: String,
-    /// What stands before the ids of its tasks, where they share a graph with others.
+    /// The prefix of its task ids if they share a graph with other applications.
     pub(super) prefix: String,
-    /// Who comes behind whom in that graph.
+    /// Which coordinators must run after others in that graph.
     pub(super) behind: Vec<Behind>,
-    /// For the other side.
+    /// The scenario for the other engine.
     pub(super) scenario: Value,
     pub(super) plan: Arc<Plan>,
     pub(super) played: Played,
-    /// Folders that the run reads, by the name of what waits for them.
+    /// Folders that the run reads, by the name of the input that waits for them.
     pub(super) inputs: BTreeMap<String, Vec<String>>,
-    /// Kill nodes whose words are only nearly the same.
+    /// Kill nodes whose messages are only approximate.
     pub(super) worded: BTreeSet<String>,
-    /// Actions that became notices of failures, with the kill nodes that send them.
+    /// Actions that became failure notices, with the kill nodes that send them.
     pub(super) notices: BTreeMap<String, String>,
 }
 
-/// A coordinator behind another one in a graph.
+/// A coordinator that must run after another one in a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Behind {
     /// The ids of its tasks.
     pub(super) tasks: Vec<String>,
-    /// The ids of the tasks before it.
+    /// The ids of the tasks of the other coordinator.
     pub(super) before: Vec<String>,
-    /// The one of these that marks their work as done.
+    /// The task among these that writes the done flag, if there is one.
     pub(super) mark: Option<String>,
 }
 
 impl Trial {
-    /// The actions that fail in our simulator.
+    /// Returns the actions that fail in our simulator.
     pub(super) fn failed(&self) -> BTreeSet<&str> {
         let nodes = self.played.seen.nodes.iter().filter(|node| node.status == "ERROR");
         nodes.map(|node| &*node.name).collect()
     }
 
-    /// The id of the task of a node.
+    /// Returns the task id of a node.
     fn id(&self, name: &str) -> String {
         format!("{}{}", self.prefix, dag_id(name))
     }
@@ -58,28 +57,29 @@ impl Trial {
 /// What a difference is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum About {
-    /// What became of a node.
+    /// The outcome of a node.
     Node(String),
     /// The message of a kill node.
     Message(String),
     /// The folders of an input.
     Input(String),
-    /// How the run ended.
+    /// The outcome of the run.
     Run,
-    /// That it could not be played.
+    /// The scenario could not be played.
     Playing,
 }
 
-/// Something that differs.
+/// A difference.
 #[derive(Clone, Debug)]
 pub(super) struct Differs {
     pub(super) about: About,
-    /// In words.
+    /// The difference in words.
     pub(super) what: String,
 }
 
-/// Nodes that may run in the other engine though a server stops them: those on the other paths of a fork of which one failed, and the
-/// kill node behind an action whose expression failed, which has no error transition for a server. The run fails all the same.
+/// Returns the nodes that may run in the other engine although a server stops them: those on the other paths of a fork
+/// of which one failed, and the kill node after an action whose expression failed, for which a server takes no error
+/// transition. The run fails all the same.
 pub(super) fn going_on(trial: &Trial) -> BTreeSet<String> {
     let (plan, seen) = (&trial.plan, &trial.played.seen);
     let mut going_on = BTreeSet::new();
@@ -104,7 +104,7 @@ pub(super) fn going_on(trial: &Trial) -> BTreeSet<String> {
     going_on
 }
 
-/// The nodes between a fork and its join, and the names of the joins that close it.
+/// Returns the nodes between a fork and its join, and the names of the joins that close it.
 fn paths(plan: &Plan, fork: &Node) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut within, mut joins) = (BTreeSet::new(), BTreeSet::new());
     let mut seen = BTreeSet::new();
@@ -132,7 +132,7 @@ fn next<'a>(plan: &'a Plan, node: &Node) -> impl Iterator<Item = &'a Node> + use
     node.work.targets().into_iter().map(|index| plan.node(index))
 }
 
-/// What differs, but for nodes that may go on.
+/// Returns the differences, except in nodes that may go on.
 pub(super) fn differs(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Differs> {
     if let Some(error) = answer["error"].as_str() {
         return vec![Differs { about: About::Playing, what: error.to_owned() }];
@@ -145,7 +145,7 @@ pub(super) fn differs(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>
         differs.push(Differs { about: About::Run, what });
     }
     if seen.status == "TIMEDOUT" {
-        // The run fails, as the report says; what matters is that nothing of its workflow begins.
+        // The report says that this run fails; what matters is that no node of its workflow begins.
         let began = trial.plan.nodes.iter().filter(|node| {
             let order = answer["order"].as_array().into_iter().flatten();
             order.filter_map(Value::as_str).any(|task| task == trial.id(&node.name))
@@ -175,7 +175,7 @@ fn of_node(name: &str, what: String) -> Differs {
     Differs { about: About::Node(name.to_owned()), what }
 }
 
-/// Nodes that ended otherwise, or ran on one side alone.
+/// Returns the nodes that ended differently, or ran on only one side.
 fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Differs> {
     let mut differs = Vec::new();
     let state = |name: &str| answer["states"][trial.id(name)].as_str().unwrap_or("none").to_owned();
@@ -205,13 +205,13 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
             _ => continue,
         };
         let found = state(name);
-        // Beside a path that failed it may have been stopped before it began.
+        // If a parallel path failed, it may have been stopped before it began.
         let is_stopped = going_on.contains(name) && !matches!(&*found, "success" | "failed");
         if found != expected && !is_stopped {
             let what = format!("`{name}` is {}, and the task {found}{}", node.status, why(name));
             differs.push(of_node(name, what));
         }
-        // It takes no error transition then.
+        // A server takes no error transition in this case.
         if node.status == "ERROR" && is_unread(name) {
             let what = format!("`{name}` is ERROR, and an expression of the task failed");
             differs.push(of_node(name, what));
@@ -222,7 +222,7 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
         let counts =
             matches!(node.work, Work::Action(_) | Work::Decision { .. } | Work::Kill { .. });
         let found = state(name);
-        // What failed without having begun was not let in: the run had ended.
+        // A task that failed without having begun was rejected because the run had ended.
         let order = answer["order"].as_array().into_iter().flatten();
         let began = || order.clone().any(|task| *task == trial.id(name));
         let did = found == "success" || (found == "failed" && began());
@@ -234,7 +234,7 @@ fn states(trial: &Trial, answer: &Value, going_on: &BTreeSet<String>) -> Vec<Dif
     differs
 }
 
-/// Another message of the kill node that ended the run.
+/// Returns the difference between the messages of the kill node that ended the run, if any.
 fn message(trial: &Trial, answer: &Value) -> Option<Differs> {
     let seen = &trial.played.seen;
     let message = seen.message.as_ref().filter(|_| seen.status == "KILLED")?;
@@ -254,12 +254,12 @@ fn message(trial: &Trial, answer: &Value) -> Option<Differs> {
     Some(Differs { about: About::Message(kill), what })
 }
 
-/// The ids of the tasks in the order in which they began.
+/// Returns the ids of the tasks in the order in which they began.
 fn order(answer: &Value) -> Vec<&str> {
     answer["order"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Coordinators of a graph that began before the one that they read from had done its work.
+/// Returns the coordinators of a graph that began before the one that they read from was done.
 fn out_of_turn(trial: &Trial, answer: &Value) -> Vec<Differs> {
     let order = order(answer);
     let place = |id: &String| order.iter().position(|task| task == id);
@@ -279,7 +279,7 @@ fn out_of_turn(trial: &Trial, answer: &Value) -> Vec<Differs> {
     differs
 }
 
-/// Tasks that began before what they come after.
+/// Returns the tasks that began before a task that they depend on.
 fn disorder(trial: &Trial, answer: &Value) -> Vec<Differs> {
     let order = order(answer);
     let place = |name: &str| order.iter().position(|task| *task == trial.id(name));

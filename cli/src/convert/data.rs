@@ -1,14 +1,14 @@
-//! The data that have to be there for a run to read what it reads.
+//! The files that must exist so that a run resolves its inputs to the given instances.
 
 use ankus_engine::host::files::FileUri;
 use ankus_lang::coordinator::{DataEvent, Definition, Instances};
 use ankus_lang::time::{ProcessingZone, UriTemplate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many instances are there at most beside those that are read.
+/// Maximum number of additional instances that are created.
 const MOST: i64 = 10_000;
 
-/// The paths by which inputs are known to be complete: those of the flags, or of the folders where there are none.
+/// Returns the paths that make inputs complete: the done flags, or a file in each folder if there is no flag.
 pub(super) fn places(
     definition: &Definition,
     inputs: &BTreeMap<String, Vec<String>>,
@@ -20,7 +20,7 @@ pub(super) fn places(
             let path = FileUri::parse(&uri).path;
             let flag = event.dataset.flag();
             let path = path.trim_end_matches('/');
-            // Something has to lie in a folder, so that there is one.
+            // A folder exists only if there is a file in it.
             let last = if flag.is_empty() { "part-0" } else { flag };
             paths.insert(format!("{path}/{last}"));
         }
@@ -28,7 +28,7 @@ pub(super) fn places(
     paths
 }
 
-/// What has to be there so that `latest(-2)` is the third one, and `future(2)` as well.
+/// Returns the instances that must also exist so that `latest(-2)` or `future(2)` is the third one.
 fn around(event: &DataEvent, read: &[String]) -> Vec<String> {
     let texts = match &event.instances {
         Instances::List(texts) => texts.clone(),
@@ -53,7 +53,7 @@ fn around(event: &DataEvent, read: &[String]) -> Vec<String> {
     wanted.map(|number| template.fill(series.instance(number), ProcessingZone::UTC)).collect()
 }
 
-/// How far `latest(-2)` reaches.
+/// Returns the distance in a call such as `latest(-2)`, as a positive number.
 fn argument(text: &str, name: &str) -> Option<i64> {
     let (_, rest) = text.split_once(name)?;
     let rest = rest.trim_start().strip_prefix('(')?;

@@ -1,7 +1,7 @@
-//! Scenarios of coordinators that share a graph: while one of them is played, all goes well with the others.
+//! Scenarios of coordinators that share a graph: while a scenario of one is played, all others succeed.
 //!
-//! In: the scenarios of each by itself. Out: the same with what the others do, and with who comes behind whom. Where the data
-//! of one never come, those that write them fail.
+//! Adds the behavior of the other coordinators to the scenarios of each one, and the order in which they have to run.
+//! In a scenario in which the data of a coordinator never arrive, the coordinators that write them fail.
 
 use super::Unit;
 use super::carried::members_of;
@@ -40,7 +40,7 @@ pub(super) fn put_together(units: &[Unit], joined: &[Joined], all: &mut [Drawing
     }
 }
 
-/// What is known of a coordinator where all goes well.
+/// A coordinator, with the scenario in which it succeeds.
 struct Known {
     name: String,
     /// The ids of its actions and decisions.
@@ -49,10 +49,10 @@ struct Known {
 }
 
 impl Known {
-    /// Adds what it does to the scenario of another one of its graph.
+    /// Adds its behavior to the scenario of another coordinator of its graph.
     fn add_to(&self, scenario: &mut Value, never: bool, is_read: bool) {
         for part in ["conf", "secrets", "variables", "tasks", "files"] {
-            // The data of this one do not come either.
+            // The data that this one reads do not arrive either.
             if part == "files" && never {
                 continue;
             }
@@ -71,7 +71,7 @@ impl Known {
     }
 }
 
-/// What the members of a graph do where all goes well.
+/// Returns the successful scenario of each member of a graph.
 fn known(units: &[Unit], members: &[usize], all: &[Drawing]) -> Result<Vec<Known>, String> {
     let one = |at: &usize| {
         let name = units[*at].name.clone();
@@ -88,7 +88,7 @@ fn known(units: &[Unit], members: &[usize], all: &[Drawing]) -> Result<Vec<Known
     members.iter().map(one).collect()
 }
 
-/// Who comes behind whom.
+/// Returns which coordinators must run after which.
 fn behind(units: &[Unit], joined: &[Joined], members: &[usize], known: &[Known]) -> Vec<Behind> {
     let mut found = Vec::new();
     for (place, at) in members.iter().enumerate() {

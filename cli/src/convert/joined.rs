@@ -1,4 +1,4 @@
-//! Which of the coordinators that are converted read what another one writes.
+//! Finds coordinators of a conversion that read what another one writes.
 
 use super::{Shell, Unit};
 use ankus::analysis::Analysis;
@@ -10,17 +10,17 @@ use ankus_project::Loaded;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The settings of the coordinator of a unit.
+/// Returns the settings for the coordinator of a unit.
 fn settings(unit: &Unit) -> Option<&Settings> {
     unit.coordinator.as_ref().map(|(loaded, _)| &*loaded.settings.settings)
 }
 
-/// What a site wants where a unit reads what another one writes.
+/// Returns how a unit that reads what another one writes is to be converted, according to the settings.
 pub(super) fn wanted(unit: &Unit) -> Wanted {
     settings(unit).map_or(Wanted::Folder, |settings| Wanted::of(&settings.migration))
 }
 
-/// What each unit has in common with others, where a site asks for it.
+/// Returns what each unit shares with others, if the settings of the site ask for it.
 pub(super) fn of(units: &[Unit], target: Target) -> Vec<Joined> {
     let mut all: Vec<Joined> = units.iter().map(|_| Joined::default()).collect();
     let marks = |settings: &Settings| {
@@ -75,7 +75,7 @@ pub(super) fn of(units: &[Unit], target: Target) -> Vec<Joined> {
     all
 }
 
-/// Says which coordinators are not joined although a site asks for it, and why.
+/// Reports the coordinators that are not joined although the settings ask for it, with the reasons.
 pub(super) fn tell(units: &[Unit], joined: &[Joined], target: Target, shell: &mut Shell) {
     for (unit, one) in units.iter().zip(joined) {
         for (input, (writer, why)) in &one.apart {
@@ -92,7 +92,7 @@ pub(super) fn tell(units: &[Unit], joined: &[Joined], target: Target, shell: &mu
     }
 }
 
-/// The files of coordinators that have one of their own no more, with the one that they share.
+/// Returns the files of coordinators that no longer have one of their own, with the file that they share.
 pub(super) fn replaced(units: &[Unit], joined: &[Joined]) -> Vec<(String, String)> {
     let file = |name: &str| format!("dags/{name}.py");
     let graphs =

@@ -1,13 +1,13 @@
-//! The definitions of a conversion, by their files and by how the paths of applications end.
+//! The definitions of a conversion, by file and by the ends of application paths.
 //!
-//! An application lies on the cluster as it does in the tree, below another folder: of a path that names it, the end is that of
-//! its file here.
+//! An application has the same place on the cluster as in the tree, only below another folder. The path that names it
+//! therefore has the same end as that of its file here.
 
 use super::{absolute, without_file_system};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Files by the last two names of their paths.
+/// Files, by the last two segments of their paths.
 #[derive(Default)]
 pub(super) struct Ends(HashMap<(String, String), Vec<PathBuf>>);
 
@@ -23,8 +23,8 @@ impl Ends {
         ends
     }
 
-    /// The file whose path ends most like one on the cluster, with two names of folders or files at least; of several the one
-    /// next to the file that asks. `file` is what is meant in a folder.
+    /// Finds the file whose path has the longest common end with a path on the cluster, of at least two segments; among
+    /// equals the one closest to the file `from`. `file` is the name of the definition if the path is a folder.
     pub(super) fn find(&self, uri: &str, file: &str, from: &Path) -> Option<&PathBuf> {
         let path = without_file_system(uri).trim_matches('/');
         let mut asked: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -32,7 +32,7 @@ impl Ends {
             asked.push(file);
         }
         asked.reverse();
-        // Every application has a file of that name.
+        // Every application has a file of that name, so that it does not count.
         let least = if asked[0] == file { 3 } else { 2 };
         if asked.len() < least || asked.iter().any(|part| *part == ".." || part.contains("${")) {
             return None;
@@ -52,7 +52,7 @@ impl Ends {
     }
 }
 
-/// The names of a path, the last one first.
+/// Returns the segments of a path, the last one first.
 fn names(path: &Path) -> impl Iterator<Item = String> + '_ {
     let all = path.components().rev();
     all.map(|part| part.as_os_str().to_string_lossy().into_owned())
@@ -70,12 +70,12 @@ impl Named {
         Named { by_path, ends }
     }
 
-    /// The name of what is in a file.
+    /// Returns the name of the workflow in a file.
     pub(super) fn of_file(&self, file: &Path) -> Option<String> {
         self.by_path.get(&absolute(file)).cloned()
     }
 
-    /// The name of a workflow whose path on the cluster ends as that of its file does.
+    /// Returns the name of the workflow whose file has the same end as a path on the cluster.
     pub(super) fn ending(&self, uri: &str, from: &Path) -> Option<String> {
         self.by_path.get(self.ends.find(uri, "workflow.xml", from)?).cloned()
     }
@@ -104,7 +104,7 @@ mod tests {
         );
         assert_eq!(find("/apps/util/mark/"), Some("/t/a/util/mark/workflow.xml"));
         assert_eq!(find("${nn}/apps/loop/step.xml"), Some("/t/a/util/loop/step.xml"));
-        // A bare name says too little, and of two equally like ones none is meant.
+        // A single segment is not enough, and a tie between two files selects neither.
         assert_eq!(find("/apps/mark"), None);
         assert_eq!(find("/apps/load/workflow.xml"), None);
         assert_eq!(find("/apps/b/load"), Some("/t/b/load/workflow.xml"));

@@ -1,7 +1,9 @@
-//! Which workflow a sub-workflow starts, and where the applications of sub-workflows lie on the cluster.
+//! Finds the workflow that a sub-workflow action starts, and the paths of the applications of sub-workflows on the
+//! cluster.
 //!
-//! A sub-workflow without properties of its own is read with those of whoever starts it, the path of its application among them. Its
-//! own path is the one by which it is started, and what all that start it hand down can name those that it starts itself.
+//! A sub-workflow without properties of its own is checked with those of its caller, including the caller's application
+//! path. Its own path is the one by which it is started. The properties that all callers pass on can be part of the
+//! paths of the workflows that it starts itself.
 
 use super::named::Named;
 use super::{
@@ -17,32 +19,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Workflows may start each other; deeper than this nothing is handed down.
+/// Maximum number of levels for which properties are passed on, since workflows may start each other.
 const DEPTH: usize = 8;
 
 type Values = BTreeMap<String, String>;
 
-/// A sub-workflow of a workflow.
+/// A sub-workflow action of a workflow.
 struct Call {
     span: Span,
     /// The path of its application, as written.
     path: String,
-    /// Whether it takes the properties of who starts it.
+    /// Whether it inherits the properties of the caller.
     hands_on: bool,
     given: Vec<(String, String)>,
 }
 
-/// What is known of the path of a sub-workflow.
+/// What is known about the path of a sub-workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Known {
-    /// All that start it name this one.
+    /// All callers use this path.
     Path(String),
-    /// It is known only when it runs, or differs. The caller has this path itself.
+    /// It is known only at run time, or callers use different paths. Contains the path of the caller itself.
     Open(Option<String>),
 }
 
-/// Gives each workflow that others start the path by which they do, and what they hand down; and each of all those that it starts. A
-/// path that is not known is none: it is given to a run.
+/// Sets, for each workflow that others start, the path by which it is started and the properties that are passed to it;
+/// and for each workflow, those that it starts. A path that is not known is removed, since a run has to provide it.
 pub(super) fn of_started(units: &mut [Unit], names: &Named) {
     let calls: Vec<Vec<Call>> = units.iter().map(calls).collect();
     let wanted = wanted(&calls);
@@ -60,7 +62,8 @@ pub(super) fn of_started(units: &mut [Unit], names: &Named) {
     }
 }
 
-/// The properties on which the paths of applications depend, however they are handed down: of thousands, few.
+/// Returns the properties on which the paths of applications depend, directly or through other properties: usually a
+/// few of thousands.
 fn wanted(calls: &[Vec<Call>]) -> BTreeSet<String> {
     let names = |text: &str| -> Vec<String> {
         let is_part = |c: char| c.is_alphanumeric() || "_.-".contains(c);
@@ -82,7 +85,7 @@ fn wanted(calls: &[Vec<Call>]) -> BTreeSet<String> {
     wanted
 }
 
-/// The sub-workflows of a unit.
+/// Returns the sub-workflow actions of a unit.
 fn calls(unit: &Unit) -> Vec<Call> {
     let Some(loaded) = &unit.workflow else { return Vec::new() };
     if !loaded.source.text.contains("sub-workflow") {
@@ -112,8 +115,8 @@ fn calls(unit: &Unit) -> Vec<Call> {
     calls
 }
 
-/// Names of the workflows that one starts, by the places that name their applications: what callers know of it, and otherwise what
-/// lies around it where the path ends so.
+/// Returns the names of the workflows that a unit starts, by the location of their paths: those that its submission
+/// resolved, else a workflow nearby whose path has the same end.
 fn started(unit: &Unit, loaded: &Loaded, calls: &[Call], names: &Named) -> BTreeMap<Span, String> {
     let known = loaded.submission.starts.iter();
     let named = |file: &Path| names.of_file(file);
@@ -156,7 +159,7 @@ fn started(unit: &Unit, loaded: &Loaded, calls: &[Call], names: &Named) -> BTree
     started
 }
 
-/// A path with the properties in it, as far as these tell it; `written` has the expressions as they stand in the text.
+/// Resolves a path with these properties, if they suffice; `written` is the path as written in the source.
 fn told(uri: &str, written: &str, (values, own): (&Values, Option<&str>)) -> Option<String> {
     let uri = carry::resolve(uri, values);
     if !uri.contains("${") {
@@ -165,7 +168,8 @@ fn told(uri: &str, written: &str, (values, own): (&Values, Option<&str>)) -> Opt
     carry::text::evaluated(written, values, own)
 }
 
-/// Tells those that are started what all that start them do; which units know more than before.
+/// Passes the path and properties on which all callers agree to the units that they start. Returns the units that have
+/// changed.
 fn hand_down(units: &mut [Unit], calls: &[Vec<Call>], wanted: &BTreeSet<String>) -> Vec<usize> {
     let mut paths: BTreeMap<String, Known> = BTreeMap::new();
     let mut handed: BTreeMap<String, Values> = BTreeMap::new();
@@ -193,7 +197,7 @@ fn hand_down(units: &mut [Unit], calls: &[Vec<Call>], wanted: &BTreeSet<String>)
             }
         }
     }
-    // Each round has the properties of the one before, but for those that it is given.
+    // A workflow that starts itself has the same properties in each round, except those that the action sets.
     for (name, call) in again {
         let Some(before) = handed.get_mut(&name) else { continue };
         match call.hands_on {
@@ -222,7 +226,7 @@ fn hand_down(units: &mut [Unit], calls: &[Vec<Call>], wanted: &BTreeSet<String>)
     changed
 }
 
-/// What a sub-workflow has from the one that starts it, as far as that is known.
+/// Returns the properties that a sub-workflow gets from its caller, as far as they are known.
 fn given(values: &Values, call: &Call, wanted: &BTreeSet<String>) -> Values {
     let resolved =
         |(name, value): (&String, &String)| (name.clone(), carry::resolve(value, values));

@@ -1,8 +1,8 @@
-//! Whether converted applications do what the workflows did: scenarios are played by our simulator and by a real Airflow or
-//! Prefect, or an interpreter of state machines, with stubbed actions, and compared.
+//! Tests whether converted applications behave like the workflows: scenarios with stubbed actions are played by our
+//! simulator and by a real Airflow or Prefect, or an interpreter of state machines, and the results are compared.
 //!
-//! In: applications as they are converted. Out: [`Proof`]. What is compared stands in [`compare`](super::compare), and
-//! what of it a report explains in [`told`](super::told).
+//! The result for the converted applications is a [`Proof`]. The comparison is in [`compare`](super::compare); which
+//! differences the report explains, in [`told`](super::told).
 
 use super::compare::{self, Trial};
 use super::data;
@@ -31,15 +31,15 @@ use std::sync::Arc;
 
 /// The engine that plays scenarios.
 struct Engine {
-    /// Its name for people.
+    /// Its display name.
     name: &'static str,
-    /// What plays them in it.
+    /// The script that plays scenarios in it.
     script: &'static str,
-    /// The folder of what is converted.
+    /// The folder with the converted files.
     folder: &'static str,
-    /// What the names of its files end with.
+    /// The suffix of its files.
     suffix: &'static str,
-    /// The name of the file of an application, and of what is in it.
+    /// Returns the name of an application's file, and of the definition in it.
     file: fn(&str) -> String,
 }
 
@@ -71,20 +71,20 @@ impl Engine {
     }
 }
 
-/// What came of all scenarios: by application, in the order of the definitions.
+/// The results of all applications, in the order of the definitions.
 pub(super) type Proof = Vec<Proved>;
 
-/// What came of the scenarios of an application.
+/// The result for an application.
 pub(super) struct Proved {
-    /// Its definition, as people see its path.
+    /// The displayed path of its definition.
     pub(super) path: String,
     /// Its name in the other engine.
     pub(super) name: String,
-    /// What was played.
+    /// The result of its scenarios.
     pub(super) replay: Replay,
 }
 
-/// Plays scenarios of each application; at most so many of one.
+/// Plays scenarios of each application, at most `most` of each.
 pub(super) fn prove(
     project: &Project,
     Carried { conversions, units, joined }: &Carried,
@@ -198,7 +198,7 @@ fn of_unit(
         let coordinated = Given { define: define.clone(), ..given.clone() };
         let path = &coordinator.found.path;
         let application = project.application(path, &coordinated).map_err(words)?;
-        // A schedule gives a run nothing: what its DAG does not know is missing.
+        // A scheduled run gets no properties: those that its DAG does not have are missing.
         let action = first_action(project, &application)?;
         if action.began.is_none() {
             let why = action.missing.or(action.error.map(|(_, message)| message));
@@ -207,7 +207,7 @@ fn of_unit(
         nominal = Some(action.nominal);
         inputs = action.inputs;
         there = data::places(definition, &inputs);
-        // A workflow is given the properties of its coordinator's job, and what the coordinator adds.
+        // A workflow gets the properties of its coordinator's job, and those that the coordinator sets.
         define.extend(action.configuration);
         own = Given { define: define.clone(), files: Vec::new(), no_properties: true };
     }
@@ -215,10 +215,10 @@ fn of_unit(
     let explored = explored.map_err(|(_, why)| why)?;
     conf.extend(explored.made_up.clone());
     let secrets = explored.application.settings().secrets.with_references(&unit.properties);
-    // The other side knows what a schedule gives, but for secrets.
+    // The other engine has the properties of scheduled runs, except secrets.
     let properties = explored.application.properties().into_iter();
     conf.extend(properties.filter(|(name, _)| unit.coordinator.is_none() || secrets.covers(name)));
-    // Airflow alone has them.
+    // Only Airflow has failure notices.
     let notices = if is_airflow { notices(workflow) } else { BTreeMap::new() };
     let mut trials = Vec::new();
     let drawn = drawn(project, &explored, workflow, unit.coordinator.is_none())?;
@@ -257,11 +257,11 @@ fn of_unit(
     Ok(trials)
 }
 
-/// The same run where its data never come.
+/// Returns the scenario of the same run in which its data never arrive.
 fn without_data(trial: &Trial) -> Trial {
     let mut scenario = trial.scenario.clone();
     scenario["files"] = json!({});
-    // A sensor for a task of another DAG is a stub.
+    // A sensor that waits for a task of another DAG is stubbed.
     for name in trial.inputs.keys() {
         let sensor = format!("{}wait_for_{}", trial.prefix, python::identifier(name));
         scenario["tasks"][sensor] = json!({"result": "error"});
@@ -281,7 +281,7 @@ fn without_data(trial: &Trial) -> Trial {
     }
 }
 
-/// Mails that became notices of failures, by name, with the kill nodes that send them.
+/// Returns the email actions that became failure notices, with the kill nodes that send them.
 fn notices(workflow: &Loaded) -> BTreeMap<String, String> {
     let values = &workflow.settings.settings.migration.values;
     if values.get("failure-mail").is_none_or(|value| value != "notice") {
@@ -299,7 +299,7 @@ fn notices(workflow: &Loaded) -> BTreeMap<String, String> {
     found.into_iter().map(|(kill, mail)| (name(mail), name(kill))).collect()
 }
 
-/// Whether a decision depends on files, which change while a workflow runs.
+/// Whether a decision depends on files, which may change while a workflow runs.
 fn looks_at_files(workflow: &Loaded) -> bool {
     let analysis = Analysis::new(Arc::clone(&workflow.source));
     let mut predicates =
@@ -307,10 +307,10 @@ fn looks_at_files(workflow: &Loaded) -> bool {
     predicates.any(|predicate| predicate.as_str().contains("fs:"))
 }
 
-/// A scenario by its name, and the properties that it changes.
+/// The name of a scenario, the scenario, and the properties that it changes.
 type Drawn = (String, Draw, BTreeMap<String, String>);
 
-/// The first scenarios, and those that make decisions turn out otherwise.
+/// Returns the basic scenarios, and those in which decisions have other outcomes.
 fn drawn(
     project: &Project,
     explored: &Explored,
@@ -325,7 +325,7 @@ fn drawn(
         let draw = Draw { failing: draw.failing.clone(), played: draw.played.clone() };
         all.push((title(None, &draw.failing), draw, BTreeMap::new()));
     }
-    // What a coordinator gives its workflow is not for a run to change.
+    // A run cannot change the properties that a coordinator sets for its workflow.
     let turns = turns(workflow);
     let singles: Vec<&Turn> =
         turns.iter().filter(|turn| takes_properties || turn.properties.is_empty()).collect();
@@ -348,10 +348,11 @@ fn drawn(
     Ok(all)
 }
 
-/// So many changes are tried for one application.
+/// Maximum number of changes that are tried for an application.
 const MOST_TURNS: usize = 60;
 
-/// With a change, the scenario in which all goes well and those in which an action fails, as far as they take new ways.
+/// Returns for a change the scenario in which all actions succeed, and those in which some fail, as far as they take
+/// transitions that are not in `taken` yet.
 fn failures(
     project: &Project,
     changed: &Explored,
@@ -395,7 +396,7 @@ fn title(turn: Option<&Turn>, failing: &BTreeSet<String>) -> String {
     }
 }
 
-/// What the other side plays.
+/// Returns the scenario for the other engine.
 fn scenario(
     dag: &str,
     plan: &Plan,
@@ -418,7 +419,7 @@ fn scenario(
         }
         let result = if node.status == "ERROR" { "error" } else { "ok" };
         let mut task = json!({"result": result, "output": output});
-        // Our simulator may have reasons of its own; that of a sub-workflow that failed is empty.
+        // Our simulator may give other reasons, and none for a failed sub-workflow.
         if result == "error" {
             task["message"] = json!(node.message.as_deref().unwrap_or_default());
         }
@@ -441,21 +442,21 @@ fn scenario(
     })
 }
 
-/// Adds files that are there from the beginning.
+/// Adds files that exist from the beginning.
 fn files(scenario: &mut Value, there: &BTreeSet<String>) {
     for path in there {
         scenario["files"][path] = json!(0);
     }
 }
 
-/// Plays the scenarios in an engine.
+/// Plays the scenarios in the other engine.
 fn asked(
     engine: &Engine,
     python: &Path,
     outputs: &[Output],
     trials: &[(usize, Trial)],
 ) -> miette::Result<Vec<Value>> {
-    // An engine takes seconds to start; that there is a Python is seen at once.
+    // An engine takes seconds to start; this only checks that there is a Python.
     if trials.is_empty() {
         let started = Command::new(python)
             .arg("--version")

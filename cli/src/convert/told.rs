@@ -1,8 +1,9 @@
-//! What a report says of the parts of an application, and which differences between two sides that explains.
+//! The losses that the report of a conversion lists, and which differences between the two sides they explain.
 //!
-//! In: an application with its ledger. Out: [`Told`]. A difference is explained by a part that is lost where it begins: in the
-//! node itself, in the decision before it, in a value that it is given; and by nothing else, so that a lost SLA excuses no task.
-//! What comes after a node that differs so is explained with it.
+//! [`Told`] is collected from the ledger of an application. A difference is explained only by a part that was lost
+//! where the difference begins: in the node itself, in the decision before it, or in a value that it uses. A lost SLA,
+//! for example, does not explain a task that differs. Differences in the nodes after a node that is explained are
+//! explained, too.
 
 use super::Unit;
 use super::compare::{About, Differs};
@@ -15,19 +16,20 @@ use ankus_lang::plan::{Node, Plan, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What is lost, by what it can change. Each is named by its place and construct.
+/// The losses, by what they can change. Each is described by its location and construct.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// In a node, or in a value that it is given.
+    /// Losses in a node or in a value that it uses, by node.
     nodes: BTreeMap<String, BTreeSet<String>>,
-    /// In a message of a kill node, where the ledger has it or it names the run.
+    /// Losses in the message of a kill node, by node. A message that contains the id of the run is included without
+    /// losses.
     messages: BTreeMap<String, BTreeSet<String>>,
-    /// In what is waited for.
+    /// Losses in the data that a coordinator waits for.
     data: BTreeSet<String>,
 }
 
 impl Told {
-    /// What the ledger of an application says.
+    /// Collects the losses from the ledger of an application.
     pub(super) fn of(unit: &Unit, conversions: &[Conversion]) -> Told {
         let mut told = Told::default();
         let Some(conversion) = conversions.iter().find(|one| one.name == unit.name) else {
@@ -71,7 +73,7 @@ impl Told {
         for (_, node) in analysis.flow().workflow.nodes() {
             let name = node.name.text.to_string();
             for entry in entries.iter().filter(|entry| holds(node.span, entry.span)) {
-                // What is only nearly the same can choose another way, or read otherwise.
+                // A part that is only approximate can still change a decision or a message.
                 match node.shape {
                     Shape::Kill => told.messages.entry(name.clone()).or_default(),
                     Shape::Decision => told.nodes.entry(name.clone()).or_default(),
@@ -94,13 +96,14 @@ impl Told {
         told
     }
 
-    /// Kill nodes whose words are only nearly the same.
+    /// Returns the kill nodes whose messages are only approximate.
     pub(super) fn worded(&self) -> BTreeSet<String> {
         self.messages.keys().cloned().collect()
     }
 
-    /// The losses that explain all of some differences; nothing where one is left that none explains. `failed` are the actions that
-    /// fail here: one with a loss fails there before it begins, and its handlers do not run.
+    /// Returns the losses that explain all these differences; none if there is a difference that no loss explains.
+    /// `failed` are the actions that fail in our simulator: one with a loss fails in the other engine before it begins,
+    /// and the nodes after its error transition do not run.
     pub(super) fn explain(
         &self,
         plan: &Plan,
@@ -112,9 +115,9 @@ impl Told {
         let (mut explained, mut begins) = (BTreeSet::new(), Vec::new());
         for node in &plan.nodes {
             let own = self.nodes.get(&node.name).filter(|_| changed.contains(&*node.name));
-            // The first nodes depend on the data.
+            // The first nodes depend on the data that the coordinator waits for.
             let first = matches!(node.work, Work::Start { .. }) && !self.data.is_empty();
-            // A decision that goes another way need not differ itself.
+            // A decision that chooses another transition need not differ itself.
             let chosen = self.nodes.get(&node.name);
             let chosen = chosen.filter(|_| match node.work {
                 Work::Decision { .. } => true,
@@ -133,7 +136,7 @@ impl Told {
                 }
             }
         }
-        // Where a lost node fails, what runs on the other paths of its fork may be stopped with it.
+        // If a lost node fails, the nodes on the other paths of its fork may be stopped.
         for fork in plan.nodes.iter().filter(|node| matches!(node.work, Work::Fork { .. })) {
             let within = reached(plan, fork);
             let is_stopped =
@@ -153,7 +156,7 @@ impl Told {
                 About::Message(name) => {
                     let own = self.messages.get(name);
                     because.extend(own.into_iter().flatten().cloned());
-                    // What is lost may fail with words of its own, or instead of another node.
+                    // A lost node may fail with a message of its own, or instead of another node.
                     let before = plan.nodes.iter().filter(|node| {
                         self.nodes.contains_key(&node.name) && reached(plan, node).contains(&**name)
                     });
@@ -174,7 +177,7 @@ impl Told {
     }
 }
 
-/// The names of the nodes behind one.
+/// Returns the names of the nodes that can be reached from a node.
 fn reached<'p>(plan: &'p Plan, from: &Node) -> BTreeSet<&'p str> {
     let next = |node: &Node| node.work.targets().into_iter().map(|index| plan.node(index));
     let mut found = BTreeSet::new();
@@ -212,7 +215,7 @@ mod tests {
     use ankus_lang::el::{Dialect, Phase, Template};
     use ankus_lang::plan::Action;
 
-    /// `start` -> `which` -> `one` or `two`, which are kill nodes.
+    /// Returns the plan `start` -> `which` -> `one` or `two`, which are kill nodes.
     fn plan() -> Plan {
         let template = |text| Template::compile(text, Phase::Workflow, Dialect::Tomcat);
         let kill = || Work::Kill { message: template("m") };
@@ -243,7 +246,7 @@ mod tests {
         assert_eq!(lost("two").explain(&plan(), &none, &other_way), None);
         let because = Some(vec!["in which".to_owned()]);
         assert_eq!(lost("which").explain(&plan(), &none, &other_way), because);
-        // A run that ends otherwise while all nodes agree is no matter of one of them.
+        // If only the outcome of the run differs, while all nodes agree, no loss in a node explains it.
         assert_eq!(lost("which").explain(&plan(), &none, &differs(&[About::Run])), None);
         let began = differs(&[About::Node("which".to_owned())]);
         let data = Told { data: BTreeSet::from(["data".to_owned()]), ..Told::default() };
@@ -252,7 +255,8 @@ mod tests {
         assert_eq!(data.explain(&plan(), &none, &differs(&[About::Playing])), None);
     }
 
-    /// What fails in place of a lost node stops what runs beside it, where an engine stops the paths of a fork together.
+    /// A task that fails in place of a lost node stops parallel nodes, in an engine that stops all paths of a fork
+    /// together.
     #[test]
     fn what_runs_beside_a_lost_node_is_explained() {
         let template = |text| Template::compile(text, Phase::Workflow, Dialect::Tomcat);
@@ -288,7 +292,8 @@ mod tests {
         assert!(!mentions("${daily} ${to_day}", "day"));
     }
 
-    /// An action with a loss fails before it begins, so that its handler does not run: it fails on both sides, and the handler differs.
+    /// An action with a loss fails before it begins, so that its handler does not run: the action fails on both sides,
+    /// and only the handler differs.
     #[test]
     fn the_handler_of_a_lost_action_is_explained_where_that_fails() {
         let template = |text| Template::compile(text, Phase::Workflow, Dialect::Tomcat);

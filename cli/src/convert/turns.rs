@@ -1,4 +1,4 @@
-//! What makes a decision turn out otherwise: values that its predicates compare with.
+//! Changes that give a decision another outcome: the values that its predicates compare with.
 
 use crate::test::Explored;
 use ankus::analysis::Analysis;
@@ -9,12 +9,12 @@ use ankus_project::{Given, Loaded, Project};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Changes to what is given.
+/// Changes to the input of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     /// Properties with other values.
     pub(super) properties: BTreeMap<String, String>,
-    /// What actions capture: key and value, by name.
+    /// Captured output of actions: keys and values, by action.
     data: BTreeMap<String, BTreeMap<String, String>>,
 }
 
@@ -29,7 +29,7 @@ impl Turn {
         Turn { data: BTreeMap::from([(action.to_owned(), captured)]), ..Turn::default() }
     }
 
-    /// This and another one.
+    /// Combines two changes.
     pub(super) fn and(&self, other: &Turn) -> Turn {
         let mut both = self.clone();
         both.properties.extend(other.properties.clone());
@@ -39,7 +39,7 @@ impl Turn {
         both
     }
 
-    /// In words.
+    /// Describes the change in words.
     pub(super) fn title(&self) -> String {
         let properties = self.properties.iter().map(|(name, value)| format!("{name} is {value}"));
         let data = self.data.iter().flat_map(|(action, captured)| {
@@ -48,7 +48,7 @@ impl Turn {
         properties.chain(data).collect::<Vec<_>>().join(" and ")
     }
 
-    /// The application with its properties.
+    /// Returns the application with the changed properties.
     pub(super) fn changed(
         &self,
         project: &Project,
@@ -67,7 +67,7 @@ impl Turn {
         })
     }
 
-    /// What it asks of a scenario.
+    /// Returns the scenario with the captured output.
     pub(super) fn scenario(&self) -> Scenario {
         let mut scenario = Scenario::default();
         for (action, data) in &self.data {
@@ -78,7 +78,7 @@ impl Turn {
     }
 }
 
-/// The changes that the predicates of a workflow suggest.
+/// Returns the changes that the predicates of a workflow suggest.
 pub(super) fn turns(workflow: &Loaded) -> BTreeSet<Turn> {
     let analysis = Analysis::new(Arc::clone(&workflow.source));
     let mut turns = BTreeSet::new();
@@ -113,13 +113,13 @@ fn of_predicate(source: &str, turns: &mut BTreeSet<Turn>) {
     }
 }
 
-/// A number and its neighbors.
+/// Returns a number and its two neighbors.
 fn near(number: i64) -> Vec<String> {
     let all = [number.saturating_sub(1), number, number.saturating_add(1)];
     all.iter().map(i64::to_string).collect()
 }
 
-/// Changes that operands suggest, where they stand.
+/// Adds the changes that the operands at the beginning of `nodes` suggest.
 fn of_place(template: &Template, nodes: &[&Node], turns: &mut BTreeSet<Turn>) {
     let value = |node: &Node| match node.op {
         Op::Text(slice) => Some(template.slice(slice).to_owned()),

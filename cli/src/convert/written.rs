@@ -1,6 +1,6 @@
-//! The files of a conversion on the disk: what is new is written, what somebody edited is left alone.
+//! Writes the files of a conversion to disk: new content is written, files that were edited are left alone.
 //!
-//! A manifest beside them has the hash of each file as it was written. What differs from that was edited.
+//! A manifest next to the files has the hash of each file as it was written. A file with another hash was edited.
 
 use crate::check::count_of;
 use crate::{Failure, Shell};
@@ -13,45 +13,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Where the hashes of what was written are kept.
+/// The file with the hashes of the written files.
 const MANIFEST: &str = ".ankus-convert.json";
 
-/// What becomes of files that differ.
+/// What to do with files that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// They are written.
     Write,
-    /// What would be changed is printed.
+    /// The changes are printed.
     Diff,
     /// They are counted.
     Check,
 }
 
-/// Hashes of files by their paths. While a run writes, a file has two of them, with a blank between: as it was, and as it will be.
-/// That of an edited file that was accepted begins with [`ACCEPTED`], and is of what would have been written then.
+/// The hashes of files, by path. While a run writes, a file has two hashes, separated by a space: that of the old
+/// content and that of the new. For an edited file that was accepted, the entry begins with [`ACCEPTED`] and has the
+/// hash of what would have been written at that time.
 type Manifest = BTreeMap<String, String>;
 
 const ACCEPTED: &str = "accepted:";
 
-/// What is written.
+/// The files to be written.
 pub(super) struct Files<'a> {
     pub(super) outputs: &'a [Output],
-    /// Those of them that somebody fills in.
+    /// Those of them that the user fills in.
     pub(super) forms: &'a [Form],
-    /// Files that an earlier run may have left, by what holds now what was in them.
+    /// Files that an earlier run may have left, each with the file that now has its content.
     pub(super) replaced: &'a [(String, String)],
-    /// Edited files that stay as they are, as somebody names them; `*` for all.
+    /// Edited files that stay as they are, as named by the user; `*` for all.
     pub(super) accepted: &'a [String],
 }
 
 impl Files<'_> {
-    /// Whether somebody accepts an edited file.
+    /// Whether the user accepts an edited file.
     fn accepts(&self, folder: &Path, path: &str) -> bool {
         let is_it = |named: &String| named == "*" || named == path || *named == folder.join(path);
         self.accepted.iter().any(is_it)
     }
 
-    /// What is accepted and is no file of this conversion.
+    /// Returns an accepted path that is no file of this conversion.
     fn unknown(&self, folder: &Path) -> Option<&str> {
         let is_known = |named: &str| {
             let is_it =
@@ -62,16 +63,16 @@ impl Files<'_> {
     }
 }
 
-/// How a file on the disk stands to what would be written.
+/// How a file on disk relates to what would be written.
 enum Standing {
     Same,
-    /// It is not there, or is as it was written.
+    /// It does not exist, or has not been edited since it was written. Contains its content.
     Ours(String),
-    /// Somebody edited it.
+    /// It was edited. Contains its content.
     Edited(String),
 }
 
-/// Writes what is new; how many files are not up to date afterwards.
+/// Writes files that are new or have changed. Returns the number of files that are not up to date afterwards.
 pub(super) fn write_all(
     folder: &Path,
     files: &Files<'_>,
@@ -85,7 +86,7 @@ pub(super) fn write_all(
     let disk = Disk::of(folder)?;
     let before = disk.manifest()?;
     let mut after = before.clone();
-    // A run that is stopped half way leaves no file that counts as edited.
+    // If the run is interrupted, no file must count as edited afterwards.
     let pending = pending(&before, files.outputs);
     if mode == Mode::Write && pending != before {
         disk.keep(&pending)?;
@@ -96,7 +97,7 @@ pub(super) fn write_all(
     for output in files.outputs {
         let path = folder.join(&output.path);
         let hash_now = || hash(output.text.as_bytes());
-        // A form that was filled in holds secrets, and is shown to nobody.
+        // A form that was filled in contains secrets and must not be printed.
         let form = files.forms.iter().find(|form| form.output.path == output.path);
         match (disk.standing(output, &before)?, form) {
             (Standing::Same, _) => {
@@ -173,7 +174,7 @@ pub(super) fn write_all(
     Ok(edited)
 }
 
-/// Hashes of the files as they are, and as they will be.
+/// Returns the hashes of the files as they are, and as they will be.
 fn pending(before: &Manifest, outputs: &[Output]) -> Manifest {
     let mut all = before.clone();
     for output in outputs {
@@ -187,23 +188,23 @@ fn pending(before: &Manifest, outputs: &[Output]) -> Manifest {
     all
 }
 
-/// Whether a file is as a run wrote it.
+/// Whether a file is unchanged since it was written.
 fn is_ours(manifest: &Manifest, path: &str, bytes: &[u8]) -> bool {
     let own = hash(bytes);
     let is_own = |known: &str| known.trim_start_matches(ACCEPTED) == own;
     manifest.get(path).is_some_and(|known| known.split(' ').any(is_own))
 }
 
-/// Whether somebody accepted an edited file, and would get the same file in its place as then.
+/// Whether the user accepted an edited file, and the file that would be written is still the same as then.
 fn is_accepted(manifest: &Manifest, output: &Output) -> bool {
     let of = manifest.get(&output.path).and_then(|known| known.strip_prefix(ACCEPTED));
     of.is_some_and(|of| of == hash(output.text.as_bytes()))
 }
 
-/// The folder that is written to.
+/// The output folder.
 struct Disk<'a> {
     folder: &'a Path,
-    /// Nothing where it is not there yet.
+    /// None if the folder does not exist yet.
     tree: Option<Tree>,
 }
 
@@ -272,13 +273,13 @@ impl Disk<'_> {
     }
 }
 
-/// Stable over time and machines, and no more than a sign that a file was edited.
+/// A stable, non-cryptographic hash, which only serves to notice edits.
 fn hash(text: &[u8]) -> String {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, fold))
 }
 
-/// Whether a form that was filled in lacks something, and says what.
+/// Whether a form that was filled in lacks entries; reports which.
 fn lacks(form: &Form, filled_in: &str, path: &Path, shell: &mut Shell) -> bool {
     let names = form.lacking(filled_in).join(", ");
     if !names.is_empty() {
