@@ -1,7 +1,8 @@
-//! The folder in which an action's program runs: its files, its configuration, its command line, and its results.
+//! The folder of an attempt of an action: files, configuration, command line, and results of its program.
 //!
-//! A folder has `work/`, where the program starts and finds its files by their link names; `copies/`, where they come from a
-//! cluster; `action.xml`, its merged configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)
+//! The folder contains `work/`, the working directory, in which the program finds its files by their link names;
+//! `copies/`, for files that come from a cluster; `action.xml`, the merged configuration; and the files of the launcher
+//! ([`crate::host::process`]). (`reference` of the language, 9.1.)
 #![expect(clippy::disallowed_methods, reason = "files are put where programs find them")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,120 +52,120 @@ pub(crate) use places::deliver;
 use settings::defaults_of;
 pub use settings::{configuration_of, merged, queue_of, settings_of_fs};
 
-/// The property that names the jar with all of a job.
+/// The property with the uber jar of a job.
 const UBER_JAR: &str = "oozie.mapreduce.uber.jar";
-/// A file larger than this is linked to and not copied.
+/// Size in bytes above which files are linked instead of copied.
 const COPIED: u64 = 64 << 20;
-/// The file that a program writes what it captures to.
+/// The file to which a program writes its captured output.
 const OUTPUT: &str = "output.properties";
-/// The file with the counters of a job, beside it.
+/// The file with the counters of a job, next to [`OUTPUT`].
 const STATS: &str = "counters.json";
-/// The file that says how the jobs of an attempt are found in a cluster.
+/// The file with the [`Trace`](cluster::Trace) by which the jobs of an attempt are found in a cluster.
 pub(crate) const TRACE: &str = "cluster.json";
-/// Variables with options of the Java machine.
+/// Variables with JVM options.
 const JAVA_OPTIONS: [&str; 3] = ["HADOOP_CLIENT_OPTS", "PIG_OPTS", "SPARK_SUBMIT_OPTS"];
-/// The folder with the configuration as the files of Hadoop's clients.
+/// The folder with the configuration in the files of Hadoop clients.
 const CLIENTS: &str = "hadoop-conf";
 /// The merged configuration as Java properties.
 const PROPERTIES: &str = "action.properties";
-/// What a client of streaming is told of it.
+/// The part of the configuration for the streaming client.
 const STREAMING: &str = "streaming.xml";
-/// The folder for that file where a sandbox lets a program write only there.
+/// The folder for [`OUTPUT`] in a sandbox, which allows the program to write only there.
 const OWN: &str = "output";
-/// The folder in which the program starts.
+/// The working directory of the program.
 const WORK: &str = "work";
 /// The copy of a private key.
 const KEY: &str = "git-key";
-/// An empty file, where the job wants the files of its actions to stay.
+/// An empty marker file: the files of the action are to be kept.
 const KEEP: &str = "keep";
-/// The property of a job that says so.
+/// The property of a job that requests this.
 const KEEPS: &str = "oozie.action.keep.action.dir";
-/// The folder for what clusters have, beside the folder of work.
+/// The folder for copies of files from clusters.
 const COPIES: &str = "copies";
-/// A file of properties is at most so large.
+/// Maximum size of a properties file, in bytes.
 const LARGEST_CONFIGURATION: u64 = 16 << 20;
-/// So many bytes of a captured output are taken, unless the action says otherwise.
+/// Default maximum size of captured output, in bytes.
 const CAPTURED: u64 = 2048;
-/// So many bytes at the end of a log are looked through for its last line.
+/// Number of bytes at the end of a log that are searched for its last line.
 const LAST: u64 = 64 << 10;
-/// So many bytes of a log are looked through for ids of jobs.
+/// Number of bytes of a log that are searched for job ids.
 const SCANNED: u64 = 4 << 20;
 
-/// What actions have by default in their configuration.
+/// Default properties in the configuration of actions.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ActionDefaults {
-    /// The resource manager of those actions; `*` for all that have none of their own.
+    /// The resource manager of those actions; `*` for all resource managers without defaults of their own.
     pub authority: String,
-    /// Their type; `default` for all.
+    /// Their type; `default` for all types.
     pub kind: String,
-    /// Properties; the last of a name counts.
+    /// The properties; the last value of a name counts.
     pub properties: Vec<(String, String)>,
 }
 
-/// What the programs of a job run with.
+/// The settings that the programs of a job run with.
 pub struct Provisions<'a> {
-    /// Programs by the names of tools.
+    /// Programs, by the names of tools.
     pub tools: &'a BTreeMap<String, String>,
     /// Schemes of file systems that actions may use.
     pub schemes: &'a [String],
     /// Properties of the server.
     pub server: &'a BTreeMap<String, String>,
-    /// What actions have by default.
+    /// Default properties of actions.
     pub defaults: &'a [ActionDefaults],
-    /// The variables of programs; without any, they have those that we have.
+    /// The environment variables of programs; if there are none, programs inherit ours.
     pub environment: &'a BTreeMap<String, String>,
-    /// What stands for authorities.
+    /// The targets that authorities of URIs are mapped to: folders of this machine, or URLs of clusters.
     pub hosts: &'a BTreeMap<String, String>,
-    /// Folders of this machine that stand at URIs.
+    /// Folders of this machine that are mounted at URIs.
     pub mounts: &'a [(String, PathBuf)],
-    /// How many bytes are kept of each stream.
+    /// Number of bytes that are kept of each output stream.
     pub output: u64,
-    /// How many bytes are kept of all programs of one run of the job.
+    /// Number of bytes that are kept of the output of all programs in one run of the job.
     pub output_of_job: u64,
-    /// What a program may use.
+    /// Limits on the resources of a program.
     pub bounds: Bounds,
-    /// What stands around it.
+    /// The sandbox around it.
     pub sandbox: &'a Sandbox,
-    /// Where programs run that do not run on this machine, by the types of actions.
+    /// Where programs run other than on this machine, by action type.
     pub places: &'a BTreeMap<String, Place>,
-    /// This program itself, which waits for jobs where a client does not.
+    /// The path of this program itself, which waits for jobs if the client does not.
     pub helper: Option<PathBuf>,
 }
 
-/// Where an action works.
+/// The context in which an action is prepared.
 pub struct Workplace<'a, 'input> {
     /// The file systems.
     pub files: &'a Applications,
-    /// What the job runs with.
+    /// The settings that the job runs with.
     pub needs: Provisions<'a>,
     /// The evaluated element of the action.
     pub element: Node<'a, 'input>,
     /// Its job.
     pub run: &'a Run,
-    /// Its node's name.
+    /// The name of its node.
     pub node: &'a str,
     /// The folder of this attempt.
     pub folder: &'a Path,
-    /// The credentials that it asks for.
+    /// The credentials that it requests.
     pub credentials: credentials::Asked<'a>,
-    /// Evaluates a text with expressions as the action's own text was.
+    /// Evaluates a text with expressions in the same way as the action's own text.
     pub evaluate: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// A program that is ready to be started.
+/// A program that is ready to start.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Worked {
     /// The program.
     pub program: Program,
-    /// Where its captured output will be.
+    /// Where its captured output is found.
     pub capture: Capture,
-    /// At most so many bytes of it.
+    /// Maximum size of the captured output, in bytes.
     pub limit: u64,
-    /// The name by which the command of an ssh action is found on its machine.
+    /// The name by which the command of an ssh action is found on the remote machine.
     #[serde(default)]
     far: Option<String>,
-    /// The start of the machine in which its files were brought, where they may be lost with the machine: it is prepared once
-    /// more then, unless its program has begun.
+    /// The boot of the machine in which its files were written, if a crash of the machine may lose them: the attempt is
+    /// prepared again after a reboot, unless its program has begun.
     #[serde(default)]
     boot: Option<u32>,
 }
@@ -182,8 +183,8 @@ fn unreadable(uri: &FileUri, error: &io::Error) -> Refusal {
 }
 
 impl Workplace<'_, '_> {
-    /// Carries out `<prepare>`, brings the files, and says what is to be started. Where that was done before we were
-    /// killed, nothing is done again: the program may be running already.
+    /// Runs `<prepare>`, brings the files, and returns the program to start. If this was completed before we were
+    /// killed, nothing is repeated: the program may be running already.
     pub fn prepare(&self) -> Result<Worked, Refusal> {
         let written = self.folder.join("worked.json");
         let known = fs::read(&written).ok();
@@ -200,15 +201,15 @@ impl Workplace<'_, '_> {
         Ok(worked)
     }
 
-    /// Whether what is brought has to be on the disk before anything follows: a job elsewhere may be asked for again after the
-    /// machine went down, and has to be the same then.
+    /// Whether files must be synchronized to disk before the program starts: a job elsewhere may be requested again
+    /// after a crash of this machine, with the same files.
     fn is_lasting(&self) -> bool {
         self.needs.places.contains_key(self.element.tag_name().name()) || boot().is_none()
     }
 
     fn prepare_anew(&self) -> Result<Worked, Refusal> {
         let work = self.folder.join(WORK);
-        // No program has seen it yet: what is there was left half done when we were killed.
+        // No program has used it yet: existing files are the remains of an interrupted preparation.
         for folder in [&work, &self.folder.join(COPIES)] {
             match fs::remove_dir_all(folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(own(&error, folder)),
@@ -271,9 +272,9 @@ impl Workplace<'_, '_> {
         };
 
         let output = match self.needs.sandbox.kind {
-            // The sandbox is one of this machine.
+            // The sandbox only applies to this machine.
             Kind::Bubblewrap if !self.needs.places.contains_key(kind) => {
-                // Of the folder of an attempt it may write to these alone.
+                // The program may write only to these folders of the attempt.
                 let own = self.folder.join(OWN);
                 private::folder(&own).map_err(|error| self::own(&error, &own))?;
                 own.join(OUTPUT)
@@ -303,7 +304,7 @@ impl Workplace<'_, '_> {
         };
         const LIMIT: &str = "oozie.action.max.output.data";
         let number = |text: &String| text.trim().parse().ok();
-        // What an action says that is no number, the server passes over.
+        // The server ignores a value that is not a number.
         let of_action = configuration.get(LIMIT).and_then(number);
         let limit = of_action.or_else(|| self.needs.server.get(LIMIT).and_then(number));
         let limit = limit.unwrap_or(CAPTURED);
@@ -319,7 +320,7 @@ impl Workplace<'_, '_> {
         }
         let mut program = self.program(kind, command, &work, &request)?;
         if capture == Capture::Stdout {
-            // One byte more than it may be, so that it shows.
+            // One byte more than allowed, so that an excess is noticed.
             program.whole = limit.saturating_add(1);
         }
         let boot = boot().filter(|_| !self.is_lasting());
@@ -327,7 +328,8 @@ impl Workplace<'_, '_> {
         Ok(Worked { program, capture, limit, far, boot })
     }
 
-    /// What the clients of a cluster are told, and where what they start there is found.
+    /// Adds the settings for clients of a cluster to the configuration, and writes the trace by which their jobs are
+    /// found.
     fn hand_on(
         &self,
         configuration: &mut BTreeMap<String, String>,
@@ -335,7 +337,7 @@ impl Workplace<'_, '_> {
     ) -> Result<(), Refusal> {
         let user = self.cluster_user();
         let trace = cluster::hand_on(self.element, configuration, shipped, self.folder, &user);
-        // As a server names jobs.
+        // The name that a server gives a job.
         let Run { job, .. } = self.run;
         let (kind, node) = (self.element.tag_name().name(), self.node);
         let is_set = |name| configuration.get(name).is_some_and(|text| !text.trim().is_empty());
@@ -343,7 +345,7 @@ impl Workplace<'_, '_> {
             let name = format!("oozie:action:T={kind}:W={}:A={node}:ID={}", job.name, job.id);
             configuration.insert("mapreduce.job.name".to_owned(), name);
         }
-        // The older of two names counts where both are there.
+        // If both names are set, the older one counts.
         if let Some(options) = child_text(self.element, "java-opts").filter(|it| !it.is_empty()) {
             let own = configuration.entry("mapred.child.java.opts".to_owned());
             own.or_insert(options);
@@ -353,7 +355,7 @@ impl Workplace<'_, '_> {
             configuration.get("yarn.resourcemanager.address").cloned().unwrap_or_default();
         let place = self.needs.places.get(self.element.tag_name().name());
         match (place.map(|place| &place.system), self.yarn_site()) {
-            // What runs in a cluster starts its jobs there.
+            // A program that runs in a cluster starts its jobs there.
             (Some(System::Yarn(yarn)), _) => trace.web.clone_from(&yarn.web),
             (_, Some(site)) => trace.web = cluster::web_addresses(&site, &manager),
             _ => {}
@@ -363,7 +365,7 @@ impl Workplace<'_, '_> {
         private::write(&written, text).map_err(|error| own(&error, &written))
     }
 
-    /// The configuration of the action as the files that clients of Hadoop read, for scripts that call them.
+    /// Writes the configuration of the action to the files that Hadoop clients read, for scripts that call them.
     fn client_folder(&self, configuration: &BTreeMap<String, String>) -> Result<PathBuf, Refusal> {
         let folder = self.folder.join(CLIENTS);
         private::folder(&folder).map_err(|error| own(&error, &folder))?;
@@ -374,7 +376,7 @@ impl Workplace<'_, '_> {
         Ok(folder)
     }
 
-    /// The jar that holds all of a job, where the configuration names one.
+    /// Brings the uber jar of a job, if the configuration names one.
     fn uber_jar(
         &self,
         configuration: &mut BTreeMap<String, String>,
@@ -400,7 +402,7 @@ impl Workplace<'_, '_> {
         Ok(())
     }
 
-    /// Where the jar of Hadoop's streaming is: named in the settings, brought by the action, or part of the installation.
+    /// Finds the Hadoop streaming jar: named in the settings, brought by the action, or part of the installation.
     fn streaming_jar(&self, work: &Path) -> Result<String, String> {
         let is_it = |name: &str| {
             name.starts_with("hadoop-streaming")
@@ -414,7 +416,7 @@ impl Workplace<'_, '_> {
         }
         let mut folders = vec![work.to_owned()];
         if let Some(place) = place {
-            // What this machine has of Hadoop is not there.
+            // The Hadoop installation of this machine is not available there.
             let brought = newest_jar(&folders, is_it).map(|path| self.text(&path));
             return brought.ok_or_else(|| {
                 let name = &place.name;
@@ -439,13 +441,14 @@ impl Workplace<'_, '_> {
         })
     }
 
-    /// Who the programs are in a cluster that believes them: whom the environment names, else the user of the job.
+    /// Returns the user name of programs in a cluster without authentication: that in the environment, else the user of
+    /// the job.
     fn cluster_user(&self) -> String {
         let named = self.variable("HADOOP_USER_NAME").filter(|name| !name.is_empty());
         named.unwrap_or_else(|| self.run.job.user.clone())
     }
 
-    /// A variable of the job's environment.
+    /// Returns a variable of the job's environment.
     fn variable(&self, name: &str) -> Option<String> {
         match self.needs.environment.is_empty() {
             true => std::env::var(name).ok(),
@@ -453,7 +456,7 @@ impl Workplace<'_, '_> {
         }
     }
 
-    /// The configuration of YARN that the tools read on this machine.
+    /// Returns the `yarn-site.xml` that the tools read on this machine.
     fn yarn_site(&self) -> Option<String> {
         let folders =
             [("YARN_CONF_DIR", ""), ("HADOOP_CONF_DIR", ""), ("HADOOP_HOME", "etc/hadoop")];
@@ -467,8 +470,8 @@ impl Workplace<'_, '_> {
         path.to_string_lossy().into_owned()
     }
 
-    /// A type that a site adds: its tool gets the element and the configuration as files, and answers in a file of Java
-    /// properties.
+    /// Returns the command line for an action type that a site adds: its tool gets the element and the configuration as
+    /// files, and writes its output to a Java properties file.
     fn site_command(&self, kind: &str, request: &Request<'_, '_>) -> Result<CommandLine, Refusal> {
         let element = self.folder.join("element.xml");
         let range = self.element.range();
@@ -500,7 +503,7 @@ impl Workplace<'_, '_> {
         let program = match given {
             Some(program) => program.clone(),
             None if kind == "shell" && brought.exists() => self.text(&brought),
-            // What is missing then is the script, and the program says so itself.
+            // The missing program is the script of the action, which is reported when it is started.
             None if kind == "shell" => tool.clone(),
             None => match on_path(tool, self.path()) {
                 Some(program) => self.text(&program),
@@ -517,7 +520,7 @@ impl Workplace<'_, '_> {
         let root =
             std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
         let mut environment = self.variables(kind, command.environment, request)?;
-        // Options of Java join those that the environment has already, and jars, of which the first counts, those of its lists.
+        // JVM options are appended to those in the environment. Jars are put in front, because the first one counts.
         for (name, value) in &mut environment {
             let own = self.variable(name).filter(|own| !own.is_empty());
             match own {
@@ -548,7 +551,7 @@ impl Workplace<'_, '_> {
         let mut bounds = needs.bounds.clone();
         let wrapper = self.wrapper(work, &root, &bounds)?;
         if needs.sandbox.kind == Kind::SystemdRun {
-            // It counts what all processes have together, and really use.
+            // systemd limits the memory that all processes together actually use.
             bounds.memory = None;
         }
         let counted = format!("output-{}", self.run.job.run);
@@ -571,7 +574,7 @@ impl Workplace<'_, '_> {
         })
     }
 
-    /// What the element asks for and a program of this machine does without.
+    /// Returns notes about the parts of the element that have no effect where the program runs.
     fn notes(&self, request: &Request<'_, '_>, place: Option<&Place>) -> Vec<String> {
         let mut notes = request.shipped.notes.clone();
         let names = request.configuration.keys().map(String::as_str);
@@ -583,7 +586,8 @@ impl Workplace<'_, '_> {
         notes
     }
 
-    /// The clusters of paths of the element, but for that of the application, for which the file root stands.
+    /// Returns notes about the clusters of paths in the element, other than that of the application, that the file root
+    /// replaces.
     fn unreached(&self) -> BTreeSet<String> {
         let own = application_folder(self.files, self.run).origin();
         let text = &self.element.document().input_text()[self.element.range()];
@@ -593,7 +597,8 @@ impl Workplace<'_, '_> {
         rootless.map(|uri| format!("{} is not reached: {UNREACHED}", uri.origin())).collect()
     }
 
-    /// The words of the sandbox. Where there is no program for it nothing runs.
+    /// Returns the command line of the sandbox. It is an error if its program does not exist, so that nothing runs
+    /// without it.
     fn wrapper(&self, work: &Path, root: &Path, bounds: &Bounds) -> Result<Vec<String>, Refusal> {
         let needs = &self.needs;
         let Some(tool) = needs.sandbox.kind.tool() else { return Ok(Vec::new()) };
@@ -622,7 +627,7 @@ impl Workplace<'_, '_> {
         Ok(needs.sandbox.words(&self.text(&program), &folders, bounds))
     }
 
-    /// Where the job looks for programs.
+    /// Returns the `PATH` of the job.
     fn path(&self) -> Option<OsString> {
         match self.needs.environment.is_empty() {
             true => std::env::var_os("PATH"),
@@ -630,7 +635,7 @@ impl Workplace<'_, '_> {
         }
     }
 
-    /// The variables of the job, and over them those of the action.
+    /// Returns the variables of the job, overridden by those of the action.
     fn with_own(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
         let is_own = |name: &str| own.iter().any(|(known, _)| known == name);
         let of_job = self.needs.environment.iter().filter(|(name, _)| !is_own(name));
@@ -662,7 +667,7 @@ impl Workplace<'_, '_> {
     }
 }
 
-/// The newest jar of this name in or below folders of an installation, the first that has one.
+/// Finds the newest matching jar in the first of these folders, or the usual folders below it, that has one.
 fn newest_jar(folders: &[PathBuf], is_it: impl Fn(&str) -> bool) -> Option<PathBuf> {
     let below = ["", "share/hadoop/tools/lib", "tools/lib", "contrib/streaming"];
     folders.iter().flat_map(|folder| below.map(|below| folder.join(below))).find_map(|folder| {
@@ -681,14 +686,14 @@ fn is_streaming(element: Node<'_, '_>) -> bool {
     child(element, "streaming").is_some()
 }
 
-/// The folder of a job's application.
+/// Returns the folder of a job's application.
 pub fn application_folder(files: &dyn Files, run: &Run) -> FileUri {
     let path = FileUri::parse(&run.job.app_path);
     let is_file = matches!(files.status(&path), Ok(Some(status)) if !status.directory);
     if is_file { path.parent().unwrap_or(path) } else { path }
 }
 
-/// A path of an action: one without a scheme is of the application's file system, a relative one below its folder.
+/// Resolves a path of an action: without a scheme in the application's file system, a relative one in its folder.
 fn resolve(application: &FileUri, path: &str) -> FileUri {
     let uri = FileUri::parse(path);
     match (uri.scheme.is_empty(), uri.path.starts_with('/')) {
@@ -714,7 +719,7 @@ fn on_path(tool: &str, path: Option<OsString>) -> Option<PathBuf> {
     })
 }
 
-/// The entries of all children of a name; a text may hold several.
+/// Returns the entries of all children with this name; each text may be a list separated by commas.
 fn entries(element: Node<'_, '_>, name: &str) -> Vec<String> {
     let texts = children(element, name).map(text_of).collect::<Vec<_>>();
     let split = texts.iter().flat_map(|text| text.split(','));
@@ -740,14 +745,14 @@ fn child_text(element: Node<'_, '_>, name: &str) -> Option<String> {
     child(element, name).map(|child| text_of(child).trim().to_owned())
 }
 
-/// Whether what was prepared in a start of the machine is still there: files of a program of this machine go to the disk when the
-/// system likes. What has begun is not prepared once more.
+/// Whether the files that were prepared in a boot of the machine are complete: files for a program of this machine are
+/// not synchronized to disk. An attempt whose program has begun is not prepared again.
 fn is_whole(folder: &Path, then: Option<u32>) -> bool {
     let has_begun = || ["started", "exit"].iter().any(|name| folder.join(name).exists());
     then.is_none_or(|then| boot() == Some(then)) || has_begun()
 }
 
-/// Properties in Hadoop's form.
+/// Formats properties as a Hadoop configuration file.
 fn xml(properties: &BTreeMap<String, String>) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n");

@@ -1,4 +1,4 @@
-//! What became of a program: its exit, its captured output, the jobs it started and what it last said.
+//! The outcome of a program: its exit code, captured output, the jobs it started, and its last message.
 
 use super::{LARGEST_CONFIGURATION, LAST, OUTPUT, OWN, SCANNED, STATS, read_up_to};
 use crate::actions::command::Capture;
@@ -13,20 +13,20 @@ use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
-/// Why an action failed: its error code, and what is said of it.
+/// Why an action failed: its error code and message.
 struct Failed {
     code: String,
     message: String,
 }
 
 impl Failed {
-    /// What a launcher reports by its exception.
+    /// Creates the error that a launcher reports by its exception.
     fn of_launcher(message: impl Into<String>) -> Failed {
         Failed { code: "JA018".to_owned(), message: message.into() }
     }
 }
 
-/// What a program left behind, as an executor tells it.
+/// Returns the outcome of a program as the answer of an executor.
 pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
     match succeeded(folder, kind, capture, limit, state) {
         Ok(output) => {
@@ -34,7 +34,7 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         }
         Err(Failed { code, message }) => {
             let error = ActionError { code: Some(code), message: Some(message) };
-            // A job of map-reduce is known from its submission on, and its pages tell why it failed.
+            // A map-reduce job is known since its submission, and its pages show why it failed.
             let child_ids = (kind == "map-reduce").then(|| job_ids(folder)).flatten();
             let output = Output { child_ids, ..Output::default() };
             Answer::Finished(Finished {
@@ -46,7 +46,7 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     }
 }
 
-/// The output of a program that did what it should.
+/// Returns the output of a program that succeeded.
 fn succeeded(
     folder: &Path,
     kind: &str,
@@ -80,7 +80,7 @@ fn succeeded(
     Ok(Output { child_ids, data, stats })
 }
 
-/// Whether a program ended by itself and with 0; why not otherwise.
+/// Checks that a program ended by itself with exit code 0; returns why not otherwise.
 fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
     let log = || {
         let (errors, output) = (folder.join("stderr"), folder.join("stdout"));
@@ -100,7 +100,7 @@ fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
     }
     if let Some(said) = exit.said {
         let log = log();
-        // Where no program ran, the cluster's words are all there is.
+        // If no program ran, the log has only the message of the cluster.
         let is_said = log.rsplit_once("said: ").is_some_and(|(_, line)| said.contains(line));
         let log = if is_said { String::new() } else { log };
         return Err(Failed::of_launcher(format!("the {kind} action's job {said}{log}")));
@@ -131,7 +131,7 @@ fn ended_well(folder: &Path, kind: &str, exit: Exit) -> Result<(), Failed> {
     }
 }
 
-/// The properties that a program wrote, if it is asked for any.
+/// Returns the properties that a program wrote, if its output is captured.
 fn captured(
     folder: &Path,
     kind: &str,
@@ -175,26 +175,26 @@ fn captured(
     }
 }
 
-/// The error code of an action whose program ended with an exit code other than 0.
+/// Returns the error code of an action whose program ended with an exit code other than 0.
 fn code_of(kind: &str, code: i32, stderr: &Path) -> String {
     match kind {
         // The launcher of a shell action always ends with 1.
         "shell" => "1".to_owned(),
-        // Their launchers end by an exception, which has no code of its own.
+        // Their launchers end with an exception, which has no code of its own.
         "distcp" | "git" => "JA018".to_owned(),
-        // What a main class throws ends its launcher without a code.
+        // An exception of the main class ends the launcher without a code.
         "java" | "spark" if code == 1 && thrown(stderr) => "JA018".to_owned(),
-        // Nobody knows the job, or it did not succeed.
+        // The job is unknown (2), or it did not succeed.
         "map-reduce" if code == 2 => "JA017".to_owned(),
         "map-reduce" => "JA018".to_owned(),
         "ssh" => unconnected(code, stderr).unwrap_or("E1111").to_owned(),
-        // What is left of an exit with -1.
+        // The exit code -1 becomes 255.
         "java" | "pig" | "hive" | "hive2" | "sqoop" if code == 255 => "JA019".to_owned(),
         _ => code.to_string(),
     }
 }
 
-/// Why `ssh` never reached the other machine, or was not let in, as a server has it: nothing was run there.
+/// Returns the server's code for why `ssh` did not reach the other machine, or was not admitted: nothing was run there.
 pub(super) fn unconnected(code: i32, stderr: &Path) -> Option<&'static str> {
     if code != 255 {
         return None;
@@ -214,7 +214,7 @@ pub(super) fn unconnected(code: i32, stderr: &Path) -> Option<&'static str> {
     })
 }
 
-/// What to do about a machine that cannot be reached, or lets nobody in.
+/// Returns advice for a machine that cannot be reached or refuses the login.
 fn hint_of(code: &str) -> &'static str {
     match code {
         "COULD_NOT_RESOLVE_HOST" => {
@@ -231,14 +231,14 @@ fn hint_of(code: &str) -> &'static str {
     }
 }
 
-/// Whether the machine of an ssh action could not be reached: nothing was begun there, and a server would try it again.
+/// Whether the machine of an ssh action could not be reached: nothing was started there, and a server would retry.
 pub(crate) fn is_unreached(kind: &str, folder: &Path, state: &State) -> bool {
     let State::Ended(exit) = state else { return false };
     let why = exit.code.and_then(|code| unconnected(code, &folder.join("stderr")));
     kind == "ssh" && matches!(why, Some("COULD_NOT_RESOLVE_HOST" | "COULD_NOT_CONNECT"))
 }
 
-/// Ids of cluster jobs in the output of a tool, in order, each once.
+/// Returns the ids of cluster jobs in the output of a tool, in order and without duplicates.
 pub(crate) fn job_ids(folder: &Path) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
     for name in ["stdout", "stderr"] {
@@ -269,8 +269,8 @@ pub(crate) fn job_ids(folder: &Path) -> Option<String> {
     (!found.is_empty()).then(|| found.join(","))
 }
 
-/// Whether Java says that nobody caught what its main method threw, or that there is no such method: an exception of the
-/// launcher, which calls it.
+/// Whether Java reports an uncaught exception of the main method, or that there is no such method: in both cases the
+/// launcher, which calls the method, ends with an exception.
 fn thrown(path: &Path) -> bool {
     const WORDS: [&str; 3] = [
         "Exception in thread \"main\" ",
@@ -282,7 +282,7 @@ fn thrown(path: &Path) -> bool {
     text.lines().any(|line| WORDS.iter().any(|word| line.starts_with(word)))
 }
 
-/// Lines with which tools end after they have said what is wrong.
+/// Final lines that tools print after the actual error.
 const LAST_WORDS: [&str; 11] = [
     ". Failing the application.",
     "Error: Could not create the Java Virtual Machine.",
@@ -296,23 +296,23 @@ const LAST_WORDS: [&str; 11] = [
     "fatal: Could not read from remote repository.",
     "fatal: Could not read from remote repository",
 ];
-/// How others of them begin.
+/// The beginnings of other such lines.
 const LAST_BEGINNINGS: [&str; 2] =
     ["Closing: 0: jdbc:", "For more detailed output, check the application tracking page"];
-/// A message in front of a stack trace has at most so many lines.
+/// Maximum number of lines of a message before a stack trace.
 const MESSAGE: usize = 20;
-/// So many characters of a line are told.
+/// Maximum number of characters of a line that are reported.
 const TOLD: usize = 300;
 
-/// The last line that may say why a program failed.
+/// Returns the last line that may say why a program failed.
 fn telling_line(path: &Path) -> Option<String> {
     let text = end_of(path)?;
-    // Of a stack trace of Java, what was thrown says more than where.
+    // In a stack trace of Java, the exception says more than the frames.
     let is_frame = |line: &str| {
         let line = line.trim_start();
         line.starts_with("at ") || (line.starts_with("... ") && line.contains(" more"))
     };
-    // Clients of Java log on while they clear away, and that is no reason. Warnings rarely are one.
+    // Java clients continue to log while they clean up, which is not the reason. Warnings rarely are.
     let is_chatter = |line: &str| {
         [" INFO ", " DEBUG ", " WARN "].iter().any(|level| line.contains(level))
             || LAST_WORDS.contains(&line.trim())
@@ -325,17 +325,17 @@ fn telling_line(path: &Path) -> Option<String> {
     }
     let message = lines.skip_while(|line| is_frame(line)).take_while(|line| !is_frame(line));
     let message: Vec<&str> = message.take(MESSAGE).collect();
-    // It may have many lines, and the first of them says what it is.
+    // The message may have many lines, and the first one is the most important.
     let cause = message.iter().find(|line| line.starts_with("Caused by: "));
     Some(told(cause.or(message.first()).copied().unwrap_or(last)))
 }
 
-/// The last line, whatever it says.
+/// Returns the last line, whatever it says.
 fn last_line(path: &Path) -> Option<String> {
     end_of(path)?.lines().rev().find(is_said).map(told)
 }
 
-/// Whether the program said it: not its launcher, whose notes are at the start and at the end.
+/// Whether a line is from the program, not from its launcher, whose notes are at the start and at the end.
 fn is_said(line: &&str) -> bool {
     let is_note = line.starts_with('[') && line.ends_with(']');
     !is_note && !line.trim().is_empty()
