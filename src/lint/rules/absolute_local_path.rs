@@ -1,4 +1,4 @@
-//! Paths of somebody's own machine.
+//! Paths on the author's own machine.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Folders of people.
+/// Folders of home folders.
 const HOMES: [&str; 4] = ["/home/", "/Users/", "/root/", "file:///home/"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if drive || HOMES.iter().any(|home| word.starts_with(home)) {
                 let message =
                     "this path exists on its author's machine, but hardly where the action runs";
-                // One machine of somebody is one fault, however many paths of it are named.
+                // All paths below one home folder are one fault.
                 let mut parts = word.trim_start_matches("file://").split(['/', '\\']);
                 let home = parts.by_ref().take(3).collect::<Vec<_>>().join("/");
                 out.push(

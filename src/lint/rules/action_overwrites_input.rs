@@ -1,4 +1,4 @@
-//! Actions that write where they read.
+//! Actions that write to their input.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::endpoints::{inputs, outputs};
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // A statement of Hive may replace what it has read.
+    // A Hive statement may replace the data that it has read.
     for action in facts.actions.iter().filter(|a| a.is(&["map-reduce", "pig", "distcp"])) {
         let inputs = inputs(action);
         let mut read = HashMap::new();

@@ -1,4 +1,4 @@
-//! Paths of the wrong file.
+//! Application paths that name the wrong file.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::files::{self, name_of};
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
-/// How the definition begins that each of the properties names.
+/// The start tags of the definitions that the properties name.
 const ROOTS: [&str; 3] = ["<workflow-app", "<coordinator-app", "<bundle-app"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A value that is all of another property, as that has it.
+/// Returns the value of another property if `value` is only a reference to it, or else `value`.
 fn whole<'e>(entries: &'e [Entry], value: &'e str) -> &'e str {
     let name = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let other = name.and_then(|name| entries.iter().find(|entry| entry.name == name));

@@ -1,4 +1,4 @@
-//! Application paths of properties that end at nothing.
+//! Application paths in properties that lead nowhere.
 
 use super::malformed_resource_manager::names_manager;
 use crate::callers::{is_slip_of_folder, resolved};
@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.near_files() {
         misnamed_file(facts, source, entries, out);
     }
-    // Other files of properties beside it that are taken for one that starts it.
+    // Other properties files that are known to start the definition.
     let mut files = facts.property_files().to_vec();
     for caller in facts.submission.callers.iter().filter(|caller| caller.is_properties) {
         let is_known = files.iter().any(|(source, _)| source.path == caller.path);
@@ -56,14 +56,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .iter()
             .filter_map(|entry| Some((PATH_KEYS.iter().position(|key| *key == entry.name)?, entry)))
             .collect();
-        // Whoever names several is told of that.
+        // Several application paths are reported by another rule.
         let [(index, entry)] = kinds[..] else { continue };
         let value = entry.value.trim().trim_end_matches('/');
         if is_address(value) {
             let message =
                 format!("the value of `{}` is the address of a host, not a path", entry.name);
             let mut found = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
-            // What has the path in its place is wrong for the same reason.
+            // The property that has the path instead is wrong for the same reason.
             let other = entries.iter().find(|other| {
                 names_manager(&other.name)
                     && other.value.trim().trim_start_matches("${").contains('/')
@@ -77,8 +77,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let (folder, last) = value.rsplit_once('/').unwrap_or(("", value));
         let own_name = files::name_of(own);
-        // A name of a definition with a slip in its ending, or the name of this folder with a slip in it.
-        // With other capitals it may well be called so where it is deployed.
+        // A misspelled file name of a definition, or a misspelled name of this folder. The deployed folder may well
+        // differ in case.
         let is_slip = |name: &str, known: &str| {
             is_slip_of_folder(name, known) && !name.eq_ignore_ascii_case(known)
         };
@@ -106,7 +106,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             && here(last) == Some(true)
             && is_slip(files::name_of(folder), own_name)
         {
-            // The definition is beside these properties, in a folder of nearly that name.
+            // The definition is next to these properties, in a folder with a similar name.
             let named = files::name_of(folder);
             let message = format!("the folder of this application is `{own_name}`, not `{named}`");
             (message, format!("did you mean `{own_name}`?"))
@@ -118,13 +118,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let beside =
                 beside.filter(|path| files::folder_of(path) == own && path.ends_with(".xml"));
             let near = nearest(last, beside.map(files::name_of));
-            // Where the path leads to this very folder, its definition is meant, whatever it is called there.
+            // If the path leads to this very folder, its definition is meant, regardless of the file name in the path.
             let leads_here = !own_name.is_empty() && own_name == files::name_of(folder);
             let only = (leads_here && here(NAMES[index]) == Some(true)).then_some(NAMES[index]);
             let Some(near) = near.or(only) else { continue };
             (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
         } else if own_name == last || NAMES.contains(&last) && own_name == files::name_of(folder) {
-            // The folder is this one, and has definitions of other kinds alone.
+            // The folder is this one, but has only definitions of other kinds.
             let others: Vec<usize> = (0..3).filter(|at| here(NAMES[*at]) == Some(true)).collect();
             let [other] = others[..] else { continue };
             if other == index || NAMES.contains(&last) && last == NAMES[other] {
@@ -147,7 +147,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A path that ends with the name of this definition with a slip in it, in properties that lie elsewhere in the tree.
+/// Reports a path that ends with the misspelled file name of this definition, in properties elsewhere in the tree.
 fn misnamed_file(
     facts: &Facts<'_>,
     source: &Arc<Source>,
@@ -182,8 +182,8 @@ fn is_address(value: &str) -> bool {
     parts.is_some_and(|(host, port)| !host.is_empty() && !port.is_empty() && is_port(port))
 }
 
-/// The one kind of definition beside these properties, where they name a folder for one of another kind of which there is
-/// nothing to be seen.
+/// Returns the only kind of definition next to these properties, if they name a folder for another kind, of which there
+/// is none.
 fn lone_kind(facts: &Facts<'_>, index: usize, last: &str, entries: &[Entry]) -> Option<usize> {
     let own = facts.folder();
     let beside = facts.files.texts().filter(|source| files::folder_of(&source.path) == own);
@@ -191,19 +191,19 @@ fn lone_kind(facts: &Facts<'_>, index: usize, last: &str, entries: &[Entry]) -> 
     for source in beside.filter(|source| source.path.ends_with(".xml")) {
         let root = |kind: &&str| source.text.contains(&format!("<{kind}-app"));
         let kind = KINDS.iter().position(root)?;
-        // Whatever else it is called, it may be the one that is meant.
+        // It may be the definition that is meant, regardless of its file name.
         if kind == index {
             return None;
         }
         others.push(kind);
     }
     let [other] = others[..] else { return None };
-    // The folder that is deployed may be the one around this one.
+    // The deployed folder may be the parent of this one.
     let around = files::join(files::folder_of(own), NAMES[index]).filter(|_| !own.is_empty());
     if around.is_some_and(|path| facts.files.presence(&path) != Presence::Absent) {
         return None;
     }
-    // Times are what a coordinator is given, wherever it is kept.
+    // Properties with times are for a coordinator, regardless of where it is.
     let is_time = |entry: &Entry| {
         let value = entry.value.trim().as_bytes();
         value.len() > 15 && value[..4].iter().all(u8::is_ascii_digit) && value[10] == b'T'
@@ -216,15 +216,15 @@ fn lone_kind(facts: &Facts<'_>, index: usize, last: &str, entries: &[Entry]) -> 
     (is_folder && !of_times && facts.path.ends_with(NAMES[other])).then_some(other)
 }
 
-/// The other kind of application that the last word of a path speaks of.
+/// Returns the other kind of application that the last part of a path names.
 fn of_words(index: usize, last: &str) -> Option<usize> {
     let stem = last.strip_suffix(".xml").unwrap_or(last);
     let at = KINDS.iter().position(|kind| *kind == stem)?;
-    // With the whole name, whoever reads the file is told.
+    // A full file name is handled by the rule about wrong files.
     (at != index && !last.ends_with(".xml")).then_some(at)
 }
 
-/// Properties in the folder above, which name it and the kind of application that it is not.
+/// Reports properties in the parent folder that name this folder with the wrong kind of application.
 fn of_another_kind(
     facts: &Facts<'_>,
     source: &Arc<Source>,
@@ -242,7 +242,7 @@ fn of_another_kind(
     if place.is_empty() || files::folder_of(own) != place || last != files::name_of(place) {
         return;
     }
-    // Each definition below the properties is of one other kind.
+    // All definitions below the properties are of one other kind.
     let below: Vec<&str> = facts.files.below(place).map(|(path, _)| files::name_of(path)).collect();
     let kinds: Vec<usize> = (0..3).filter(|at| below.contains(&NAMES[*at])).collect();
     let [other] = kinds[..] else { return };

@@ -1,4 +1,4 @@
-//! Properties without an application.
+//! Properties without an application path.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;

@@ -1,4 +1,4 @@
-//! Captured output that is talk.
+//! Captured output that is not in the format of properties.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::files;
@@ -53,13 +53,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The first `echo` of words that are no property, go nowhere else and are plain to see.
+/// Returns the first `echo` of literal text that is not a property and is not redirected.
 fn talk(script: &str) -> Option<Span> {
     let mut at = 0;
     for line in script.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        // What is indented may be part of a function whose output goes elsewhere.
+        // An indented line may be part of a function whose output is redirected.
         let Some(rest) = line.strip_prefix("echo ") else { continue };
         let rest = rest.trim();
         let quoted = rest.len() > 2 && rest.starts_with(['"', '\'']) && rest.ends_with(&rest[..1]);

@@ -1,4 +1,4 @@
-//! Captured output that nobody reads.
+//! Captured output that is never read.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if memmem::find(text.as_bytes(), b"capture-output").is_none() {
         return;
     }
-    // A name that is computed could be any; a property can carry the expression.
+    // A computed name could be any, and a property can contain the expression.
     let calls = text.matches("wf:actionData").count();
     let literal = text.matches("wf:actionData('").count()
         + text.matches("wf:actionData(\"").count()

@@ -1,4 +1,4 @@
-//! Secrets in the clear.
+//! Secrets in plain text.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::secrets::{Given, Place, secrets};
@@ -29,7 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Some(file) => facts.files.text(file).map(|source| source.text.as_str()),
             None => Some(facts.tree.text()),
         };
-        // The same secret in several places is one to be moved; no report repeats what it is.
+        // The same secret in several places is one finding. Its hash is the subject, because no report may contain the
+        // secret itself.
         let value = file.and_then(|text| text.get(secret.span.range())).unwrap_or_default();
         let mut hasher = std::hash::DefaultHasher::new();
         std::hash::Hash::hash(value, &mut hasher);

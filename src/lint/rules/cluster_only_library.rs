@@ -1,4 +1,4 @@
-//! What depends on libraries of the cluster.
+//! Actions that depend on libraries of the cluster.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::job_properties;

@@ -1,4 +1,4 @@
-//! Names in configurations that no property has.
+//! Names in configurations that cannot be names of properties.
 
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
 use crate::lint::known;
@@ -26,14 +26,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let value = property.value.as_ref().map_or("", |value| value.text.trim());
             let is_reference = first_expression(name).is_some_and(|range| range == (0..name.len()));
             let is_value = is_reference || is_number(name);
-            // A function gives values, and no names.
+            // A function returns values, not names.
             let is_call = is_reference && [":", "("].iter().all(|sign| name.contains(sign));
-            // The name of a property is hardly what some other word is set to.
+            // A plain word is hardly a property whose value is the name of a known property.
             let is_name = || {
                 let is_bare = is_word(name) && !name.contains('.');
                 is_bare && value.contains('.') && known::properties().any(|known| known == value)
             };
-            // The variable is called as the property that it was to give.
+            // The variable has the name of the property that it was meant to set.
             let is_own = is_reference && name[2..name.len() - 1].trim() == value;
             let is_swapped =
                 is_value && is_property(value) || is_call && is_word(value) || is_own || is_name();
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a text is what Hadoop or Oozie calls a property.
+/// Whether a text looks like a property of Hadoop or Oozie.
 fn is_property(text: &str) -> bool {
     ["mapred.", "mapreduce.", "oozie.", "yarn.", "dfs.", "hive."]
         .iter()
@@ -60,20 +60,20 @@ fn is_property(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// Whether a text is what a property may be set to, and none is called.
+/// Whether a text is a typical value, which is never the name of a property.
 fn is_number(text: &str) -> bool {
     matches!(text, "true" | "false" | "DEBUG" | "INFO" | "WARN" | "ERROR" | "TRACE")
         || text.starts_with("-X")
         || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text is what people call a property of their own.
+/// Whether a text looks like the name of a user's own property.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// Whether a blank stands in what would be a name without it.
+/// Whether a text would be a valid name without the blanks in it.
 fn is_torn(name: &str) -> bool {
     name.contains(char::is_whitespace)
         && name.bytes().all(|byte| {

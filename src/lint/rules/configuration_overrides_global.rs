@@ -23,7 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     };
     let shared = facts.block(global);
-    // The last of a name counts.
+    // The last property with a name counts.
     let shared: HashMap<&str, &Property<'_>> =
         shared.iter().map(|property| (property.name.text.as_ref(), property)).collect();
     for action in facts.actions.iter().filter(|action| !action.is(&["ssh", "email"])) {

@@ -20,12 +20,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Ends of the names of properties that hold one word.
+/// Endings of the names of properties whose value is a single word.
 const SINGLE: [&str; 8] =
     [".class", ".dir", "dir", ".path", "path", ".uri", ".queuename", ".queue.name"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // The server trims what it reads from a definition and from `config-default.xml`, and a job-xml file not at all.
+    // The server trims values in a definition and in `config-default.xml`, but not in a job-xml file.
     let kept =
         facts.language == Language::Configuration && name_of(facts.path) != "config-default.xml";
     for configuration in facts.configurations().iter().copied() {

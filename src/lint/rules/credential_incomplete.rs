@@ -1,4 +1,4 @@
-//! Credentials that nobody can fetch.
+//! Credentials that the server cannot obtain.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::lint::facts::block;
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Types that a server is shipped with, and what each of their providers asks for: one of the names of each list.
+/// The built-in credential types, and the properties that their providers require: one name of each list.
 const NEEDS: [(&str, &[&[&str]]); 2] = [
     (
         "hcat",
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let section = facts.workflow().and_then(|root| root.child("credentials"));
     let skipped = facts.submission.get("oozie.credentials.skip") == Some("true");
     let all = section.into_iter().flat_map(Element::elements);
-    // What no action asks for nobody fetches.
+    // Credentials that no action uses are never obtained.
     let asked: HashSet<String> = facts
         .actions
         .iter()
@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let given = block(credential);
         let names = || given.iter().map(|property| property.name.text.as_ref());
         let Some((_, needs)) = NEEDS.iter().find(|(known, _)| *known == kind.text.trim()) else {
-            // A type of the site's own has properties of its own.
+            // A custom type of the site has its own properties.
             let fits = |(_, needs): &&(&str, &[&[&str]])| {
                 needs.iter().all(|either| names().any(|name| either.contains(&name)))
             };
@@ -81,7 +81,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             lacking.iter().map(|either| format!("`{}`", either.join("` or `"))).collect();
         let message =
             format!("a credential of type `{}` needs {}", kind.text, wanted.join(" and "));
-        // A name with a slip is where it went wrong.
+        // If a name is misspelled, that is where the finding goes.
         let slip = given.iter().find_map(|property| {
             let name = property.name.text.as_ref();
             let is_other = needs.iter().any(|other| other.contains(&name));

@@ -1,4 +1,4 @@
-//! Types of somebody's own.
+//! Custom action types.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // The schema of workflows still has `http`.
+    // The workflow schema still has `http`.
     let known = |kind: &str| kind == "http" || action_type(kind).is_some();
     for action in facts.actions.iter().filter(|action| !known(action.kind())) {
         let message = format!(

@@ -1,4 +1,4 @@
-//! Functions of somebody's own.
+//! Custom functions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::reads::expressions;
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Prefixes of the functions that come with a server.
+/// Prefixes of the server's built-in functions.
 const PREFIXES: [&str; 6] = ["wf", "coord", "bundle", "hadoop", "fs", "hcat"];
 
 /// Functions without a prefix.

@@ -1,4 +1,4 @@
-//! Cases that are never looked at.
+//! Cases that are never evaluated.
 
 use super::decision_constant::{cases, constant};
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};

@@ -1,4 +1,4 @@
-//! Cases that decide nothing.
+//! Cases with a constant predicate.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -30,20 +30,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let finding = Diagnostic::new(&RULE.kind, span, message).help(
                 "compare with something that differs from run to run, or remove the decision",
             );
-            // Nobody gives a function nothing but constants by mistake.
+            // A function call with only constant arguments is deliberate.
             let dummy = text.text.contains("${") && text.text.contains('(');
             out.push(if dummy { finding.at_most(Level::Info) } else { finding });
         }
     }
 }
 
-/// The cases of a decision.
+/// Returns the cases of a decision.
 pub(super) fn cases<'a>(decision: Element<'a>) -> impl Iterator<Item = Element<'a>> {
     let switches = decision.elements().filter(|child| child.is("switch"));
     switches.flat_map(Element::elements).filter(|child| child.is("case"))
 }
 
-/// What a predicate comes to whatever the job is given.
+/// Returns the value of a predicate, if it is the same for all properties of the job.
 pub(super) fn constant(facts: &Facts<'_>, case: Element<'_>) -> Option<bool> {
     let text = case.text();
     let dialect = Dialect::of_target(facts.settings.target.name());
@@ -55,7 +55,7 @@ pub(super) fn constant(facts: &Facts<'_>, case: Element<'_>) -> Option<bool> {
     Some(value == "true")
 }
 
-/// A job of which nothing is known.
+/// A scope in which nothing is defined.
 struct Nothing;
 
 impl Scope for Nothing {

@@ -1,4 +1,4 @@
-//! Decisions that make no difference.
+//! Decisions whose cases all lead to the same node.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::ir::workflow::{Shape, Way};

@@ -1,4 +1,4 @@
-//! Names that say nothing.
+//! Meaningless names.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Words that name a kind of thing, and no thing.
+/// Generic words, which say nothing about the node.
 const WORDS: [&str; 6] = ["action", "node", "step", "task", "job", "untitled"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {

@@ -1,4 +1,4 @@
-//! Deletes and moves in folders of the system.
+//! Deletes and moves in system folders.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Action, operations};
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Folders that belong to services; everything below them is meant.
+/// Folders that belong to services, including everything below them.
 const SYSTEM: [&[&str]; 9] = [
     &["hbase"],
     &["system"],
@@ -32,7 +32,7 @@ const SYSTEM: [&[&str]; 9] = [
     &["apps", "hive"],
 ];
 
-/// Whether a text of an action beside its operations is a path: what a job writes is named there.
+/// Whether another text of an action is this path, which means that the job writes to it.
 fn writes(action: &Action<'_>, path: &str) -> bool {
     let plain = |path: &str| path.trim().trim_end_matches('/').to_owned();
     let path = plain(path);
@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let Some(path) = paths::absolute(&value.text) else { continue };
             let parts = paths::parts(path);
             let system = SYSTEM.iter().find(|system| parts.starts_with(system));
-            // What the action itself writes anew is its own.
+            // A path that the action itself writes again is its own.
             let is_written = || writes(action, &value.text);
             if let Some(system) = system.filter(|_| action.kind() == "fs" || !is_written()) {
                 let message =

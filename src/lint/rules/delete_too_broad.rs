@@ -1,4 +1,4 @@
-//! Deletes that take everything.
+//! Deletes of too much.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{masked, operations};
@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether the whole path is one call of `wf:conf`, which is empty where the property is not set.
+/// Whether the whole path is a single call of `wf:conf`, which is empty if the property is not set.
 fn is_empty_function(path: &str) -> bool {
     let expressions = expressions(path);
     let [range] = expressions.as_slice() else { return false };

@@ -1,4 +1,4 @@
-//! Old names of Hadoop's properties.
+//! Old names of Hadoop properties.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::known::renamed;
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let message = format!("Hadoop calls this `{new}` now");
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message);
-            // With both names in one block, which one counts depends on their order.
+            // If both names are in one block, their order determines which one counts.
             let taken = names.contains(new);
             let fix = Fix::guess(format!("Rename to `{new}`"), property.name.span(), new);
             out.push(if taken { finding } else { finding.fix(fix) });

@@ -1,4 +1,4 @@
-//! Settings of launchers that are no map-reduce jobs.
+//! Launcher settings that are meaningless now that launchers are not map-reduce jobs.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What version 5 still reads behind `oozie.launcher.`, and the element that says the same.
+/// The properties that version 5 still reads after `oozie.launcher.`, with the equivalent elements.
 const READ: [(&str, &str); 18] = [
     ("yarn.app.mapreduce.am.resource.mb", "memory.mb"),
     ("mapreduce.map.memory.mb", "memory.mb"),
@@ -41,7 +41,7 @@ const READ: [(&str, &str); 18] = [
     ("mapreduce.map.maxattempts", "max.attempts"),
 ];
 
-/// Settings of map-reduce jobs that a launcher reads in another way, or that reach the program.
+/// Settings of map-reduce jobs that the launcher uses otherwise, or passes to the program.
 const OTHER: [&str; 6] = [
     "mapreduce.job.hdfs-servers",
     "mapreduce.map.log.level",

@@ -26,7 +26,7 @@ const NAMES: [&str; 5] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // The server looks through the configurations of these.
+    // The server checks the configurations of these actions.
     let actions =
         facts.actions.iter().filter(|action| action.runs_on_cluster() || action.kind() == "fs");
     let mut blocks: Vec<_> =

@@ -1,4 +1,4 @@
-//! Copies from or to nowhere.
+//! DistCp actions without a source or a target.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! Properties that stand twice.
+//! Properties that are set twice.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Property, Rule};
@@ -25,7 +25,7 @@ fn value_of<'p>(property: &'p Property<'_>) -> &'p str {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
         let properties = facts.block(configuration);
-        // A value that is empty is dropped and replaces nothing; of the others the last counts.
+        // An empty value is dropped and replaces nothing; among the others, the last one counts.
         let mut before: HashMap<&str, usize> = HashMap::new();
         for (index, property) in properties.iter().enumerate() {
             let name = property.name.text.as_ref();
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if name.is_empty() || value.is_empty() {
                 continue;
             }
-            // What was written last is what somebody added.
+            // The finding is at the later one, which was probably added.
             let Some(earlier) = before.insert(name, index) else { continue };
             let earlier = &properties[earlier];
             let equal = value_of(earlier) == value;

@@ -1,4 +1,4 @@
-//! Variables of a script that are given twice.
+//! Script parameters that are set twice.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;

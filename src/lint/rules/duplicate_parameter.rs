@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if std::ptr::eq(first, parameter) || name.is_empty() {
             continue;
         }
-        // Without a default in the first place, the second default is the one that counts.
+        // If the first declaration has no default, the second default counts.
         let message = match &first.value {
             Some(_) => format!("`{name}` is already declared; this default is never used"),
             None => format!("`{name}` is already declared"),

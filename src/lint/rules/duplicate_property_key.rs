@@ -1,4 +1,4 @@
-//! Keys that stand twice.
+//! Keys that occur twice.
 
 use crate::diag::Edit;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
@@ -22,11 +22,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
-        // What was written last is what somebody added, or thought to be new.
+        // The finding is at the later one, which was probably added.
         let mut before: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, entry) in entries.iter().enumerate() {
             let Some(earlier) = before.insert(&entry.name, index) else { continue };
-            // What was meant as a comment sets nothing that counts.
+            // A line that was meant as a comment does not count.
             if super::property_without_value::comment(&entry.name).is_some() {
                 continue;
             }
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let mut finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
                 .note_in(source.path.clone(), earlier.name_span, "this value is never used")
                 .in_file(source.path.clone());
-            // Without this line, its value is of no matter.
+            // If this line is removed, findings about its value are moot.
             finding.explains = Some(entry.value_span);
             let line = Span::new(
                 earlier.span.start as usize,
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
             let edit = Edit { file: Some(source.path.clone()), span: line, text: String::new() };
             let title = "Remove the value that is never used".to_owned();
-            // Of two values, the one that was meant may be the one that is never used.
+            // If the values differ, the unused one may be the one that was meant.
             let safety = match earlier.value == entry.value {
                 true => Safety::Safe,
                 false => Safety::Guess,
@@ -53,7 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Behind the line end that follows.
+/// Returns the offset after the line end at `from`, if there is one.
 fn line_end(text: &str, from: usize) -> usize {
     let rest = &text[from..];
     let ends =

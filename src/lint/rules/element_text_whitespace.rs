@@ -1,4 +1,4 @@
-//! Blanks inside texts that are used as they stand.
+//! Blanks inside texts that are used unchanged.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::masked;
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Elements that hold one path, class or program.
+/// Elements whose text is a single path, class or program.
 const SINGLE: [&str; 11] = [
     "script",
     "main-class",

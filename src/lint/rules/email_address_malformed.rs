@@ -1,4 +1,4 @@
-//! Addresses that cannot be read.
+//! Malformed email addresses.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{Said, USED_HERE, masked};
@@ -23,7 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for text in action.texts(&["to", "cc", "bcc"]) {
             let mut known = Said::all(facts, &text);
             known.retain(|said| said.name.is_some());
-            // One without a value is wrong as well.
+            // An empty value is wrong as well.
             known.extend(Said::at(facts, &text).filter(|said| said.value.is_empty()));
             for said in &known {
                 if let Some(why) = of_list(said.value) {
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let from = start + (piece.len() - piece.trim_start().len());
                 start += piece.len() + 1;
                 let written = &text.text[from..from + item.len()];
-                // A name alone is a user of the mail server; between others with a host it was torn from one.
+                // A bare name is a user of the mail server. Between full addresses, it was split off from one.
                 let torn = plain.contains('@') && !plain.contains('"') && is_torn(written);
                 let message = problem(written).or(torn.then_some("this is not a valid address"));
                 let Some(message) = message.filter(|_| !plain.is_empty()) else { continue };
@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is wrong with addresses between commas.
+/// Returns what is wrong with a list of addresses.
 fn of_list(value: &str) -> Option<&'static str> {
     let torn = value.contains('@') && value.split(',').any(is_torn);
     let torn = torn.then_some("a comma ends an address");
@@ -77,12 +77,12 @@ fn of_list(value: &str) -> Option<&'static str> {
     semicolon.or_else(|| value.split(',').map(str::trim).find_map(problem)).or(torn)
 }
 
-/// Whether a piece between commas looks like the end of a host: `org` of `ann@example,org`.
+/// Whether an item of a list looks like the end of a host: `org` in `ann@example,org`.
 fn is_torn(item: &str) -> bool {
     ["com", "org", "net", "edu", "gov", "info", "io", "de", "fr", "uk", "eu", "co"].contains(&item)
 }
 
-/// What is wrong with one address, as it is written.
+/// Returns what is wrong with one address, as written.
 fn problem(item: &str) -> Option<&'static str> {
     let plain = masked(item);
     let quoted = plain.contains(['<', '"', '(']);
@@ -94,7 +94,7 @@ fn problem(item: &str) -> Option<&'static str> {
     } else if plain.ends_with('@') || plain.starts_with('@') || at > 1 {
         Some("this is not a valid address")
     } else if !quoted && plain.contains('.') && !item.contains(['@', '$', '#', '%', '{']) {
-        // A name alone is one of the mail server's own users, and has hardly a dot.
+        // A bare name is a user of the mail server, and hardly contains a dot.
         Some("this is not a valid address")
     } else {
         None

@@ -1,4 +1,4 @@
-//! Mails to nobody.
+//! Emails without recipients.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

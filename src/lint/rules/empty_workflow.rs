@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(flow) = facts.flow() else { return };
     let Some(start) = flow.workflow.start() else { return };
-    // One that cannot be followed to its end has worse faults.
+    // A workflow that cannot reach its end has worse faults.
     if flow.reachable(Shape::End).next().is_none() || flow.reachable(Shape::Action).next().is_some()
     {
         return;

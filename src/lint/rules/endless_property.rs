@@ -45,11 +45,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             let put_in = endless.chain.iter().filter_map(|name| value(name));
             length += put_in.map(str::len).sum::<usize>();
-            // What only refers to a circle is told where the circle is.
+            // A property that only refers to a cycle is not reported; the cycle is.
             if endless.cycle().is_some_and(|circle| !circle.contains(&entry.name)) {
                 continue;
             }
-            // Each of a circle has it as its own; one tells of all.
+            // Each property of a cycle finds the same cycle, which is reported once.
             let mut circle = endless.cycle().unwrap_or_default();
             circle.sort_unstable();
             circle.dedup();

@@ -1,4 +1,4 @@
-//! Failures that leave a fork.
+//! Error transitions that leave a fork.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::ir::workflow::{NodeId, Shape, Way};
@@ -6,7 +6,7 @@ use crate::lint::{Facts, Rule};
 use crate::passes::flow::Flow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// How often, on the whole, a node is looked at before no more forks are looked into.
+/// Maximum number of visits per node, on average, before the search of forks stops.
 const PATIENCE: usize = 32;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(flow) = facts.flow() else { return };
     let shape = |id| flow.workflow.node(id).shape;
-    // Straight to a `kill` is what everybody does: all is over at once.
+    // An error transition to a `kill` node is usual: it ends the job at once.
     let handled = |id: NodeId| {
         let (error, target) = flow.exit(id, Way::Error)?;
         Some((error, target.filter(|target| shape(*target) == Shape::Action)?))
@@ -49,7 +49,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .collect();
         for action in own() {
             let Some((error, target)) = handled(action) else { continue };
-            // Where several lead, it is entered twice when both fail, and that is told with the run that shows it.
+            // If several actions lead there, it is entered twice when two of them fail; that is reported with a run
+            // that shows it.
             if inside.contains(&target) || failing_to[&target] > 1 {
                 continue;
             }
@@ -70,7 +71,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether one of the joins comes behind a node, as long as nothing fails.
+/// Whether one of the joins is reachable from a node without a failure; `None` if the search took too long.
 fn comes_to(
     flow: Flow<'_>,
     from: NodeId,

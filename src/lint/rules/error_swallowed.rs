@@ -1,4 +1,4 @@
-//! Failures that change nothing.
+//! Actions with the same `ok` and `error` transition.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::ir::workflow::{Shape, Way};
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// With more of them in a workflow, one finding tells of all.
+/// If a workflow has more than this many, they are one finding.
 const HABIT: usize = 3;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if to != Some(target) || facts.action(action).is_some_and(|action| action.is_aside()) {
             continue;
         }
-        // Where nothing but a `kill` comes, the run has failed already, and this cleans up or tells of it.
+        // If only a `kill` node follows, the job has failed already, and this action cleans up or notifies.
         if !to_end[target.index()] {
             continue;
         }
@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .note(ok.target.span, "this is where it goes when it succeeds");
         found.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
     }
-    // Whoever does so throughout a workflow does it for a reason.
+    // If this is done throughout a workflow, it is deliberate.
     let habit = found.len() > HABIT;
     out.extend(found.into_iter().map(|finding| match habit {
         true => finding.about("all").at_most(Level::Info),

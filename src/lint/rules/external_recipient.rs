@@ -1,4 +1,4 @@
-//! Mail addresses in definitions.
+//! Email addresses in definitions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;

@@ -1,4 +1,4 @@
-//! Failures that end in success.
+//! Failures after which the job succeeds.
 
 use super::kill_after_success::is_to_fail;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
@@ -27,18 +27,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_aside = |node| facts.action(node).is_some_and(|action| action.is_aside());
     for (id, action) in flow.reachable(Shape::Action) {
         let Some((error, Some(target))) = flow.exit(id, Way::Error) else { continue };
-        // That is a finding of its own.
+        // This is reported by `error-swallowed`.
         if flow.exit(id, Way::Ok).is_some_and(|(_, ok)| ok == Some(target)) {
             continue;
         }
         if is_to_fail(flow, id) {
             continue;
         }
-        // Whoever handles the failure may fail as well; what counts is where it ends if they do not.
+        // The nodes that handle the failure may fail as well; what matters is where the job ends if they do not.
         if to_kill[target.index()] || !to_end[target.index()] {
             continue;
         }
-        // Something else that is done in its stead may well have made up for it; mail has not.
+        // Another action in its place may make up for the failure; an email does not.
         let mends = {
             let mut at = target;
             let mut steps = flow.workflow.nodes.len();
@@ -59,14 +59,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, span, message)
             .help("let the path from here end in a `kill` node");
         let finding = if quiet { finding.at_most(Level::Info) } else { finding };
-        // Where a node handles the failures of several, that node is the one to mend.
+        // If one node handles the failures of several, the fault is in that node.
         let handler = flow.workflow.node(target);
         let finding = match handler.shape {
             Shape::Action => finding.about(handler.name.text.to_string()),
             _ => finding,
         };
         out.push(match only_kill {
-            // Which node was meant is a guess.
+            // The intended node is a guess.
             Some((_, kill)) if flow.workflow.node(target).shape == Shape::End => {
                 let name = crate::lint::facts::escaped(&kill.name.text);
                 finding.fix(Fix::guess(format!("Go to `{}`", kill.name.text), span, name))

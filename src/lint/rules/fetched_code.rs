@@ -1,4 +1,4 @@
-//! Code from outside.
+//! Code that is fetched from outside the cluster.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::paths;

@@ -1,4 +1,4 @@
-//! The check of forks and joins, switched off.
+//! Properties that switch off the check of forks and joins.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::job_properties;

@@ -1,4 +1,4 @@
-//! Files in a layout of their own.
+//! Files that are not in the layout of `ankus fmt`.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
@@ -6,7 +6,7 @@ use crate::settings::{Formatting, Indent};
 use crate::source::Span;
 use crate::syntax::format::{Style, layout};
 
-/// The rule, for whoever asks whether it is wanted before a layout is looked up.
+/// The rule, for callers that check whether it is on before they determine the layout.
 pub static RULE: Rule = Rule {
     kind: Kind {
         name: "formatting",
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     check,
 };
 
-/// The layout that settings ask for.
+/// Returns the layout that settings specify.
 pub fn style(said: Formatting) -> Style {
     let usual = Style::default();
     let (indent, step) = match said.indent {

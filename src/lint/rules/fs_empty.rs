@@ -1,4 +1,4 @@
-//! Actions that do nothing.
+//! `fs` actions without operations.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! Moves into instead of onto.
+//! Moves whose target folder exists, so that the source ends up inside it.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Scheme and authority of a URI whose beginning is known.
+/// Returns the scheme and authority of a URI, if they are literal.
 fn authority(text: &str) -> Option<&str> {
     let (scheme, rest) = text.trim().split_once("://")?;
     let end = rest.find('/').unwrap_or(rest.len());

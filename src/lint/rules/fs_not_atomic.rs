@@ -1,4 +1,4 @@
-//! Several operations in one action.
+//! `fs` actions with several operations.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;

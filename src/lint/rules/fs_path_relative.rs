@@ -1,4 +1,4 @@
-//! Paths without a root.
+//! Relative paths in `fs` actions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{default_name_node, is_open, operations};
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // It is looked for among all nodes.
+    // Computed once, since it searches all nodes.
     let default = default_name_node(facts);
     for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
         let name_node = default || action.body.child("name-node").is_some();
@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let word = value.text.trim();
             let relative =
                 !word.is_empty() && !word.starts_with('/') && paths::scheme(word).is_none();
-            // The target of a move is used as it is written.
+            // The target of a move is used as written.
             if !relative
                 || !name_node
                 || command == "target"

@@ -1,4 +1,4 @@
-//! Permissions that cannot be read.
+//! Malformed permissions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Whether a server can read a mask: `755`, or `-rwxr-xr-x`.
+/// Whether the server can parse a mask: `755`, or `-rwxr-xr-x`.
 fn is_mask(mask: &str) -> bool {
     match mask.len() {
         3 => mask.bytes().all(|byte| (b'0'..=b'7').contains(&byte)),
@@ -32,7 +32,7 @@ fn is_mask(mask: &str) -> bool {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
         for command in action.each("chmod") {
-            // Whatever is not `true` is false to the server.
+            // The server treats everything but `true` as false.
             if let Some(attribute) = command.attribute("dir-files") {
                 let value = attribute.value();
                 let text = value.text.trim();

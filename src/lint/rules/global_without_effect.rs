@@ -1,4 +1,4 @@
-//! Settings that nobody takes.
+//! Elements of `global` without effect.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(global) = facts.global() else { return };
-    // These take nothing of `global`.
+    // These types use nothing from `global`.
     let actions: Vec<_> =
         facts.actions.iter().filter(|action| !action.is(&["email", "ssh"])).collect();
     if actions.is_empty() {

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Properties that hold the address of a service.
+/// Properties whose value is the address of a service.
 const PROPERTIES: [&str; 6] = [
     "hive.metastore.uris",
     "hcat.metastore.uri",
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: HashMap<String, Span> = HashMap::new();
     let mut note = |text: &Decoded<'_>| {
         let word = text.text.trim();
-        // Words without a port are names of a logical service.
+        // A word without a port is the name of a logical service.
         let addressed =
             word.contains(':') && !is_open(word) && !word.contains(['@', '#', '%', '{']);
         if addressed && !seen.contains_key(word) {
@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             _ => {}
         }
     }
-    // Whoever writes all addresses down has made up their mind; one among parameters was overlooked.
+    // If all addresses are literal, that is deliberate; a single one among parameters was overlooked.
     let names = ["job-tracker", "resource-manager", "name-node", "jdbc-url"];
     let mixed =
         !seen.is_empty() && facts.named(&names).iter().any(|element| is_open(&element.text().text));

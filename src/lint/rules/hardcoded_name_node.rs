@@ -19,13 +19,13 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Elements whose text is for people.
+/// Elements whose text is for human readers.
 const WORDS: [&str; 4] = ["message", "description", "body", "subject"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: BTreeMap<String, Vec<crate::source::Span>> = BTreeMap::new();
     for (element, text) in facts.texts() {
-        // The default of a parameter is what may be changed without a change of the definition.
+        // The default of a parameter can be overridden without changing the definition.
         let default = {
             let property = element.parent();
             property
@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             seen.entry(authority.to_owned()).or_default().push(text.source(range));
         }
     }
-    // Whoever writes all addresses down has made up their mind; one among parameters was overlooked.
+    // If all addresses are literal, that is deliberate; a single one among parameters was overlooked.
     let is_parameter = |text: &str| text.starts_with("${");
     let mixed = facts.texts().iter().any(|(element, text)| {
         element.name() == "name-node" && is_parameter(text.text.trim())

@@ -1,4 +1,4 @@
-//! What depends on Hadoop's file system.
+//! Features that depend on Hadoop's file system.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! URLs that HiveServer2 does not have.
+//! Malformed URLs of HiveServer2.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Said, USED_HERE, block};
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let actions = facts.actions.iter().filter(|action| action.kind() == "hive2");
     let urls = actions.filter_map(|action| action.text("jdbc-url"));
-    // A credential needs the URL as well.
+    // A credential contains the URL as well.
     let credentials = facts.tree.root().filter(|_| facts.workflow().is_some());
     let credentials = credentials.and_then(|root| root.child("credentials"));
     let credentials = credentials.into_iter().flat_map(|all| all.elements());
@@ -39,15 +39,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 fn judge(facts: &Facts<'_>, text: &Decoded<'_>, said: &Said<'_>, out: &mut Vec<Diagnostic>) {
-    // What a build fills in is not known.
+    // A value that a build fills in is unknown.
     if said.value.contains("${") || said.value.contains(['@', '#', '%', '{']) {
         return;
     }
-    // A list of hosts is of a cluster that is looked up, each with its port.
+    // A list of hosts, each with its port, belongs to a cluster with service discovery.
     let hosts = said.value.strip_prefix("jdbc:hive2://");
     let hosts = hosts.map(|rest| rest.split(['/', ';', '?']).next().unwrap_or_default());
     let port = hosts.into_iter().flat_map(|hosts| hosts.split(',')).find_map(|host| {
-        // Of two ports, the first belongs to no host.
+        // If a host has two ports, the text between them is not a port.
         let (_, port) = match host.matches(':').count() == 2 && !host.contains('[') {
             true => host.split_once(':')?,
             false => host.rsplit_once(':')?,

@@ -1,4 +1,4 @@
-//! Variables of scripts that nobody supplies.
+//! Variables of Hive scripts that are not set.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::scripts::Script;

@@ -1,4 +1,4 @@
-//! Classes that no jar of the application holds.
+//! Main classes that are in no jar of the application.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::files::{Entry, Presence, name_of};
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Properties that bring classes from elsewhere.
+/// Properties that add classes from elsewhere.
 const ELSEWHERE: &[&str] =
     &["oozie.libpath", "oozie.action.sharelib.for.java", "oozie.launcher.oozie.libpath"];
 /// Packages that every node of a cluster has.
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if name.is_empty() || is_open(name) || of_the_cluster {
             continue;
         }
-        // What is brought by name may hold it.
+        // A jar in a `file` or `archive` element may contain it.
         let brought = action.texts(&["file", "archive"]).any(|text| text.text.contains(".jar"));
         if brought || is_configured(facts, action, ELSEWHERE) {
             continue;
@@ -61,10 +61,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The jars in `lib`, where that is all there is and somebody looked into each of them.
+/// Returns the jars in `lib`, if the folder has nothing else and the entries of each jar are known.
 fn known_jars(facts: &Facts<'_>) -> Option<Vec<String>> {
     let lib = facts.beside("lib")?;
-    // A name that no file has tells whether everything in the folder is known.
+    // An impossible name shows whether all files of the folder are known.
     let is_listed = facts.files.presence(&format!("{lib}/\0")) == Presence::Absent;
     let mut jars = Vec::new();
     for (path, entry) in facts.files.below(&lib).filter(|_| is_listed) {

@@ -23,7 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for element in facts.named(&["job-tracker"]) {
-        // In older schemas the element has no other name.
+        // Older schemas have only this name.
         if !element.namespace().ends_with(":1.0") {
             continue;
         }

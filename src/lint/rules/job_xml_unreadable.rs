@@ -1,4 +1,4 @@
-//! Files of properties that cannot be read.
+//! job-xml files that cannot be parsed.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What is wrong with the markup of a configuration, at its place.
+/// Returns the finding about the broken markup of a configuration.
 fn broken(path: &str, text: &str) -> Option<Diagnostic> {
     let (_, faults) = Tree::parse_tolerantly(text);
     let fault = faults.into_iter().find(|fault| fault.kind.name == xml::NOT_WELL_FORMED.name)?;

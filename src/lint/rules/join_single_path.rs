@@ -1,4 +1,4 @@
-//! Joins of one path.
+//! Joins with a single incoming path.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::ir::workflow::{NodeId, Shape};
@@ -20,12 +20,12 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(flow) = facts.flow() else { return };
-    // A transition that leads nowhere, which is a finding of its own, may be the one that is missed here.
+    // A transition to a node that does not exist, which has a finding of its own, may be the missing one.
     let nodes = || flow.workflow.nodes().map(|(id, _)| id);
     if nodes().any(|id| flow.exits(id).any(|(_, target)| target.is_none())) {
         return;
     }
-    // By node: the first source that a run can come to, and whether there are more, or more ways from it.
+    // By node: the first reachable node that leads there, and whether there are other transitions to it.
     let mut sources: Vec<Option<(NodeId, bool)>> = vec![None; flow.workflow.nodes.len()];
     for id in nodes().filter(|id| flow.reach.is_reachable(*id)) {
         for target in flow.exits(id).filter_map(|(_, target)| target) {

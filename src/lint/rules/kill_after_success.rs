@@ -1,4 +1,4 @@
-//! Success that ends in failure.
+//! `ok` transitions that lead to a `kill` node.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::ir::workflow::{NodeId, Shape, Way};
@@ -19,10 +19,10 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Words in the names of actions that are tests of a failure.
+/// Words in the names of actions that are expected to fail.
 const TO_FAIL: [&str; 6] = ["nonexist", "notexist", "negative", "invalid", "badfile", "mustfail"];
 
-/// Whether an action is run in order to see it fail: its name says so, and success leads to a `kill` node.
+/// Whether an action is expected to fail: its name suggests it, and success leads to a `kill` node.
 pub(super) fn is_to_fail(flow: Flow<'_>, action: NodeId) -> bool {
     let leads_to_kill = |way| {
         let target = flow.exit(action, way).and_then(|(_, target)| target);
@@ -38,11 +38,11 @@ pub(super) fn is_to_fail(flow: Flow<'_>, action: NodeId) -> bool {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(flow) = facts.flow() else { return };
     let start = flow.workflow.start();
-    // Nothing failed and nothing was decided: every run that gets here without a failure goes this way.
+    // Reachable without failures and decisions: every run without a failure passes here.
     let certain =
         flow.behind(start, |node, exit| exit.way != Way::Error && node.shape != Shape::Decision);
-    // What has its ways exchanged goes on where it fails. A decision may lead to a step that tells of something wrong;
-    // that step would not lead to others only where it fails.
+    // An action with swapped transitions continues when it fails. A decision may lead to an action that reports a
+    // problem; but such an action would not continue only when it fails.
     let without_failure = flow.behind(start, |_, exit| exit.way != Way::Error);
     let exchanged = |action: NodeId| {
         let error = flow.exit(action, Way::Error).and_then(|(_, target)| target);
@@ -55,7 +55,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let ends = flow.leading_to(Shape::End);
     let before = out.len();
     for (id, node) in flow.workflow.nodes() {
-        // Only failure leads to the end, and success to a step that is there for failures.
+        // Only failure leads to the end, and success to an action that handles failures.
         if without_failure[id.index()]
             && let Some((ok, Some(next))) = flow.exit(id, Way::Ok)
             && let Some((_, Some(error))) = flow.exit(id, Way::Error)
@@ -73,7 +73,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             )));
         }
     }
-    // What such a step leads to is entered by failures alone, once it is right.
+    // After the fix, the nodes that follow are entered only by failures.
     if out.len() > before {
         return;
     }

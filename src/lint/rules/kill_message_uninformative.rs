@@ -1,4 +1,4 @@
-//! Kill messages that say nothing.
+//! Uninformative kill messages.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{masked, transitions};
@@ -29,13 +29,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let name = kill.attribute("name").map(|name| name.value().text.into_owned());
         let text = message.text();
         let says = ["wf:error", "wf:lastErrorNode", "wf:actionData", "wf:actionExternal"];
-        // A decision that ends here knows why, and says so in its own words.
+        // A decision that leads here knows the reason, and the message states it.
         let reached = name.is_some_and(|name| failures.contains(&name));
         if !reached || says.iter().any(|function| text.text.contains(function)) {
             continue;
         }
         let trimmed = text.trimmed();
-        // What a variable holds may say everything.
+        // The value of a variable may be informative.
         if trimmed.text.starts_with("${") && masked(&trimmed.text).bytes().all(|byte| byte == b'_')
         {
             continue;

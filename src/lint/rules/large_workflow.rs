@@ -1,4 +1,4 @@
-//! Workflows that nobody can look over.
+//! Workflows that are too large to keep an overview of.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Actions beyond which a picture no longer helps.
+/// Number of actions beyond which a diagram no longer helps.
 const LIMIT: usize = 100;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {

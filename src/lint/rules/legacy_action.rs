@@ -1,4 +1,4 @@
-//! Actions of the past.
+//! Actions of obsolete types.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! Names that no class has.
+//! Malformed class names.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{Said, USED_HERE};
@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(text) = action.text(element) else { continue };
         let Some(said) = Said::of(facts, &text) else { continue };
         let name = said.value;
-        // What a build fills in is not known.
+        // A value that a build fills in is unknown.
         if name.is_empty() || name.contains(['@', '#', '%', '{', '$']) {
             continue;
         }

@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if is_date(said.value) && files.any(|(_, entries)| exchanged(entries).is_some()) {
             continue;
         }
-        // Both are told of where they are exchanged.
+        // If the two are swapped, one finding reports both.
         if facts.property_files().iter().any(|(_, e)| exchanged_with_manager(e).is_some()) {
             continue;
         }
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if beside.any(|manager| is_exchanged(facts, manager)) {
             continue;
         }
-        // What is right elsewhere is wrong here, and not where its value stands.
+        // If the property is right elsewhere, the fault is here, not in its value.
         if is_used(facts, &managers, &text.text) {
             let message = format!("`{}` is a resource manager, not a name node", text.text);
             out.push(
@@ -74,7 +74,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Properties that are called name nodes, whether the definition reads them or what it starts.
+/// Checks properties with the name of a name node, whether this definition reads them or one that it starts.
 fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let all = facts.workflow().map(|_| facts.named(&["name-node"])).into_iter().flatten();
     let seen: HashSet<String> = all.map(|element| element.text().text.trim().to_owned()).collect();
@@ -94,7 +94,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries.iter().filter(is_name_node) {
             let value = entry.value.trim();
             let variable = format!("${{{}}}", entry.name);
-            // What it is submitted with is judged where it is used.
+            // A value that the definition is submitted with is checked where it is used.
             let is_judged = || {
                 let bound = facts.submission.values.get(&entry.name);
                 bound.is_some_and(|bound| bound.origin == Origin::File(source.path.clone()))
@@ -115,7 +115,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(found.in_file(source.path.clone()));
                 continue;
             }
-            // Elsewhere in the file the name stands where that of a cluster does.
+            // Elsewhere in the file, the value is used as the name of a cluster.
             let cluster = format!("://{value}/");
             if is_bare(value) && source.text.contains(&cluster) && !has_scheme(facts, &variable) {
                 let message =
@@ -125,7 +125,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(finding.in_file(source.path.clone()));
                 continue;
             }
-            // A port says that a URI was meant, unless the scheme stands before the variable.
+            // A port shows that a URI was meant, unless the scheme precedes the variable.
             let is_uri =
                 value.contains('/') || value.contains(':') && !has_scheme(facts, &variable);
             if is_seen && !lacks_separator(value)
@@ -146,23 +146,23 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether the scheme stands before the variable in some text.
+/// Whether some text has a scheme before the variable.
 fn has_scheme(facts: &Facts<'_>, variable: &str) -> bool {
     let whole = format!("://{variable}");
     facts.files.texts().any(|other| other.text.contains(&whole))
 }
 
-/// Whether what stands between the scheme and a host that other properties give is no `://`.
+/// Whether the separator between the scheme and a host from other properties is not `://`.
 fn lacks_separator(value: &str) -> bool {
     let rest = value.strip_prefix("hdfs").filter(|_| value.contains("${"));
     let host = rest.map(|rest| rest.trim_start_matches([':', '/'])).unwrap_or_default();
     host.starts_with("${") && rest.is_some_and(|rest| !rest.starts_with("://") && rest != host)
 }
 
-/// The name node and the resource manager of a file, where each has the value of the other.
+/// Returns the name node and the resource manager of a file, if their values are swapped.
 pub(super) fn exchanged_with_manager(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
     let is_host = |value: &str| {
-        // A resource manager may be written as a URL of the web.
+        // A resource manager may be written as an HTTP URL.
         let url = ["http://", "https://"].iter().find_map(|scheme| value.strip_prefix(scheme));
         let value = url.map_or(value, |host| host.trim_end_matches('/'));
         let sign = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
@@ -182,7 +182,7 @@ pub(super) fn exchanged_with_manager(entries: &[Entry]) -> Option<(&Entry, &Entr
     Some((node, managers.find(|entry| is_uri(entry.value.trim()))?))
 }
 
-/// Whether a value is a date as coordinators have it.
+/// Whether a value is a date in the format of coordinators.
 fn is_date(value: &str) -> bool {
     let bytes = value.as_bytes();
     bytes.len() > 15
@@ -190,13 +190,13 @@ fn is_date(value: &str) -> bool {
         && (bytes[4], bytes[7], bytes[10]) == (b'-', b'-', b'T')
 }
 
-/// Whether a value is a word.
+/// Whether a value is a single word.
 fn is_bare(value: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !value.is_empty() && value.chars().all(letter)
 }
 
-/// The property for something else that has the URI of a file system, and no path in it.
+/// Returns a property for something else whose value is the URI of a file system, without a path.
 fn exchanged(entries: &[Entry]) -> Option<&Entry> {
     let is_other = |name: &str| {
         let lower = name.to_ascii_lowercase();
@@ -216,7 +216,7 @@ fn exchanged(entries: &[Entry]) -> Option<&Entry> {
     entries.iter().find(|entry| is_other(&entry.name) && is_node(entry.value.trim()))
 }
 
-/// Properties without a scheme at the beginning of the path of the application, which is a relative one for that.
+/// Checks properties without a scheme at the beginning of the application path, which makes it a relative path.
 fn in_paths(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
         let values: BTreeMap<String, String> =
@@ -228,7 +228,7 @@ fn in_paths(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             };
             let value = node.value.trim();
-            // What the resource manager has in its place is told where both are used.
+            // If the value is swapped with the resource manager's, it is reported where both are used.
             let is_exchanged = entries.iter().any(|other| {
                 let uri = other.value.trim().split_once("://");
                 names_manager(&other.name) && uri.is_some_and(|(s, _)| !s.starts_with("http"))
@@ -253,7 +253,7 @@ fn in_paths(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The property that a value begins with, through others that begin with it.
+/// Returns the property that a value begins with, followed through other properties.
 fn first_of<'v>(value: &'v str, values: &'v BTreeMap<String, String>) -> Option<&'v str> {
     let mut value = value;
     let mut first = None;
@@ -269,20 +269,20 @@ fn first_of<'v>(value: &'v str, values: &'v BTreeMap<String, String>) -> Option<
     first
 }
 
-/// Where name nodes serve their web pages, unless a site says otherwise.
+/// Default ports of the web pages of name nodes.
 const WEB_PORTS: [&str; 4] = ["9870", "9871", "50070", "50470"];
 
-/// Where resource managers listen, unless a site says otherwise.
+/// Default ports of resource managers.
 const MANAGER_PORTS: [&str; 5] = ["8030", "8031", "8032", "8033", "8050"];
 
-/// The port of a URI of HDFS.
+/// Returns the port of an HDFS URI.
 fn port_of(value: &str) -> &str {
     let host = value.strip_prefix("hdfs://").and_then(|rest| rest.split('/').next());
     host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port)
 }
 
-/// What is wrong with a value, where that is not seen: web pages alone, WebHDFS among them, or another service answer at its
-/// port.
+/// Returns why a value is wrong, if that is not obvious: its port serves only web pages (including WebHDFS), or another
+/// service.
 fn why(value: &str) -> &'static str {
     let port = port_of(value);
     if WEB_PORTS.contains(&port) {
@@ -296,13 +296,13 @@ fn why(value: &str) -> &'static str {
     }
 }
 
-/// Whether a port is one of those that only the root of a machine may listen at: most often one that has lost a digit.
+/// Whether a port is a privileged one: usually, it has lost a digit.
 pub(super) fn is_low(port: &str) -> bool {
     (1..=3).contains(&port.len()) && is_port(port)
 }
 
 fn is_malformed(value: &str) -> bool {
-    // What an expression or a build fills in is not known; quotes are told of by themselves.
+    // A value that an expression or a build fills in is unknown; quotes have a finding of their own.
     let is_quoted = value.starts_with(['"', '\'']);
     if value.is_empty() || is_quoted || value.contains(['$', '@', '#', '%', '{', '<']) {
         return false;
@@ -311,12 +311,12 @@ fn is_malformed(value: &str) -> bool {
         return true;
     }
     let Some((scheme, rest)) = value.split_once("://") else {
-        // A name alone is one that a site's default file system may have.
+        // A bare name may be that of a site's default file system.
         return value.contains(':') || value.contains("//");
     };
     let authority = rest.split('/').next().unwrap_or_default();
     let port = authority.rsplit_once(':').map(|(_, port)| port);
-    // A second port; several hosts are of another kind of address.
+    // A second port. Several hosts form another kind of address.
     let is_twice = authority.matches(':').count() > 1 && !authority.contains(['[', ',']);
     is_twice
         || comma_before_port(authority)

@@ -1,4 +1,4 @@
-//! Values that their property cannot have.
+//! Property values of the wrong form.
 
 use crate::diag::within;
 use crate::diag::{Diagnostic, Group, Kind, Level};
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What the names of properties that hold a number end with.
+/// Endings of the names of numeric properties.
 const NUMBERS: [&str; 17] = [
     ".memory.mb",
     ".vcores",
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         {
             let Some(text) = action.text(name) else { continue };
             let Some(said) = Said::of(facts, &text) else { continue };
-            // What a build fills in is not known.
+            // A value that a build fills in is unknown.
             let filled_in = said.value.contains(['@', '#', '%', '{', '$']);
             if said.value.is_empty() || filled_in || is_known(said.value) {
                 continue;
@@ -82,9 +82,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 const NO_MODE: &str = "neither `client` nor `cluster`";
 const NO_MASTER: &str = "not a master that Spark knows: `yarn`, `local[*]`, `spark://…`";
 
-/// Why the value of a property that is called after what it holds cannot be that, wherever it is read.
+/// Returns why a value does not fit a property whose name shows its meaning, wherever it is read.
 fn of_name(name: &str, value: &str) -> Option<&'static str> {
-    // Nearly every name ends with another letter than those that are looked for.
+    // A fast path: most names end with another letter.
     let last = name.bytes().rfind(u8::is_ascii_alphanumeric)?;
     if !matches!(last.to_ascii_lowercase(), b'r' | b'e' | b'y') {
         return None;
@@ -100,7 +100,7 @@ fn of_name(name: &str, value: &str) -> Option<&'static str> {
         return (!is_mode(value) && nearly(&["client", "cluster"])).then_some(NO_MODE);
     }
     if plain.ends_with("queuename") || plain == "queue" {
-        // The URI of a file system has been exchanged with this, which is told where it belongs.
+        // The URI of a file system was swapped with this value, which is reported at the other property.
         let is_path = value.contains('/') && !value.contains("://");
         return is_path.then_some("a path, not the name of a queue");
     }
@@ -124,7 +124,7 @@ fn is_master(text: &str) -> bool {
         || local.is_some_and(|rest| {
             rest.is_empty() || rest.starts_with("[") && rest.ends_with(']') || rest.starts_with("-cluster[")
         })
-        // Those of other managers, and of plug-ins.
+        // Masters of other cluster managers, and of plug-ins.
         || text.split_once("://").is_some_and(|(manager, _)| {
             let known = ["spark", "mesos", "k8s"];
             known.contains(&manager) || known.iter().all(|known| within(manager, known, 1).is_none())
@@ -136,17 +136,17 @@ pub(super) fn finding(span: Span, name: &str, why: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
-/// Why a property cannot have a value.
+/// Returns why a property cannot have a value.
 pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
-    // A sign behind it is told of by itself.
+    // A trailing semicolon has a finding of its own.
     if value.is_empty() || value.contains("${") || value.ends_with(';') {
         return None;
     }
-    // As long as one of the two, give or take a letter, which may have four bytes.
+    // About as long as one of the two words; one more letter may have four bytes.
     if (3..10).contains(&value.len()) && name.contains('.') {
         let lower = value.to_ascii_lowercase();
         let slip = |word: &str| lower != word && within(&lower, word, 1).is_some();
-        // Those are words themselves.
+        // These are words of their own.
         if !["fale", "rue", "tree", "tue", "true", "false"].contains(&lower.as_str()) {
             if slip("true") {
                 return Some("almost `true`, which is taken as false");
@@ -188,7 +188,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
         return Some("not a number: it has a letter in place of a digit");
     }
     let number = NUMBERS.iter().any(|end| name.ends_with(end));
-    // Sizes may have a unit behind them.
+    // Sizes may be followed by a unit.
     let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     let whole = name.contains("mapred") && NUMBERS.iter().any(|end| name.ends_with(end));
     let tail = value.trim_start_matches('-');
@@ -198,7 +198,7 @@ pub(super) fn problem(name: &str, value: &str) -> Option<&'static str> {
 
 pub(super) const NO_SIZE: &str = "not a size: write a number followed by `m` or `g`";
 
-/// Whether Spark reads a value as a size of memory. What a build fills in is not known.
+/// Whether Spark accepts a value as a memory size. A value that a build fills in counts as one.
 pub(super) fn is_size(value: &str) -> bool {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     let unit = value[digits..].to_ascii_lowercase();
@@ -206,16 +206,16 @@ pub(super) fn is_size(value: &str) -> bool {
     value.contains(['$', '@', '#', '%', '{', '<']) || digits > 0 && units.contains(&unit.as_str())
 }
 
-/// Whether a value is a number but for a letter that looks like a digit: `2O0`.
+/// Whether a value is a number with one letter that looks like a digit: `2O0`.
 fn has_letter_for_digit(value: &str) -> bool {
     let letters = value.bytes().filter(|byte| !byte.is_ascii_digit());
     let looks = letters.clone().all(|letter| matches!(letter, b'O' | b'o' | b'l' | b'I'));
-    // `10l` is a long number of other languages.
+    // `10l` is a number of type `long` in other languages.
     let ends = value.ends_with('l');
     looks && letters.count() == 1 && value.len() > 2 && !ends
 }
 
-/// Why Java does not start with these options.
+/// Returns why Java does not start with these options.
 fn memory_option(value: &str) -> Option<&'static str> {
     value.split_ascii_whitespace().find_map(|word| {
         let size = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
@@ -234,7 +234,7 @@ fn memory_option(value: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a property holds `true` or `false`: where a value is neither, Hadoop takes the default.
+/// Whether a property is boolean: for any value but `true` and `false`, Hadoop uses the default.
 fn is_switch(name: &str) -> bool {
     const SWITCHES: [&str; 12] = [
         ".new-api",

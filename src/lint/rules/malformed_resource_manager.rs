@@ -23,21 +23,21 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Properties that are called resource managers, whether the definition reads them or what it starts.
+/// Checks properties with the name of a resource manager, whether this definition reads them or one that it starts.
 fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
         for entry in entries {
             let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
             let is_manager = ["jobtracker", "resourcemanager"].contains(&name.as_str());
             let value = entry.value.trim();
-            // A name node in its place is told where the two are used.
+            // A name node in its place is reported where the two are used.
             if !is_manager
                 || host_of_url(value).is_none() && value.contains("://")
                 || seen.contains(&format!("${{{}}}", entry.name))
             {
                 continue;
             }
-            // What other properties make of it.
+            // The value with references to other properties resolved.
             let values = || entries.iter().map(|e| (e.name.clone(), e.value.clone())).collect();
             let whole = match value.starts_with("${") {
                 true => resolved(value, &values()),
@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let elements = facts.workflow().map(|_| facts.named(&["job-tracker", "resource-manager"]));
     for element in elements.into_iter().flatten() {
         let text = element.text().trimmed();
-        // Whatever it is: it cannot be both.
+        // Whatever its value is, it cannot be both.
         let beside = element.parent().and_then(|parent| parent.child("name-node"));
         let is_same = |other: Element<'_>| other.text().trimmed().text == text.text;
         if Said::of(facts, &text).is_none() && beside.is_some_and(is_same) && is_open(&text.text) {
@@ -89,7 +89,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             continue;
         }
-        // Where nobody gives them, their names tell.
+        // If their values are unknown, their names show it.
         let in_its_place =
             beside.filter(|_| Said::of(facts, &text).is_none()).is_some_and(|node| {
                 names_file_system(&text.text) && names_manager(&node.text().trimmed().text)
@@ -104,11 +104,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
             continue;
         };
-        // Both are told of where they are exchanged.
+        // If the two are swapped, one finding reports both.
         if facts.property_files().iter().any(|(_, e)| exchanged_with_manager(e).is_some()) {
             continue;
         }
-        // What is right elsewhere is wrong here, and not where its value stands.
+        // If the property is right elsewhere, the fault is here, not in its value.
         let exchanged = is_exchanged(facts, element);
         if said.value.contains("://") && (exchanged || is_used(facts, &["name-node"], &text.text)) {
             let message = match exchanged {
@@ -132,16 +132,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     in_properties(facts, &seen, out);
 }
 
-/// Whether an expression reads what people call their resource manager.
+/// Whether an expression reads a variable whose name stands for a resource manager.
 pub(super) fn names_manager(expression: &str) -> bool {
     let letters = expression.chars().filter(char::is_ascii_alphanumeric);
     let word = letters.collect::<String>().to_ascii_lowercase();
     ["jobtracker", "resourcemanager"].contains(&word.as_str())
 }
 
-/// Whether a resource manager has the URI of a file system, and the name node beside it has none.
+/// Whether a resource manager is the URI of a file system, and the name node next to it is not.
 pub(super) fn is_exchanged(facts: &Facts<'_>, manager: Element<'_>) -> bool {
-    // A resource manager may be written as a URL of the web.
+    // A resource manager may be written as an HTTP URL.
     let has_scheme = |text: &Decoded<'_>| {
         let said = Said::of(facts, text)?;
         let is_uri = said.value.contains("://") && host_of_url(said.value).is_none();
@@ -152,31 +152,31 @@ pub(super) fn is_exchanged(facts: &Facts<'_>, manager: Element<'_>) -> bool {
     other == Some(false) && has_scheme(&manager.text().trimmed()) == Some(true)
 }
 
-/// Whether some element of these names has just this text.
+/// Whether an element with one of these names has exactly this text.
 pub(super) fn is_used(facts: &Facts<'_>, names: &[&str], text: &str) -> bool {
     text.contains("${")
         && facts.named(names).iter().any(|element| element.text().text.trim() == text)
 }
 
-/// Where resource managers serve their web pages, unless a site says otherwise.
+/// Default ports of the web pages of resource managers.
 const WEB_PORTS: [&str; 2] = ["8088", "8090"];
 
-/// Where name nodes listen, unless a site says otherwise.
+/// Default ports of name nodes.
 const NODE_PORTS: [&str; 4] = ["8020", "9820", "9870", "50070"];
 
-/// The host and the port of a URL of the web.
+/// Returns the host and the port of an HTTP URL.
 fn host_of_url(value: &str) -> Option<&str> {
     let rest = ["http://", "https://"].iter().find_map(|scheme| value.strip_prefix(scheme))?;
     Some(rest.strip_suffix('/').unwrap_or(rest))
 }
 
-/// Whether the port of a single host stands behind a comma: `rm.example.com,8032`.
+/// Whether a comma separates a single host from its port: `rm.example.com,8032`.
 pub(super) fn comma_before_port(host: &str) -> bool {
     let port = host.rsplit_once(',').filter(|(before, _)| !before.contains([',', ':']));
     port.is_some_and(|(_, port)| port.len() > 3 && is_port(port))
 }
 
-/// Whether a host ends with a port that nothing sets apart from it: `rm.example.com8032`.
+/// Whether a host is joined to its port without a separator: `rm.example.com8032`.
 pub(super) fn joined_port(host: &str, ports: &[&str]) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let name = ports.iter().find_map(|port| last.strip_suffix(port)).unwrap_or_default();
@@ -184,10 +184,11 @@ pub(super) fn joined_port(host: &str, ports: &[&str]) -> bool {
     is_name && (last.len() < host.len() || name == "localhost")
 }
 
-/// Why no client can connect to an address. A name alone may be the logical name of a cluster with several managers.
+/// Returns why no client can connect to an address. A bare name may be the logical name of a cluster with several
+/// resource managers.
 fn problem(value: &str) -> Option<&'static str> {
     const PORT: &str = "the port is not a number below 65536";
-    // Behind the last expression, a port is plain.
+    // After the last expression, a port is literal.
     if let Some((_, tail)) = value.rsplit_once('}')
         && value.contains("${")
         && let Some((_, port)) = tail.rsplit_once(':')
@@ -196,11 +197,11 @@ fn problem(value: &str) -> Option<&'static str> {
     {
         return (!is_port(port)).then_some(PORT);
     }
-    // What an expression or a build fills in is not known.
+    // A value that an expression or a build fills in is unknown.
     if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) {
         return None;
     }
-    // Hadoop takes the host and the port out of a URL: tutorials write it so, and it works.
+    // Hadoop extracts the host and the port from a URL: tutorials use this form, and it works.
     let is_url = host_of_url(value).is_some();
     let value = match host_of_url(value) {
         Some(host) => host,
@@ -219,7 +220,7 @@ fn problem(value: &str) -> Option<&'static str> {
             "it contains a stray character"
         });
     }
-    // Without its brackets no address of version 6 has a port.
+    // An IPv6 address without brackets cannot have a port.
     if value.contains("::") && !value.contains('[') {
         return Some("it has two `:` in a row");
     }
@@ -239,6 +240,6 @@ fn problem(value: &str) -> Option<&'static str> {
     if is_low(port) && !is_url {
         return Some("no resource manager has a port below 1024");
     }
-    // An address of version 6 ends with its bracket, a list with the port of its last host.
+    // An IPv6 address ends with its bracket, a list with the port of its last host.
     (!is_port(port) && !value.ends_with(']')).then_some(PORT)
 }

@@ -22,10 +22,10 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Schemes that stand before a host. Those of Hadoop's own file systems also stand before a path alone.
+/// Schemes followed by a host. Those of Hadoop's own file systems may also be followed by just a path.
 const OF_HOSTS: [&str; 9] = ["http", "https", "ftp", "sftp", "thrift", "hcat", "ssh", "s3a", "s3n"];
 const OF_FILES: [&str; 3] = ["hdfs", "webhdfs", "viewfs"];
-/// Elements whose text is for people or other programs, or is a name node, which another rule covers.
+/// Elements whose text is for human readers or other programs, or is a name node, which another rule covers.
 const WORDS: [&str; 7] =
     ["message", "description", "body", "subject", "command", "name-node", "name"];
 
@@ -84,7 +84,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     in_properties(facts, out);
 }
 
-/// What files of properties near a definition say of a name, where nobody is known to start it: all that have it agree.
+/// Returns the value of a name in properties files near a definition without a known caller, if all files that set it
+/// agree.
 fn near_value<'f>(facts: &'f Facts<'_>, name: &str) -> Option<&'f str> {
     let entries = facts.near_files().iter().flat_map(|(_, entries)| entries);
     let mut values = entries.filter(|entry| entry.name == name).map(|entry| entry.value.as_str());
@@ -92,7 +93,7 @@ fn near_value<'f>(facts: &'f Facts<'_>, name: &str) -> Option<&'f str> {
     values.all(|value| value == first).then_some(first)
 }
 
-/// The same in the values of properties.
+/// Checks URIs in the values of properties.
 fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let name_nodes = LazyCell::new(|| name_nodes(facts));
     for (source, entries) in facts.property_files().iter().chain(facts.near_files()) {
@@ -101,7 +102,7 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Some(entry.value.as_str())
         };
         for entry in entries {
-            // Where the value stands as it is in the file.
+            // The value as written in the file.
             let raw = source.slice(entry.value_span);
             if is_harmless(raw) {
                 continue;
@@ -149,13 +150,13 @@ fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a text has no scheme and begins with no variable, as most do: there is nothing to look for in it.
+/// Whether a text neither has a scheme nor begins with a variable. Most texts do not, and need no check.
 fn is_harmless(text: &str) -> bool {
     memchr::memchr(b':', text.as_bytes()).is_none() && !text.trim_start().starts_with("${")
 }
 
-/// The beginning of the URL of a database with one slash before its host. Those of HiveServer2 are judged where they are
-/// used, and PostgreSQL knows one without a host.
+/// Returns the beginning of a JDBC URL with only one slash before its host. URLs of HiveServer2 are checked where they
+/// are used, and PostgreSQL has a form without a host.
 fn one_slash(text: &str) -> Option<std::ops::Range<usize>> {
     const DRIVERS: [&str; 4] = ["impala", "mariadb", "mysql", "sqlserver"];
     let start = text.find("jdbc:")?;
@@ -169,7 +170,7 @@ fn of_database_slash(span: Span) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).likely()
 }
 
-/// The beginning of the URL of a database that is nearly `jdbc`.
+/// Returns the beginning of a JDBC URL whose scheme is a misspelled `jdbc`.
 fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
     const DRIVERS: [&str; 12] = [
         ":db2:",
@@ -185,7 +186,7 @@ fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
         ":teradata:",
         ":phoenix:",
     ];
-    // Hardly a text has any of them.
+    // A fast path: hardly any text contains one of them.
     let begins = |at: usize| DRIVERS.iter().any(|driver| text[at..].starts_with(driver));
     if !memchr::memchr_iter(b':', text.as_bytes()).any(begins) {
         return None;
@@ -199,7 +200,8 @@ fn jdbc(text: &str) -> Option<std::ops::Range<usize>> {
     })
 }
 
-/// The name node at the beginning of a path that goes on without a slash, so that its port or host is another one.
+/// Returns the name node at the beginning of a path that continues without a slash, so that its port or host becomes a
+/// different one.
 fn joined<'v>(
     text: &str,
     value_of: impl Fn(&str) -> Option<&'v str>,
@@ -215,7 +217,7 @@ fn joined<'v>(
 
 const NO_SLASH: &str = "the path after the name node does not begin with `/`";
 
-/// A scheme in front of a variable whose value begins with one, and the name of that variable.
+/// Returns a scheme before a variable whose value begins with a scheme already, and the name of the variable.
 fn repeated<'v, 't>(
     text: &'t str,
     value_of: impl Fn(&str) -> Option<&'v str>,
@@ -234,18 +236,18 @@ fn of_two_schemes(span: Span, name: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).about(name).likely()
 }
 
-/// Schemes that a slip is looked for in: of file systems that Hadoop has, and of the services beside it.
+/// Schemes whose misspellings are searched for: of Hadoop's file systems, and of the services around it.
 const MEANT: [&str; 15] = [
     "hdfs", "webhdfs", "viewfs", "swebhdfs", "thrift", "hcat", "http", "https", "wasb", "wasbs",
     "abfs", "abfss", "maprfs", "s3a", "s3n",
 ];
-/// Others that are near one of those, and are schemes of their own.
+/// Other valid schemes that are similar to one of those.
 const OTHER: [&str; 16] = [
     "hftp", "hsftp", "httpfs", "ftp", "sftp", "ftps", "afs", "dfs", "nfs", "gfs", "ofs", "abs",
     "s3", "hive", "shdfs", "wss",
 ];
 
-/// A scheme with a slip in it, and the one that is meant.
+/// Returns a misspelled scheme, and the one that is meant.
 fn meant_scheme(text: &str) -> Option<(&str, &'static str)> {
     let (scheme, _) = split_scheme(text)?;
     let plain =
@@ -254,7 +256,7 @@ fn meant_scheme(text: &str) -> Option<(&str, &'static str)> {
     if MEANT.contains(&lower.as_str()) || OTHER.contains(&lower.as_str()) {
         return None;
     }
-    // A letter more or less is one slip, and two are none. Of so few letters as `s3a` has, only the order can be one.
+    // Only one wrong letter counts as a slip. In a scheme as short as `s3a`, only a changed order does.
     let is_near = |known: &&str| match known.len() {
         3 => {
             let sorted = |text: &str| {
@@ -279,16 +281,16 @@ fn of_scheme(span: Span, scheme: &str, near: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).about(scheme).likely().did_you_mean(near)
 }
 
-/// What is wrong with a URI.
+/// A fault in a URI.
 #[derive(Clone, Copy)]
 enum Slip {
     /// The scheme and its slashes, as they should be.
     Slashes(&'static str),
-    /// A port that is none.
+    /// An invalid port.
     Port,
-    /// A second port behind the first.
+    /// A second port after the first.
     Ports,
-    /// A blank in front of the host.
+    /// A blank before the host.
     Blank,
 }
 
@@ -309,13 +311,13 @@ fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).likely().did_you_mean(right)
 }
 
-/// The texts of all name nodes: another rule covers the properties in them.
+/// Returns the texts of all name nodes: another rule covers the properties in them.
 fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
     let all = facts.workflow().map(|_| facts.named(&["name-node"])).into_iter().flatten();
     all.map(|element| element.text().text.trim().to_owned()).collect()
 }
 
-/// The characters that are wrong, and the right ones.
+/// Returns the range of the wrong characters, and the fault.
 fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     if let Some(found) = before_host(text).or_else(|| of_database(text)) {
         return Some(found);
@@ -374,22 +376,22 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     wrong.then(|| (0..scheme.len() + 1 + slashes, Slip::Slashes(RIGHT[known])))
 }
 
-/// A blank between the slashes of a URI and its host.
+/// Finds a blank between the slashes of a URI and its host.
 fn before_host(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     let (scheme, rest) = text.split_once("://")?;
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     let is_scheme = !scheme.is_empty()
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":+-.".contains(&byte));
     let host = rest[blanks..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '$');
-    // Of a text that goes on, it is a word and no host.
+    // If the text goes on after a blank, it is a word, not a host.
     let is_whole = !rest[blanks..].contains([' ', '\t', '\n']);
     let at = scheme.len() + 3;
     (blanks > 0 && is_scheme && host && is_whole).then_some((at..at + blanks, Slip::Blank))
 }
 
-/// The port of a database that is none.
+/// Finds an invalid port in a JDBC URL.
 fn of_database(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
-    // URLs of HiveServer2 are judged where they are used.
+    // URLs of HiveServer2 are checked where they are used.
     const DRIVERS: [&str; 5] = ["impala", "mariadb", "mysql", "postgresql", "sqlserver"];
     let (driver, rest) = text.strip_prefix("jdbc:")?.split_once("://")?;
     let known = DRIVERS.contains(&driver);

@@ -1,4 +1,4 @@
-//! Kill nodes that are all the same.
+//! Many kill nodes with the same message.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

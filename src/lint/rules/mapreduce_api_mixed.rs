@@ -1,4 +1,4 @@
-//! Classes of two interfaces.
+//! Classes of the old and the new MapReduce API in one action.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_configured;
@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// The class of the new interface, the class of the old one, the switch.
+/// The properties for the class of the new API, for that of the old one, and the switch between them.
 const SIDES: [([&str; 2], &str, &str); 2] = [
     (
         ["mapreduce.job.map.class", "mapreduce.map.class"],
@@ -34,7 +34,7 @@ const SIDES: [([&str; 2], &str, &str); 2] = [
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
-        // A job-xml or a configurator can set the switches out of sight.
+        // A job-xml file or a configurator class can set the switches elsewhere.
         if action.each("job-xml").next().is_some() || action.each("config-class").next().is_some() {
             continue;
         }

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
-/// Properties that name a format with an output of its own.
+/// Properties that set an output format, which may have an output of its own.
 const FORMATS: [&str; 3] = [
     "mapred.output.format.class",
     "mapreduce.job.outputformat.class",

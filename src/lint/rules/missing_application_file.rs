@@ -1,4 +1,4 @@
-//! Files that are not there.
+//! Files of the application that are missing.
 
 use crate::budget;
 use crate::callers::{beside_application, resolved};
@@ -26,7 +26,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What settings of a cluster are called beside an application.
+/// Usual names of cluster settings next to an application.
 const SETTINGS: [&str; 10] = [
     "core-site.xml",
     "hbase-site.xml",
@@ -40,7 +40,7 @@ const SETTINGS: [&str; 10] = [
     "yarn-site.xml",
 ];
 
-/// What the names of files of an application end in; none of them is a slip of another.
+/// Usual file name extensions in an application; none of them is a misspelling of another.
 const ENDINGS: [&str; 18] = [
     "avro",
     "conf",
@@ -62,15 +62,15 @@ const ENDINGS: [&str; 18] = [
     "zip",
 ];
 
-/// What nobody keeps beside a definition in a repository: keys and stores of keys.
+/// Files that are never kept in a repository: keys and key stores.
 const SECRETS: [&str; 7] = [".jceks", ".jks", ".key", ".keytab", ".p12", ".pem", ".pfx"];
 
-/// How many files of one name are compared with a path.
+/// Maximum number of files with the same name that are compared with a path.
 const MOST_COMPARED: usize = 100;
-/// Further places that are shown where one file is named again and again.
+/// Maximum number of further places shown for one file.
 const MOST_NOTES: usize = 8;
 
-/// What the names of scripts end in.
+/// File name extensions of scripts.
 const SCRIPTS: [&str; 6] = [".sh", ".q", ".hql", ".hive", ".sql", ".pig"];
 
 /// A file that a definition names.
@@ -81,7 +81,7 @@ struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// The path as it is written; what comes behind a `#` is the name on the machine.
+    /// Returns the path as written; the part after `#` is the name in the working folder.
     fn written(&self) -> &str {
         self.text.text.split('#').next().unwrap_or_default()
     }
@@ -90,7 +90,7 @@ impl Named<'_> {
         self.presence == Presence::Absent
     }
 
-    /// Whether it is named with its whole path, or through properties.
+    /// Whether it is named with its absolute path, or through properties.
     fn is_open(&self) -> bool {
         is_whole(&self.text.text) || self.text.text.contains("${")
     }
@@ -108,7 +108,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let application = Application::of(facts, &named);
-    // One file that is not there is one fault, however many actions name it.
+    // A missing file is one fault, regardless of how many actions name it.
     let mut told: HashMap<&str, usize> = HashMap::new();
     for file in named.iter().filter(is_lost) {
         if let Some(first) = told.get(file.path.as_str()) {
@@ -124,23 +124,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The file that an element names, if it is looked for beside the definition.
+/// Returns the file that an element names, if it should be next to the definition.
 fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Option<Named<'a>> {
     let text = element.text().trimmed();
     let path = text.text.split('#').next().unwrap_or_default();
-    // A path that one property holds is looked for as one that is written out.
+    // A path from a property is handled like a literal one.
     let path = said(facts, path).unwrap_or(path);
     let inside = !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
     let found = facts.beside(path).filter(|_| inside)?;
     let mut presence = facts.files.presence(&found);
-    // The server reads paths as those of URIs.
+    // The server parses paths as parts of URIs.
     if presence == Presence::Absent
         && let Some(plain) = decoded(&found)
         && facts.files.presence(&plain) == Presence::Present
     {
         presence = Presence::Present;
     }
-    // A jar of `lib` comes along under its name alone.
+    // A jar in `lib` is available under its bare name.
     let in_lib = || facts.beside(&format!("lib/{path}"));
     let is_there = |path: String| facts.files.presence(&path) != Presence::Absent;
     if element.name() == "jar" && in_lib().is_some_and(is_there) {
@@ -149,30 +149,32 @@ fn beside<'a>(facts: &Facts<'a>, element: Element<'a>) -> Option<Named<'a>> {
     Some(Named { text, path: found, presence })
 }
 
-/// What an application says of where its files are kept.
+/// Indications of where the files of an application are kept.
 struct Application<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// Folders with something that the definition names: a build does not put these together elsewhere.
+    /// Folders with files that the definition names: a build does not assemble these elsewhere.
     together: BTreeSet<&'f str>,
     /// Files that the definition names more than once.
     repeated: BTreeSet<&'f str>,
-    /// It keeps scripts beside its definition, which is deployed from here.
+    /// Whether it keeps scripts next to its definition, so that it is deployed from here.
     has_scripts: bool,
-    /// It keeps jars there.
+    /// Whether it keeps jars there.
     has_jars: bool,
-    /// One script that is named beside the definition is missing; where several are, a build brings them all.
+    /// Whether exactly one script that should be next to the definition is missing; if several are, a build adds them
+    /// all.
     lost_one: bool,
-    /// One script is missing, those named with their whole path among them, and what starts the application is here.
+    /// Whether exactly one script is missing, including those with absolute paths, and the file that starts the
+    /// application is here.
     lost_of_submitted: bool,
 }
 
-/// What a path that leads to no file may mean.
+/// What the path of a missing file may stand for.
 struct Meant<'m> {
-    /// A name in the same folder.
+    /// A similar name in the same folder.
     near: Option<&'m str>,
     /// The same name elsewhere in the application.
     moved: Option<&'m str>,
-    /// Whether the same name is elsewhere in the tree alone: whoever deploys the application brings it here.
+    /// Whether the same name is only elsewhere in the tree: the deployment adds it here.
     elsewhere: bool,
 }
 
@@ -212,7 +214,7 @@ impl<'f, 'a> Application<'f, 'a> {
         }
     }
 
-    /// The finding that a file is missing, if it is wanted here.
+    /// Returns the finding about a missing file, if it should be here.
     fn missing(&self, file: &Named<'_>) -> Option<Diagnostic> {
         let moved = self.moved(file);
         let elsewhere = moved.as_ref().is_some_and(Vec::is_empty);
@@ -231,15 +233,15 @@ impl<'f, 'a> Application<'f, 'a> {
         })
     }
 
-    /// Where else in the application a file of this name is, where one of the tree is known at all. What lies elsewhere in
-    /// the application was named with the wrong folder.
+    /// Returns the files of this name elsewhere in the application, if the tree has any file of this name. A file
+    /// elsewhere in the application was named with the wrong folder.
     fn moved(&self, file: &Named<'_>) -> Option<Vec<&'f str>> {
         let own = self.facts.folder();
         let wanted = files::name_of(&file.path);
         let scripts = self.facts.submission.scripts.iter().flatten().map(String::as_str);
         let same = scripts.filter(|path| files::name_of(path) == wanted).take(MOST_COMPARED);
         let same: Vec<&str> = same.collect();
-        // What lies above the working directory has a whole path.
+        // Files above the working directory have absolute paths.
         let inside = |path: &str| match own.is_empty() {
             true => !path.starts_with('/'),
             false => path.starts_with(&format!("{own}/")),
@@ -253,7 +255,7 @@ impl<'f, 'a> Application<'f, 'a> {
         Some(moved)
     }
 
-    /// The file of this name in a folder of the application that is called nearly so, where the named folder is not there.
+    /// Returns the file of this name in an application folder with a similar name, if the named folder does not exist.
     fn in_folder_nearly_called(&self, file: &Named<'_>) -> Option<&'f str> {
         let own = self.facts.folder();
         let (wanted, folder) = (files::name_of(&file.path), files::folder_of(&file.path));
@@ -270,25 +272,25 @@ impl<'f, 'a> Application<'f, 'a> {
         path.strip_prefix(own).map(|path| path.trim_start_matches('/'))
     }
 
-    /// The name that is meant by one with a slip, of those in the same folder.
+    /// Returns the name in the same folder that a misspelled one stands for.
     fn near<'m>(&'m self, file: &'m Named<'_>) -> Option<&'m str> {
         let folder = files::folder_of(&file.path);
         let wanted = files::name_of(&file.path);
         let in_folder = self.facts.files.below(folder).map(|(path, _)| path);
         let in_folder = in_folder.filter(|path| files::folder_of(path) == folder);
         let mut known: Vec<&'m str> = in_folder.map(files::name_of).collect();
-        // What the definition names again and again says how it is written.
+        // Names that the definition uses repeatedly are spelled right.
         if known.iter().all(|name| *name != wanted) {
             let others = self.repeated.iter().filter(|other| **other != file.path);
             let others = others.filter(|other| files::folder_of(other) == folder);
             let others = others.map(|other| files::name_of(other));
-            // Of two names that share little but the ending, the one is not the other.
+            // Names that share little but the extension are different names.
             let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
             known.extend(others.filter(|name| within(&stem(wanted), &stem(name), 2).is_some()));
         }
-        // Nearly the name of settings that every cluster has.
+        // Also compare with the settings that every cluster has.
         if !SETTINGS.contains(&wanted) {
-            // Of two such names that differ in more than a slip, the one is not the other.
+            // Names that differ in more than a slip are different names.
             let is_slip = |name: &&str| within(stem(wanted), stem(name), 2).is_some();
             known.extend(SETTINGS.into_iter().filter(is_slip));
         }
@@ -296,22 +298,22 @@ impl<'f, 'a> Application<'f, 'a> {
         let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
         let letters =
             |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
-        // Of two numbered files the one is not a slip of the other.
+        // Names that differ only in a number are different names.
         let is_slip =
             |near: &&str| letters(near) != letters(wanted) && ending(near) == ending(wanted);
         let near = || nearest(wanted, known.iter().copied()).filter(is_slip);
         same.or_else(near).or_else(|| with_slip_in_ending(wanted, &known))
     }
 
-    /// Whether the application itself is to have a file that is not there.
+    /// Whether a missing file should be in the application itself.
     fn is_wanted(&self, file: &Named<'_>, meant: &Meant<'_>) -> bool {
         let folder = files::folder_of(&file.path);
         let wanted = files::name_of(&file.path);
         let same_folder = self.together.contains(folder);
         let script = is_script(wanted);
-        // What is named with a whole path may be brought there from anywhere; a slip is one all the same.
+        // A file with an absolute path may come from anywhere, but a slip in its name is still reported.
         if file.is_open() {
-            // Of two names that share little but the ending, the one is not the other.
+            // Names that share little but the extension are different names.
             let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
             let is_near = |near: &str| within(&stem(near), &stem(wanted), 2).is_some();
             return meant.near.is_some_and(is_near)
@@ -326,10 +328,10 @@ impl<'f, 'a> Application<'f, 'a> {
         meant.near.is_some() || meant.moved.is_some() || wanted_here || lost()
     }
 
-    /// Whether more lies where a file is missing than the definition: a file was lost, and not all around it.
+    /// Whether the folder of a missing file has more than the definition: then only this file was lost.
     fn is_in_place(&self, folder: &str) -> bool {
         let facts = self.facts;
-        // Properties that start it are deployed with it.
+        // Properties that start the application are deployed with it.
         if facts.submission.callers.iter().any(|caller| caller.is_properties) {
             return true;
         }
@@ -340,14 +342,14 @@ impl<'f, 'a> Application<'f, 'a> {
         below.any(|(path, entry)| path != facts.path && !matches!(entry, files::Entry::Folder))
     }
 
-    /// Whether what is put beside the definition before it is deployed may have the file.
+    /// Whether the file may be added next to the definition before deployment.
     fn is_packaged(&self, file: &Named<'_>, meant: &Meant<'_>) -> bool {
         let submission = &self.facts.submission;
         let script = is_script(files::name_of(&file.path));
-        // Where the tree keeps the scripts of its definitions beside them, this one is missing among them.
+        // If the tree keeps scripts next to its definitions, this one should be there too.
         let kept = script && submission.keeps_scripts;
-        // Below `src/main` a build may put anything beside it; hardly the one script that is missing in the whole tree,
-        // where its folder is there or what starts it.
+        // Below `src/main`, a build may add any file; but hardly the only script missing in the whole tree, if its
+        // folder or the file that starts the application is here.
         let lost_alone = || {
             submission.misses_one_script
                 && self.lost_one
@@ -368,7 +370,7 @@ impl<'f, 'a> Application<'f, 'a> {
             true => finding.depends_on("what is put beside the definition before it is deployed"),
             false => finding.likely(),
         };
-        // Where the folder is not there either, that is the one thing to look at.
+        // If the folder is missing too, that is the fault.
         let is_gone = meant.near.is_none() && self.facts.files.presence(folder) == Presence::Absent;
         let finding = match is_gone {
             true => finding.about(folder),
@@ -385,12 +387,13 @@ impl<'f, 'a> Application<'f, 'a> {
     }
 }
 
-/// Whether a path has the name of the file twice.
+/// Whether a path has the file name twice.
 fn is_link(path: &str) -> bool {
     with_hash(path).is_some()
 }
 
-/// A path whose name stands in it twice, with the `#` between the file and the name that it gets: `run.sh#run.sh`.
+/// Returns a path that has the file name twice with the missing `#` between the file and its link name:
+/// `run.sh#run.sh`.
 fn with_hash(path: &str) -> Option<String> {
     let name = files::name_of(path);
     let (file, link) = name.split_at_checked(name.len() / 2)?;
@@ -402,14 +405,14 @@ fn is_script(path: &str) -> bool {
     SCRIPTS.iter().any(|end| path.ends_with(end))
 }
 
-/// Whether a build or an administrator brings files of this name: libraries, keys, settings of the cluster.
+/// Whether files of this name come from a build or an administrator: libraries, keys, settings of the cluster.
 fn is_built(name: &str) -> bool {
     let settings = ["-site.xml", "-default.xml"];
     let libraries = [".jar", ".zip", ".egg"];
     settings.iter().chain(&libraries).chain(&SECRETS).any(|end| name.ends_with(end))
 }
 
-/// The script of the same name whose ending this one has with a slip.
+/// Returns the script with the same name whose extension is misspelled here.
 fn with_slip_in_ending<'k>(wanted: &str, known: &[&'k str]) -> Option<&'k str> {
     let (stem, ending) = wanted.rsplit_once('.')?;
     let is_plain = ending.len() > 1 && ending.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -423,14 +426,14 @@ fn with_slip_in_ending<'k>(wanted: &str, known: &[&'k str]) -> Option<&'k str> {
     })
 }
 
-/// The value of the one property that a path is, where it is known.
+/// Returns the value of a path that is a single property, if it is known.
 fn said<'f>(facts: &'f Facts<'_>, path: &str) -> Option<&'f str> {
     let name = path.strip_prefix("${")?.strip_suffix('}')?.trim();
     let value = facts.submission.get(name)?.trim();
     (!value.is_empty()).then_some(value)
 }
 
-/// Files that one property names, with the name that they get right behind it: `${keytab}run.keytab`.
+/// Reports files that a property names, followed by their link name without a `#`: `${keytab}run.keytab`.
 fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let files = facts.workflow().map(|_| facts.named(&["archive", "file"]));
     for element in files.into_iter().flatten() {
@@ -456,7 +459,7 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let plain = ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
             (plain && !ending.is_empty()).then(|| ending.to_owned())
         };
-        // The name may be what another property holds.
+        // The link name may come from another property.
         let link = said(facts, link).filter(|_| link.ends_with('}')).unwrap_or(link);
         let is_name = link.starts_with(|c: char| c.is_ascii_alphanumeric())
             && link.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
@@ -475,7 +478,7 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Settings of a cluster that are named with a whole path and a slip: nobody can look there.
+/// Reports misspelled names of cluster settings in absolute paths, whose existence cannot be checked.
 fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for element in facts.workflow().map(|_| facts.named(&["job-xml"])).into_iter().flatten() {
         let text = element.text().trimmed();
@@ -486,7 +489,7 @@ fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let near = SETTINGS.into_iter().find(|known| {
-            // `hive-site2.xml` is another one.
+            // `hive-site2.xml` is a different file.
             within(name, known, 1).is_some() && !name.bytes().any(|byte| byte.is_ascii_digit())
         });
         let Some(near) = near else { continue };
@@ -504,12 +507,12 @@ fn settings(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What comes before the first dash.
+/// Returns the part before the first hyphen.
 fn stem(name: &str) -> &str {
     name.split('-').next().unwrap_or(name)
 }
 
-/// A path with its escapes (`%20`) taken out, if it has any and they are those of a text.
+/// Decodes the percent escapes (`%20`) of a path, if it has any and the result is valid text.
 fn decoded(path: &str) -> Option<String> {
     if !path.contains('%') {
         return None;
@@ -532,14 +535,14 @@ fn decoded(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The elements of a workflow that have the path of a file.
+/// Returns the elements of a workflow that contain the path of a file.
 fn naming_files<'a>(facts: &Facts<'a>) -> impl Iterator<Item = Element<'a>> {
     let names = ["job-xml", "script", "file", "archive", "jar"];
     facts.workflow().map(|_| facts.named(&names)).into_iter().flatten()
 }
 
-/// Adds the files of this application that are named with their whole path, or through properties: where an application
-/// lies, whoever starts it says.
+/// Adds the files of this application that are named with their absolute path, or through properties: the callers of an
+/// application know its location.
 fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     const KEYS: [&str; 3] = [
         "oozie.wf.application.path",
@@ -560,7 +563,7 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
         let mut found: Option<String> = None;
         for caller in &callers {
             let [wf, coord, bundle] = KEYS.map(|key| caller.values.get(key));
-            // Who started whoever started this, from the last to the first, which is a file of properties.
+            // The chain of callers above this one, from the nearest to the first, which is a properties file.
             let above = caller.by.split(", ").next().unwrap_or_default();
             let (started, here) = match (caller.is_properties, wf, coord, bundle) {
                 (true, Some(wf), _, _) => (wf, facts.path),
@@ -588,13 +591,13 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     }
 }
 
-/// Whether a path says where it is.
+/// Whether a path is absolute.
 fn is_whole(path: &str) -> bool {
     path.starts_with('/') || path.contains("://")
 }
 
-/// Adds files that are named in one folder of a cluster, where it is seen which folder here that is: several of them are in
-/// it. Nobody has to say where the application lies.
+/// Adds files that are named in one folder of a cluster, if the corresponding local folder is evident because several
+/// of them are in it. The location of the application need not be known.
 fn kept_together<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     let known: HashSet<Span> = named.iter().map(|file| file.text.span()).collect();
     let mut by_folder: BTreeMap<String, Vec<(Decoded<'a>, String)>> = BTreeMap::new();
@@ -634,7 +637,7 @@ fn kept_together<'a>(facts: &Facts<'a>, named: &mut Vec<Named<'a>>) {
     }
 }
 
-/// A file that is named with its whole path.
+/// Returns the finding about a file that is named with its absolute path.
 fn open_finding(
     facts: &Facts<'_>,
     text: &Decoded<'_>,
@@ -648,7 +651,7 @@ fn open_finding(
         Some(near) => finding.did_you_mean(near),
         None => finding,
     };
-    // The property has the slip where it has the name; what comes behind a `#` is the name on the machine.
+    // If the property contains the name, the slip is there; the part after `#` is the name in the working folder.
     let path = text.text.split('#').next().unwrap_or_default();
     match Said::by(facts, path) {
         Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, USED_HERE),

@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let known_slip = name.eq_ignore_ascii_case(known) || known.len() > 4;
                 Some((within(&name, known, 2).filter(|_| known_slip)?, known))
             });
-            // `--update` is as near to it as a shell is.
+            // The only difference may be a second hyphen, as in `--update`.
             let near = near.min().map(|(_, known)| known).or_else(|| {
                 OPTIONS.into_iter().find(|known| name.strip_prefix('-') == Some(known))
             });

@@ -1,4 +1,4 @@
-//! Names of Hadoop, Hive and Spark with a slip.
+//! Misspelled properties of Hadoop, Hive and Spark.
 
 use super::misspelt_spark_option::submits;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut report = |name: &str, span| {
         let Some(near) = hadoop_property_meant(name) else { return };
-        // A launcher's property has a name behind its prefix.
+        // A launcher's property is a prefix followed by a name.
         let whole = match name.strip_prefix(LAUNCHER) {
             Some(_) => format!("{LAUNCHER}{near}"),
             None => near.to_owned(),

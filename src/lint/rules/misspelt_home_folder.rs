@@ -1,4 +1,4 @@
-//! Home folders with a slip in `/user`.
+//! Home folders with a misspelled `/user`.
 
 use crate::diag::{Diagnostic, Group, Kind, Level, within};
 use crate::lint::paths::absolute;
@@ -19,11 +19,11 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What stands for the user below the folder of all homes.
+/// Variables that stand for the user in the path of a home folder.
 const USERS: [&str; 5] = ["user.name", "wf:user()", "coord:user()", "userName", "user"];
-/// Folders of homes elsewhere: on object stores, and on machines.
+/// Parents of home folders elsewhere: on object stores, and on local machines.
 const OTHERS: [&str; 3] = ["users", "Users", "usr"];
-/// Elements whose text is for people.
+/// Elements whose text is for human readers.
 const WORDS: [&str; 4] = ["message", "description", "body", "subject"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     for (source, entries) in facts.property_files() {
         for entry in entries {
-            // Where the value stands as it is in the file.
+            // The value as written in the file.
             let raw = source.slice(entry.value_span);
             if let Some(range) = slip(raw) {
                 let start = entry.value_span.start as usize;
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Where a user and what lies in their home are one folder, for want of a `/`.
+/// Returns the range where a `/` is missing between the user and the folder below the home.
 fn joined(text: &str) -> Option<std::ops::Range<usize>> {
     let below = absolute(text)?.strip_prefix("/user/${")?;
     let (user, rest) = below.split_once('}')?;
@@ -67,9 +67,9 @@ fn joined(text: &str) -> Option<std::ops::Range<usize>> {
     (is_user && begins).then_some(at..at + length)
 }
 
-/// Where the first folder of a path to a home stands, if it is `user` with a slip.
+/// Returns the range of the first folder of the path to a home, if it is a misspelled `user`.
 fn slip(text: &str) -> Option<std::ops::Range<usize>> {
-    // Nearly no text has a folder in front of a variable.
+    // A fast path: hardly any text has a folder before a variable.
     let bytes = text.as_bytes();
     let is_below = |at: usize| at > 0 && bytes[at - 1] == b'/';
     memchr::memchr_iter(b'$', bytes).find(|at| is_below(*at))?;

@@ -1,4 +1,4 @@
-//! Names that are almost right.
+//! Misspelled properties of Oozie.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::{Language, PATH_KEYS, job_properties};
@@ -29,7 +29,7 @@ fn nearest(name: &str) -> Option<Cow<'static, str>> {
         .or_else(|| nearest_known(name).map(Cow::Borrowed))
 }
 
-/// What is for the launcher of an action, under a prefix with a slip.
+/// Corrects a property for the launcher of an action with a misspelled prefix.
 fn of_launcher(name: &str) -> Option<String> {
     let rest = name.strip_prefix("oozie.")?;
     let (prefix, property) = rest.split_once('.')?;
@@ -38,7 +38,7 @@ fn of_launcher(name: &str) -> Option<String> {
     (is_slip && of_hadoop).then(|| format!("oozie.launcher.{property}"))
 }
 
-/// The name behind `oozie.action.sharelib.for.` is that of an action, and any.
+/// Corrects a misspelled `oozie.action.sharelib.for.`; any name of an action type may follow.
 fn of_sharelib(name: &str) -> Option<String> {
     let (start, action) = name.split_once(".for.")?;
     let right = "oozie.action.sharelib";
@@ -52,13 +52,13 @@ fn nearest_known(name: &str) -> Option<&'static str> {
     if is_oozie_property(name) {
         return None;
     }
-    // Only a slip of a letter or two: names that a site adds are longer away.
+    // Only a difference of a letter or two counts: names that a site adds differ more.
     let near = OOZIE_PROPERTIES
         .iter()
         .filter_map(|known| Some((within(name, known, 2)?, *known)))
         .min()
         .map(|(_, known)| known);
-    // `oozie.wf.app.path` is nothing else.
+    // `oozie.wf.app.path` can mean nothing else.
     near.or_else(|| {
         PATH_KEYS.into_iter().find(|known| {
             known.strip_suffix("application.path").is_some_and(|start| {
@@ -72,7 +72,7 @@ fn nearest_known(name: &str) -> Option<&'static str> {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let report = |name: &str, span| {
-        // Which of the three it is, the definition says.
+        // The type of the definition shows which of the three is meant.
         let path = || match facts.language {
             _ if !["oozie.application.path", "oozie.app.path"].contains(&name) => None,
             Language::Workflow => Some("oozie.wf.application.path"),

@@ -1,4 +1,4 @@
-//! Folders and hosts with a slip in their names.
+//! Misspelled names of folders and hosts.
 
 use crate::diag::{Diagnostic, Group, Kind, Level, is_mistyped, within};
 use crate::files::name_of;
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Elements whose text is for people, and those whose paths are looked up, which other rules do.
+/// Elements whose text is for human readers, and those whose paths are checked by other rules.
 const OTHERS: [&str; 13] = [
     "app-path",
     "archive",
@@ -43,31 +43,31 @@ const OTHERS: [&str; 13] = [
 ];
 /// Elements that name files.
 const FILES: [&str; 5] = ["archive", "file", "jar", "job-xml", "script"];
-/// A slip in a shorter word makes another word too often.
+/// Minimum length of a name: a slip in a shorter word often results in another word.
 const SHORTEST: usize = 6;
-/// What stands before the first folder of a relative path.
+/// Stands for the parent of the first folder of a relative path.
 const OWN: &str = ".";
-/// How often the right name stands somewhere.
+/// The number of occurrences from which a name counts as right.
 const OFTEN: usize = 2;
-/// Links that are looked for in the text.
+/// Maximum number of links that are searched for in the text.
 const MOST_LINKS: usize = 50;
-/// Names that are compared in all.
+/// Maximum total number of compared names.
 const MOST_COMPARED: usize = 200_000;
 
 /// A folder or a host.
 struct Part<'t> {
     name: &'t str,
-    /// What stands in front of it.
+    /// The text before it.
     before: &'t str,
-    /// The other file that it is in.
+    /// The file it is in, if that is not the definition.
     file: Option<&'t str>,
     span: Span,
 }
 
-/// What definitions are called in their folders.
+/// The usual file names of definitions.
 const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
 
-/// Definitions that are started by nearly the name that they have everywhere.
+/// Reports misspelled file names of definitions in `app-path`.
 fn definitions(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for element in facts.named(&["app-path"]) {
         let text = element.text().trimmed();
@@ -89,12 +89,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     folders(facts, out);
     let mut further = Vec::new();
     prepared::deleted(facts, &mut further);
-    // What other paths tell of is told by them.
+    // Findings at the same place are not repeated.
     further.retain(|finding| out.iter().all(|other| other.span != finding.span));
     out.extend(further);
 }
 
-/// Folders that other paths, or everybody, know by nearly the same name.
+/// Reports folders whose names are similar to those in other paths, or to common words.
 fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut parts: Vec<Part<'_>> = Vec::new();
     let texts = facts.texts().iter().filter(|(element, _)| !OTHERS.contains(&element.name()));
@@ -104,7 +104,7 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             parts.push(Part { name, before, file: None, span });
         }
     }
-    // Where files are looked up, the last part is; their folders may be outside the tree.
+    // Another rule checks the file names in these elements; their folders may be outside the tree.
     let files: Vec<Decoded<'_>> = facts.named(&FILES).into_iter().map(Element::text).collect();
     for text in &files {
         for (before, name, at) in folders_of(&text.text) {
@@ -139,7 +139,7 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         patience -= beside.len();
         let is_near = |other: &&&str| {
             let many = other.len() + 1 == SHORTEST && times(other) > OFTEN;
-            // A folder of the application tells even more.
+            // A folder of the application is even stronger evidence.
             let own = other.len() + 2 == SHORTEST
                 && times(other) > OFTEN
                 && part.before == OWN
@@ -151,7 +151,7 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.extend(of_word(facts, part));
             continue;
         };
-        // Of two that stand here once each, the other files tell which one has the slip.
+        // If both names occur here once, the other files show which one is misspelled.
         let elsewhere = |name: &str| {
             let with_it = facts.files.texts().filter(|source| has_name(&source.text, name));
             with_it.count()
@@ -173,8 +173,8 @@ fn folders(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A folder that is called with a word that everybody knows, but for two letters that are exchanged, one that is doubled or
-/// one that is left out, while nothing else has this name.
+/// Returns the finding about a folder whose name is a common word with two letters swapped, one doubled or one left
+/// out, if nothing else has this name.
 fn of_word(facts: &Facts<'_>, part: &Part<'_>) -> Option<Diagnostic> {
     let is_word = part.name.bytes().all(|byte| byte.is_ascii_lowercase());
     let meant = is_word.then(|| slips::corrected(part.name))??;
@@ -190,8 +190,8 @@ fn of_word(facts: &Facts<'_>, part: &Part<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// The folders of a file, each with what stands before it and its place. A relative path begins in the folder of the
-/// application.
+/// Returns the folders in a file's path, each with the text before it and its offset. A relative path begins in the
+/// folder of the application.
 fn folders_of(text: &str) -> Vec<(&str, &str, usize)> {
     let path = text.split('#').next().unwrap_or_default().trim_end();
     let Some((folders, _)) = path.rsplit_once('/') else { return Vec::new() };
@@ -208,7 +208,7 @@ fn folders_of(text: &str) -> Vec<(&str, &str, usize)> {
     found
 }
 
-/// Links that files get, with nearly the names of those files.
+/// Reports link names that are misspellings of the file names.
 fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let files = facts.texts().iter().filter(|(e, _)| ["file", "archive"].contains(&e.name()));
     let mut patience = MOST_LINKS;
@@ -217,7 +217,7 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let (name, link) = (name_of(path.trim()), link.trim_end());
         let is_slip =
             name.len() >= SHORTEST && is_mistyped(link, name) && !link.contains(['$', '/']);
-        // Whoever uses the link knows how it is called.
+        // A link that is used under its name is deliberate.
         let whole = facts.tree.text();
         let is_other = |at: usize| link.len() > name.len() || !whole[at..].starts_with(name);
         let uses = || whole.match_indices(link).filter(|(at, _)| is_other(*at));
@@ -233,10 +233,10 @@ fn links(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What Hadoop's jobs write when they have ended.
+/// The file that Hadoop jobs write when they have ended.
 const DONE: &str = "_SUCCESS";
 
-/// Done-flags that are nearly the one that jobs write.
+/// Reports misspellings of the default done flag.
 fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if facts.workflow().is_some() {
         return;
@@ -244,7 +244,7 @@ fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let all = facts.tree.root().into_iter().flat_map(Element::descendants);
     for flag in all.filter(|element| element.name() == "done-flag") {
         let text = flag.text().trimmed();
-        // One that says more than a slip does is another file.
+        // A name that differs in more than a slip is another file.
         let near = text.text != DONE && within(&text.text, DONE, 2).is_some();
         if near && !text.text.contains('/') {
             let message = format!(
@@ -257,7 +257,7 @@ fn done_flags(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Hosts that everybody knows by their names, and what hosts of object stores end with.
+/// Well-known hosts; `ENDS` has the suffixes of the hosts of object stores.
 const HOSTS: [&str; 4] =
     ["localhost", "quickstart.cloudera", "sandbox.hortonworks.com", "sandbox-hdp.hortonworks.com"];
 const ENDS: [&str; 6] = [
@@ -268,13 +268,13 @@ const ENDS: [&str; 6] = [
     ".dfs.core.chinacloudapi.cn",
     ".s3.amazonaws.com",
 ];
-/// Last parts of names of hosts that many have.
+/// Common last parts of host names.
 const DOMAINS: [&str; 10] =
     ["com", "net", "org", "local", "internal", "cloud", "corp", "intra", "lan", "prod"];
-/// Hosts that are compared in all.
+/// Maximum total number of compared hosts.
 const MOST_HOSTS: usize = 200;
 
-/// Hosts with a slip in their names, next to another one that has none.
+/// Reports misspelled hosts, by comparison with the other hosts.
 fn hosts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut all: Vec<Part<'_>> = Vec::new();
     for (element, text) in facts.texts() {
@@ -308,7 +308,7 @@ fn hosts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The host that one with a slip was meant to be.
+/// Returns the host that a misspelled one stands for.
 fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
     let name = host.name;
     let is_near = |name: &str, other: &str| {
@@ -325,14 +325,14 @@ fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
     if let Some(known) = words_right(name) {
         return Some(known);
     }
-    // Of an address in numbers, a letter is none.
+    // A letter in a numeric address is a slip.
     let parts: Vec<&str> = name.split('.').collect();
     let is_number = |part: &&&str| part.bytes().all(|byte| byte.is_ascii_digit());
     if parts.len() == 4 && parts.iter().filter(is_number).count() == 3 {
         let near = all.iter().find(|other| other.name != name && is_near(name, other.name));
         return near.map(|near| near.name.to_owned());
     }
-    // What follows the account is the same for all of them.
+    // The suffix after the account is the same for all hosts of an object store.
     if let Some((account, end)) = name.split_once('.') {
         let end = format!(".{end}");
         let stores = ["wasb", "wasbs", "abfs", "abfss", "adl", "s3", "s3a", "s3n"];
@@ -349,7 +349,7 @@ fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
         let of_domain =
             own.0 == others.0 && DOMAINS.contains(&others.1) && !DOMAINS.contains(&own.1);
         let often = all.iter().filter(|more| more.name == other.name).count() >= OFTEN;
-        // Of two that are as likely, the first is told of.
+        // If both are equally likely to be misspelled, the first is reported.
         let first = || {
             !slips::is_slip(other.name, name, ["", ""])
                 && is_anagram(name, other.name)
@@ -362,7 +362,7 @@ fn meant_host<'h>(host: &Part<'h>, all: &[Part<'h>]) -> Option<String> {
     meant.map(|meant| meant.name.to_owned())
 }
 
-/// Words that names of hosts and of clusters are made of.
+/// Words that host and cluster names consist of.
 const OF_HOSTS: [&str; 17] = [
     "broker",
     "cloudera",
@@ -383,7 +383,7 @@ const OF_HOSTS: [&str; 17] = [
     "zookeeper",
 ];
 
-/// The name of a host with two letters of a word put into their right order.
+/// Returns the name of a host with two swapped letters of a word corrected.
 fn words_right(name: &str) -> Option<String> {
     let words =
         name.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| word.len() >= SHORTEST);
@@ -409,7 +409,7 @@ fn is_anagram(name: &str, other: &str) -> bool {
     sorted(name) == sorted(other)
 }
 
-/// Whether two names of hosts differ inside one part alone.
+/// Whether two host names differ only inside one part.
 fn is_inside(name: &str, other: &str) -> bool {
     let ends = |text: &str| (text.chars().next(), text.chars().next_back());
     let differing = |split: fn(char) -> bool| -> Option<(&str, &str)> {
@@ -419,7 +419,7 @@ fn is_inside(name: &str, other: &str) -> bool {
         let pair = pairs.next().map(|(one, other)| (*one, *other));
         pair.filter(|_| pairs.next().is_none() && own.len() == others.len())
     };
-    // A letter alone beside a number or a dash tells hosts apart.
+    // A single letter next to a number or a hyphen distinguishes hosts.
     let of_word = differing(|c| !c.is_ascii_alphabetic());
     let is_word =
         of_word.is_some_and(|(one, other)| ends(one) == ends(other) && other.len() + 1 >= SHORTEST);
@@ -430,7 +430,7 @@ fn is_inside(name: &str, other: &str) -> bool {
     is_word || exchanged()
 }
 
-/// The hosts in a text, each with what stands before it (the scheme, or nothing) and its place.
+/// Returns the hosts in a text, each with the scheme before it (or nothing) and its offset.
 fn hosts_of(text: &str) -> Vec<(&str, &str, usize)> {
     if memchr::memchr(b':', text.as_bytes()).is_none() {
         return Vec::new();
@@ -440,7 +440,7 @@ fn hosts_of(text: &str) -> Vec<(&str, &str, usize)> {
     let mut add = |scheme, at: usize| {
         let mut at = at;
         let rest = &text[at..];
-        // A container or a user stands before the host.
+        // A container or a user may precede the host.
         let authority = rest.split(['/', ',', ' ', '"', '\'']).next().unwrap_or_default();
         if let Some((before, _)) = authority.split_once('@') {
             at += before.len() + 1;
@@ -456,7 +456,7 @@ fn hosts_of(text: &str) -> Vec<(&str, &str, usize)> {
         let scheme = text[..at].rsplit(|c: char| !c.is_ascii_alphanumeric()).next();
         add(scheme.unwrap_or_default(), at + 3);
     }
-    // A host with a port alone.
+    // A bare host with a port.
     let plain = text.trim();
     if let Some((host, port)) = plain.split_once(':')
         && (2..=5).contains(&port.len())
@@ -468,8 +468,8 @@ fn hosts_of(text: &str) -> Vec<(&str, &str, usize)> {
     found
 }
 
-/// Whether a name is another one with a letter too many, too few or wrong, or two exchanged, somewhere inside: what is
-/// changed at an end is another form of the word, and a digit tells two of a kind apart.
+/// Whether a name differs from another one by an extra, missing or wrong letter, or by two swapped letters, somewhere
+/// inside. A change at an end is another form of the word, and a digit distinguishes two of a kind.
 fn is_slip(name: &str, other: &str, shortest: usize) -> bool {
     let ends = |text: &str| (text.chars().next(), text.chars().next_back());
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
@@ -477,7 +477,7 @@ fn is_slip(name: &str, other: &str, shortest: usize) -> bool {
         && ends(name) == ends(other)
         && within(name, other, 1) == Some(1)
         && letters(name) != letters(other)
-        // Another sign between the same words is another custom.
+        // Another separator between the same words is another convention.
         && plain(name) != plain(other)
         && !name.eq_ignore_ascii_case(other)
 }
@@ -486,7 +486,7 @@ fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Whether the beginning of a path is the name node.
+/// Whether the first part of a path is the name node.
 fn is_name_node(part: &str) -> bool {
     let plain = part.trim_start_matches("${").trim_end_matches('}').replace(['_', '-', '.'], "");
     part.starts_with("${") && plain.to_ascii_lowercase().ends_with("namenode")
@@ -497,7 +497,8 @@ fn is_in_tree(facts: &Facts<'_>, name: &str) -> bool {
     facts.files.below("").any(|(path, _)| path.split('/').any(|part| part == name))
 }
 
-/// The literal parts of a path, each with what stands before it and its place; nothing of a text that is no path.
+/// Returns the literal parts of a path, each with the text before it and its offset; nothing for a text that is not a
+/// path.
 fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
     if memchr::memchr(b'/', text.as_bytes()).is_none() {
         return Vec::new();
@@ -518,14 +519,14 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
         before = "/";
     }
     for part in path.split('/') {
-        // A host is compared with hosts.
+        // Hosts are compared separately.
         let is_host = is_url && before.ends_with(':');
         if !part.is_empty() && !before.is_empty() && !is_host && !has_any(part, &OF_PATTERNS) {
             found.push((before, part, at));
         }
         at += part.len() + 1;
         if !part.is_empty() {
-            // A path behind a name node begins at its root.
+            // A path after a name node begins at the root.
             before = if is_host || at == start + part.len() + 1 && is_name_node(part) {
                 "/"
             } else {
@@ -536,9 +537,9 @@ fn parts_of(text: &str) -> Vec<(&str, &str, usize)> {
     found
 }
 
-/// Signs of texts that are more than one path.
+/// Characters of texts that are more than a single path.
 const OF_OTHERS: [bool; 256] = signs(b" \n\t,'\";\\");
-/// Signs of parts that stand for something else.
+/// Characters of parts that stand for something else.
 const OF_PATTERNS: [bool; 256] = signs(b"${}*?[@#%=:");
 
 const fn signs(bytes: &[u8]) -> [bool; 256] {

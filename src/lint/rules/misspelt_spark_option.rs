@@ -1,4 +1,4 @@
-//! Options of Spark with a slip.
+//! Misspelled options of Spark.
 
 use super::malformed_property_value;
 use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety, nearest, within};
@@ -51,7 +51,7 @@ const VALUED: [&str; 26] = [
     "--queue",
     "--repositories",
 ];
-/// Those that take none, and one whose value is a number.
+/// Options without a value, and one whose value is a number.
 const OTHERS: [&str; 7] = [
     "--help",
     "--status",
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         match action.kind() {
             "spark" | "spark2" | "spark3" => {
                 let Some(text) = action.text("spark-opts") else { continue };
-                // An expression may give any word.
+                // An expression may evaluate to any word.
                 let plain = masked(&text.text);
                 let words: Vec<Word<'_>> = words(&plain)
                     .into_iter()
@@ -78,7 +78,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     })
                     .collect();
                 let behind = options(&words, out);
-                // Quotes of another kind hold words together for people only; another rule tells of those.
+                // Single quotes do not group words here; another rule reports them.
                 if let Some(word) = behind.filter(|_| !plain.contains('\'')) {
                     let message = format!(
                         "`{}` belongs to no option: `spark-submit` treats it as the application",
@@ -102,7 +102,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a shell action starts `spark-submit`, or one of a version of Spark.
+/// Whether a shell action starts `spark-submit`, or a versioned variant of it.
 pub(super) fn submits(action: &Action<'_>) -> bool {
     action.text("exec").is_some_and(|exec| {
         let name = name_of(&exec.text);
@@ -111,7 +111,7 @@ pub(super) fn submits(action: &Action<'_>) -> bool {
     })
 }
 
-/// The application that arguments of `spark-submit` name: the first of them that belongs to no option.
+/// Returns the application in the arguments of `spark-submit`: the first argument that belongs to no option.
 pub(super) fn application<'t>(texts: &'t [Decoded<'t>]) -> Option<&'t Decoded<'t>> {
     let mut of_option = false;
     texts.iter().find(|text| {
@@ -120,28 +120,28 @@ pub(super) fn application<'t>(texts: &'t [Decoded<'t>]) -> Option<&'t Decoded<'t
     })
 }
 
-/// A word of a command line, and where it begins in its text.
+/// A word of a command line, and its offset in the text.
 struct Word<'t> {
-    /// With signs in the place of expressions.
+    /// The word with its expressions masked.
     plain: String,
     text: &'t Decoded<'t>,
     start: usize,
 }
 
 impl Word<'_> {
-    /// The place of its beginning.
+    /// Returns the span of its first `length` bytes.
     fn span(&self, length: usize) -> Span {
         self.text.source(self.start..self.start + length)
     }
 
-    /// As it is written.
+    /// Returns the word as written.
     fn raw(&self) -> &str {
         &self.text.text[self.start..self.start + self.plain.len()]
     }
 }
 
-/// Judges the options up to the application; returns the first word that belongs to none of them, behind one that has its
-/// value.
+/// Checks the options up to the application. Returns the first word that belongs to no option and follows one that has
+/// its value already.
 fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w Word<'w>> {
     let (mut of_option, mut has_value) = (false, false);
     let mut before = "";
@@ -170,7 +170,7 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
         let name = word.split('=').next().unwrap_or_default();
         let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
         let had_value = std::mem::replace(&mut has_value, is_value);
-        // One dash is for options of another program, but where two make it one of these.
+        // A single hyphen belongs to options of another program, unless a second one makes it a known option.
         let single = VALUED.iter().find(|known| !is_value && known[1..] == *name).copied();
         let known = VALUED.contains(&name) || OTHERS.contains(&name);
         if single.is_none() {
@@ -181,7 +181,7 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
                 let is_plain = !written.raw().contains(['$', '{', '@', '#', '%']);
                 return Some(written).filter(|_| had_value && is_plain);
             }
-            // With other signs between its words, it is one of these or the option of another program.
+            // A name with other separators is a known option, or one of another program.
             let dashed = name.replace('_', "-");
             let of_others = dashed != name && !VALUED.contains(&dashed.as_str());
             if !name.starts_with("--") || of_others {
@@ -204,18 +204,19 @@ fn options<'w>(words: &'w [Word<'w>], out: &mut Vec<Diagnostic>) -> Option<&'w W
     None
 }
 
-/// Options whose value is a size, and those whose value is a number.
+/// Options whose value is a memory size; `COUNTS` has those whose value is a number.
 const SIZES: [&str; 2] = ["--driver-memory", "--executor-memory"];
 const COUNTS: [&str; 4] =
     ["--driver-cores", "--executor-cores", "--num-executors", "--total-executor-cores"];
 
-/// Where in a word a value begins that its option cannot have: the option is the word before, or in front of a `=`.
+/// Returns the offset in a word of a value that its option cannot have, the value, and why. The option is the word
+/// before, or the part before `=`.
 fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'static str)> {
     let (option, value) = match word.split_once('=') {
         Some((option, value)) if option.starts_with('-') => (option, value),
         _ => (before, word),
     };
-    // What a build fills in is not known, and what is no value at all is another option.
+    // A value that a build fills in is unknown, and a missing value is reported for another reason.
     if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) || value.starts_with('-')
     {
         return None;
@@ -228,7 +229,7 @@ fn of_size<'w>(before: &'w str, word: &'w str) -> Option<(usize, &'w str, &'stat
     (COUNTS.contains(&option) && !is_number).then_some((start, option, "not a number"))
 }
 
-/// What is wrong with a setting of Spark among the options: how much of the word, and why.
+/// Returns what is wrong with a Spark setting among the options: the length of the faulty part, and why.
 fn of_conf(option: &str, word: &str) -> Option<(usize, Option<Fault>, String)> {
     let name = word.split('=').next().unwrap_or_default();
     let is_name = |text: &str| {
@@ -255,14 +256,14 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, Option<Fault>, String)> {
         let message = format!("`{name}` has no value: write it as `{name}=value`");
         return Some((name.len(), None, message));
     }
-    // Values of other options, and what follows the jar, are words of another kind.
+    // Values of other options, and arguments after the jar, are not settings.
     let of_option = option.starts_with(|c: char| !c.is_ascii_alphanumeric());
     let lone = is_setting && word.contains('=') && !of_option;
     lone.then(|| (name.len(), None, format!("`{name}` has no `--conf` in front of it")))
 }
 
-/// The words of a line of options; blanks between quotes end none. The quotes around a whole word are not part of it: the
-/// server takes them off.
+/// Splits a line of options into words; blanks between quotes do not separate words. Quotes around a whole word are not
+/// part of it: the server removes them.
 fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let (mut words, mut start, mut quoted) = (Vec::new(), None, false);
     for (at, byte) in text.bytes().enumerate() {

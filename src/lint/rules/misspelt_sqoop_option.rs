@@ -1,4 +1,4 @@
-//! Options of Sqoop with a slip.
+//! Misspelled options of Sqoop.
 
 use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::{Action, masked};
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Tools whose options are known; others may have any.
+/// Tools whose options are known; other tools may have any options.
 const TOOLS: [&str; 12] = [
     "codegen",
     "create-hive-table",
@@ -38,7 +38,7 @@ const TOOLS: [&str; 12] = [
     "metastore",
 ];
 
-/// Long options of all of them, in Sqoop 1.4.
+/// Long options of all these tools, in Sqoop 1.4.
 const OPTIONS: [&str; 151] = [
     "--accumulo-batch-size",
     "--accumulo-column-family",
@@ -193,7 +193,7 @@ const OPTIONS: [&str; 151] = [
     "--where",
 ];
 
-/// Options that take the word behind them.
+/// Options that take the next word as their value.
 const VALUED: [&str; 22] = [
     "--columns",
     "--connect",
@@ -242,13 +242,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
         let words = options(all);
-        // What is given to an option that ends the command, or stands before another one, is missing.
+        // An option at the end of the command, or before another option, lacks its value.
         for (at, (name, span)) in words.iter().enumerate() {
             let next = words.get(at + 1).map(|(word, _)| word.as_str());
             let lacks = next.is_none_or(|next| OPTIONS.contains(&next));
-            // One dash is as good as two.
+            // One hyphen is equivalent to two.
             let is_valued = VALUED.iter().any(|known| known == name || known[1..] == *name);
-            // A sign of equality is as good as a blank.
+            // An equals sign is equivalent to a blank.
             let has_own = facts.tree.text()[span.end as usize..].starts_with('=');
             if is_valued && lacks && !has_own {
                 let message = format!("`{name}` has no value");
@@ -271,7 +271,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if OPTIONS.contains(&name.as_str()) {
                 continue;
             }
-            // One dash is enough, also for a long name; those of Hadoop begin so.
+            // One hyphen suffices, also for a long name; options of Hadoop begin this way too.
             let single = !name.starts_with("--");
             let long = if single { format!("-{name}") } else { name.clone() };
             let of_hadoop = ["-D", "-archives", "-conf", "-files", "-fs", "-jt", "-libjars"];
@@ -280,7 +280,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             {
                 continue;
             }
-            // A slip of a letter or two: a connector may have options of its own.
+            // Only a difference of a letter or two counts: a connector may have options of its own.
             let most = if single { 1 } else { 2 };
             let near = OPTIONS
                 .into_iter()
@@ -299,9 +299,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The tool that a name with a slip in it means.
+/// Returns the tool that a misspelled name stands for.
 fn misspelt_tool(name: &str) -> Option<&'static str> {
-    // `imports` and its like are two letters from nothing else; a tool of a site is longer away.
+    // A difference of two letters is unambiguous; a site's own tool has a more different name.
     let is_name = name.len() > 2 && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
     if !is_name || TOOLS.contains(&name) || ["help", "version"].contains(&name) {
         return None;
@@ -310,8 +310,8 @@ fn misspelt_tool(name: &str) -> Option<&'static str> {
     near.filter(|(_, tool)| tool.len() > 4).min().map(|(_, tool)| tool)
 }
 
-/// What Sqoop reads itself: from a tool whose options are known up to a `--`. The words behind it are for another program;
-/// those behind the first one of a job are for the tool that it runs.
+/// Returns the words that Sqoop itself parses, for a tool whose options are known: those before a `--`. The words after
+/// it are for another program; in `job`, the words after the first `--` are for the tool that the job runs.
 fn options(words: Vec<(String, Span)>) -> Vec<(String, Span)> {
     let is_known = words.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
     let mut ends = 1 + usize::from(words.first().is_some_and(|(tool, _)| tool == "job"));
@@ -322,20 +322,20 @@ fn options(words: Vec<(String, Span)>) -> Vec<(String, Span)> {
     own.filter(|(word, _)| word != "--").collect()
 }
 
-/// The words of a Sqoop action with their places, the tool first.
+/// Returns the words of a Sqoop action with their spans, the tool first.
 fn words_of(action: &Action<'_>) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     let mut add = |text: &Decoded<'_>, plain: &str, range: Range<usize>| {
         let name = plain[range.clone()].split('=').next().unwrap_or_default();
         found.push((name.to_owned(), text.source(range.start..range.start + name.len())));
     };
-    // An expression may give any word.
+    // An expression may evaluate to any word.
     match action.text("command") {
         Some(text) => {
             let plain = masked(&text.text);
             words(&plain).into_iter().for_each(|range| add(&text, &plain, range));
         }
-        // Each is one word, whatever blanks it has.
+        // Each `arg` is one word, regardless of blanks in it.
         None => {
             for text in action.texts(&["arg"]) {
                 let plain = masked(&text.text);

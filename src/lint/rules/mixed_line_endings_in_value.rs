@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // Line ends of the file itself are read as line feeds; what is left was written as a reference.
+    // Line ends of the file are parsed as line feeds, so a carriage return in a value was written as a character
+    // reference.
     if memchr::memmem::find(facts.tree.text().as_bytes(), b"&#").is_none() {
         return;
     }

@@ -173,7 +173,7 @@ mod variable_without_braces;
 mod wide_fork;
 mod world_writable;
 
-/// Every rule, by group and name.
+/// All rules, by group and name.
 pub(super) static ALL: &[&Rule] = &[
     // Syntax
     &mixed_line_endings_in_value::RULE,

@@ -1,4 +1,4 @@
-//! Names that become one.
+//! Names that become the same in the target.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         ["job-tracker", "resource-manager"].iter().any(|name| action.text(name).is_some())
     };
     let mut needing = facts.actions.iter().filter(|action| action.runs_on_cluster());
-    // Where no action has one and nobody is known to start the workflow, a parent may hand its own down.
+    // If no action has one and the workflow has no known caller, a parent may pass its own on.
     let child = facts.submission.may_have_parent
         && facts.submission.callers.is_empty()
         && facts.submission.get("oozie.wf.application.path").is_none()

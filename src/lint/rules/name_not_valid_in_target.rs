@@ -1,4 +1,4 @@
-//! Names that the target does not take.
+//! Names that are not valid in the target.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;

@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         counts[*style as usize] += 1;
     }
     let Some(most) = counts.iter().enumerate().max_by_key(|(_, count)| **count) else { return };
-    // Only a clear custom is one.
+    // Only a clear majority is a convention.
     if most.1 * 3 < names.len() * 2 || names.len() < 4 {
         return;
     }

@@ -1,4 +1,4 @@
-//! What no other engine has.
+//! Constructs that the target cannot express.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::Language;
@@ -29,7 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     match facts.language {
         Language::Workflow => {
-            // A handler that cleans up and fails the run is a task that runs on failure elsewhere as well.
+            // A handler that cleans up and then fails the job becomes a task that runs on failure, which other engines
+            // have too.
             let ending = leading_to_end(facts);
             for (way, target) in transitions(facts) {
                 let name = target.value().text;
@@ -83,7 +84,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The nodes from which a run can get to the end.
+/// Returns the nodes from which a job can reach the end.
 fn leading_to_end(facts: &Facts<'_>) -> HashSet<String> {
     let named = |element: Element<'_>| Some(element.attribute("name")?.value().text.into_owned());
     let mut before: HashMap<String, Vec<String>> = HashMap::new();

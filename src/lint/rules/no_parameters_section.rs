@@ -1,4 +1,4 @@
-//! Workflows that declare nothing.
+//! Workflows without a `parameters` section.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::reads::How;

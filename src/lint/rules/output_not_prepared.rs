@@ -1,4 +1,4 @@
-//! Outputs that nobody deletes.
+//! Outputs that are not deleted before a rerun.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;
@@ -33,10 +33,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
         for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
             let path = behind_file_system(&output.text);
-            // The path itself and the folders around it.
+            // The path itself and the folders that contain it.
             let around = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
             let mut around = around.map(|end| &path[..end]);
-            // A path with something of the run in it is another one every time.
+            // A path that depends on the job is different every time.
             let unique =
                 ["wf:id", "timestamp", "nominal", "wf:run"].iter().any(|part| path.contains(part));
             if unique || path.is_empty() || around.any(|known| deleted.contains(known)) {

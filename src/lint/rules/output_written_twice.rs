@@ -24,10 +24,10 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// How often, on the whole, a node is looked at before no more forks are looked into.
+/// Maximum number of visits per node, on average, before the search of forks stops.
 const PATIENCE: usize = 32;
-/// Places that are looked into, writers of one that are compared, and how often what comes behind one of them is walked
-/// over.
+/// Maximum numbers of paths that are examined, of writers of one path that are compared, and of nodes from which the
+/// graph is searched.
 const MOST_PLACES: usize = 64;
 const MOST_WRITERS: usize = 16;
 const MOST_WALKS: usize = 8;
@@ -36,12 +36,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(flow) = facts.flow() else { return };
     let mut writers: BTreeMap<String, Vec<(NodeId, Span)>> = BTreeMap::new();
     for (id, node) in flow.reachable(Shape::Action) {
-        // A copy adds to what is there, and so may a statement of Hive.
+        // A DistCp action adds to the existing files, and so may a Hive statement.
         let writes = |action: &Action<'_>| action.is(&["map-reduce", "pig", "sqoop"]);
         let Some(action) = facts.action(node).filter(writes) else { continue };
         for (path, span) in outputs(&action) {
             let path = behind_file_system(&path);
-            // A path with something of the run in it may be another one every time.
+            // A path that depends on the job may be different every time.
             let unique = ["timestamp", "wf:lastErrorNode"].iter().any(|part| path.contains(part));
             if path.len() > 1 && path.len() <= LONGEST && !unique {
                 writers.entry(path.to_owned()).or_default().push((id, span));
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             *deleted.entry(path).or_default() += 1;
         }
     }
-    // The paths of forks that a node is on: which fork, and which of its paths.
+    // By node, the forks and paths it is on, by index.
     let mut on: HashMap<NodeId, Vec<(usize, usize)>> = HashMap::new();
     let mut patience = PATIENCE * flow.workflow.nodes.len();
     let forks = flow.reachable(Shape::Fork);
@@ -77,7 +77,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     let mut behind: HashMap<NodeId, Vec<bool>> = HashMap::new();
     for (path, all) in writers.iter().take(MOST_PLACES) {
-        // Who names the place otherwise may read it before it is written again.
+        // If the path is also used elsewhere, it may be read before it is written again.
         let times = facts.tree.text().matches(path.as_str()).count();
         let kept = times > all.len() + deleted.get(path).copied().unwrap_or_default();
         let removed = around(path).any(|path| deleted.contains_key(path));
@@ -98,7 +98,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             });
             let Some((_, first)) = clash else { continue };
             let message = "another action of the same run writes to this location";
-            // One that was copied often is one fault.
+            // A path that was copied many times is one fault.
             out.push(
                 Diagnostic::new(&RULE.kind, *span, message)
                     .about(path.as_str())
@@ -109,7 +109,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A path and the folders above it.
+/// Returns a path and the folders above it.
 fn around(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| at).chain([path.len()]).map(|end| &path[..end])
 }

@@ -1,4 +1,4 @@
-//! Parameters of scripts without a value.
+//! Script parameters without a value.
 
 use crate::callers;
 use crate::diag::{Diagnostic, Group, Kind, Level};
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// The text with the values of all properties that it names, if each of them is known.
+/// Returns the text with all properties resolved, if all of them are known.
 fn resolved(text: &str, facts: &Facts<'_>) -> Option<String> {
     let given = facts.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let whole = callers::resolved(text, &given.collect());
@@ -30,30 +30,30 @@ fn resolved(text: &str, facts: &Facts<'_>) -> Option<String> {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
         for text in action.texts(&["param"]) {
-            // What stands in front of the first expression has to have a name, if it is more than a path.
+            // The text before the first expression must contain a name, unless it is just a path.
             let head = text.text.split("${").next().unwrap_or_default();
             let head = head.trim_start();
-            // Names of parameters are often in capitals; `OUTPUT/user` lost a sign between two words.
+            // Names of parameters are often in capitals; `OUTPUT/user` lacks the `=` between name and value.
             let first = head.split('/').next().unwrap_or_default();
             let capital = first.len() > 2
                 && first.len() < head.len()
                 && first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-            // Another sign stands in the place of the `=`.
+            // Another character is in place of the `=`.
             let sign = head.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             let (name, rest) = head.split_at(sign.unwrap_or(0));
             let ends = rest.len() == 1 && head.len() < text.text.trim_start().len();
-            // A path begins behind it, or an expression.
+            // It is followed by a path or an expression.
             let other = name.len() > 1
                 && rest.starts_with(['-', ';', ','])
                 && (ends || rest[1..].starts_with('/'))
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            // The name, and at once an expression that reads it.
+            // The name, directly followed by an expression that reads it.
             let value = &text.text.trim_start()[head.len()..];
             let value = value.split_inclusive('}').next().unwrap_or_default();
             let lost = head.len() > 1
                 && head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && has_name(&value.to_ascii_lowercase(), &head.to_ascii_lowercase());
-            // What is known to be all of it has none, either.
+            // The fully resolved text has no `=` either.
             let whole = || match resolved(&text.text, facts) {
                 Some(whole) => !head.is_empty() && !whole.contains('='),
                 None => false,

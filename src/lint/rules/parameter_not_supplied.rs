@@ -1,4 +1,4 @@
-//! Parameters without a value.
+//! Declared parameters without a value.
 
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level, within};
 use crate::lint::facts::{Property, Start, starts};
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// A property of those that start the definition under a name that nobody reads and that is nearly a declared one.
+/// Returns the finding about a property of a caller with an unread name that is similar to a declared one.
 fn misnamed(
     facts: &Facts<'_>,
     start: &Start<'_>,
@@ -50,7 +50,7 @@ fn misnamed(
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // A section in a version that ignores it asks for nothing.
+    // In a version that ignores the section, no parameter is required.
     let all = starts(facts);
     if all.is_empty() || facts.version() == "0.4.5" {
         return;
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut lacking = all.iter().filter(|start| start.is_whole && !start.gives(name));
         let beside = facts.submission.values.get(name);
         let default = beside.is_some_and(|bound| !matches!(bound.origin, Origin::File(_)));
-        // What a coordinator or parent fails to pass is told of there.
+        // A parameter that a coordinator or parent does not pass is reported there.
         let Some(first) = lacking.find(|start| start.is_properties) else { continue };
         if name.is_empty() || default {
             continue;
@@ -79,7 +79,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             first.path.unwrap_or("the properties")
         )));
     }
-    // One may be forgotten; several are what whoever starts it gives on the command line.
+    // A single one may be forgotten; several are probably set on the command line.
     let several = found.len() > 1;
     out.extend(found.into_iter().map(|finding| match several {
         true => finding.depends_on("what is given with `-D`"),

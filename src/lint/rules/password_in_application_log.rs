@@ -1,4 +1,4 @@
-//! Secrets that are copied into what people read.
+//! Secrets that are copied to logs, messages or emails.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::reads;

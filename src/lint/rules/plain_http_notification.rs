@@ -1,4 +1,4 @@
-//! Notifications that anybody on the way can read and forge.
+//! Unencrypted notifications, which can be read and forged on the network.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::job_properties;

@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(prepare) = action.body.child("prepare") else { continue };
         let mut inputs = inputs(action);
         inputs.extend(arguments(action));
-        // What is an input, and every folder above one.
+        // The inputs and all folders above them.
         let mut above: HashMap<&str, usize> = HashMap::new();
         for (at, input) in inputs.iter().enumerate() {
             let paths = input.0.split(',').map(behind_file_system);
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a path is a property that the coordinators that start this set to data that they wait for.
+/// Whether a path is a property that all callers set to data that they wait for.
 fn is_awaited(facts: &Facts<'_>, path: &str) -> bool {
     let name = path.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let Some(name) = name.filter(|name| !name.contains("${")) else { return false };
@@ -71,8 +71,8 @@ fn is_awaited(facts: &Facts<'_>, path: &str) -> bool {
     !callers.is_empty() && callers.iter().all(awaited)
 }
 
-/// Paths among the arguments of programs that are called inputs: by an option or a name before them (`--input`, `in=`),
-/// or by their own last part, where another one is called an output.
+/// Returns paths in the arguments of programs that are named as inputs: by an option or a name before them (`--input`,
+/// `in=`), or by their own last part if another path is named as an output.
 fn arguments(action: &Action<'_>) -> Vec<(String, Span)> {
     if !["java", "spark", "shell", "map-reduce", "pig", "hive", "hive2"].contains(&action.kind()) {
         return Vec::new();
@@ -86,7 +86,7 @@ fn arguments(action: &Action<'_>) -> Vec<(String, Span)> {
         let named = option.take();
         match all.split_once('=') {
             Some((name, value)) if !name.contains(['/', '$']) => {
-                // `-Oinput=…` names the output of a step that another one reads.
+                // `-Oinput=…` sets the output of a step that another step reads.
                 let is_of_output = name.strip_prefix("-O").is_some_and(|rest| {
                     rest.starts_with(|letter: char| letter.is_ascii_lowercase())
                 });
@@ -119,7 +119,7 @@ fn is_path(text: &str) -> bool {
     text.starts_with("${") || text.starts_with('/') || text.contains("://")
 }
 
-/// The letters of a name, in lower case.
+/// Returns the letters and digits of a name, in lower case.
 fn word(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

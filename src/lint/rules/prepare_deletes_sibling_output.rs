@@ -1,4 +1,4 @@
-//! Actions that delete what runs beside them.
+//! Actions that delete the output of actions that run in parallel.
 
 use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// How often, on the whole, a node is looked at before no more forks are looked into.
+/// Maximum number of visits per node, on average, before the search of forks stops.
 const PATIENCE: usize = 32;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if flow.workflow.nodes().all(|(_, node)| node.shape != Shape::Fork) {
         return;
     }
-    // What is deleted, and what is written there or below, by node.
+    // The deleted paths, and the outputs at or below them, with their nodes.
     let mut outputs: BTreeMap<String, Vec<(NodeId, Span)>> = BTreeMap::new();
     let mut deletes: Vec<(NodeId, Span, String)> = Vec::new();
     let mut own: HashSet<(NodeId, String)> = HashSet::new();
@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let has = |branch: &[NodeId], node| branch.binary_search(&node).is_ok();
         let of_fork: HashSet<NodeId> = branches.iter().flatten().copied().collect();
         for branch in &branches {
-            // A branch is in the order of the text, and so are the deletes of a node.
+            // Branches are in source order, and so are the deletes of a node.
             for (_, span, path) in branch.iter().filter_map(|node| by_node.get(node)).flatten() {
                 let beside = |node: NodeId| {
                     !budget::spent_often() && !has(branch, node) && of_fork.contains(&node)
@@ -80,7 +80,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 else {
                     continue;
                 };
-                // Where both write one place, that is the fault.
+                // If both write to the same path, that is the fault.
                 let writes = |node: NodeId| own.contains(&(node, path.clone()));
                 if branch.iter().any(|node| writes(*node)) && writes(*other) {
                     continue;

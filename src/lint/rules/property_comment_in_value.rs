@@ -1,4 +1,4 @@
-//! Comments that are none.
+//! Comments after a value, which become part of it.
 
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
@@ -46,8 +46,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Where what was meant as a comment begins: behind a value and a blank, with words behind it. A value of several words
-/// may be a sentence or a command, in which the sign has a meaning of its own.
+/// Returns the offset of a `#` that was meant to begin a comment: after a value and a blank, followed by words. A value
+/// of several words may be a sentence or a command, in which the sign has another meaning.
 fn comment(raw: &str) -> Option<usize> {
     let at = raw.match_indices('#').map(|(at, _)| at).find(|at| {
         let behind = &raw[at + 1..];

@@ -51,8 +51,8 @@ fn unquoted(raw: &str) -> Option<&str> {
     (!inner.is_empty() && !inner.contains(['\'', '"', ' ', '\t'])).then_some(inner)
 }
 
-/// Whether nobody wants the quotes: Oozie reads the property itself, or it is a path, an address or a class. What is
-/// handed to a program may have quotes for that program: a date in a query, a separator.
+/// Whether the quotes are wrong: Oozie itself reads the property, or it is a path, an address or a class. A value that
+/// is passed to a program may need quotes there: a date in a query, a separator.
 fn is_plain(entry: &Entry, inner: &str) -> bool {
     const READ: [&str; 8] = [
         "namenode",

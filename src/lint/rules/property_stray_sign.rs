@@ -1,4 +1,4 @@
-//! Signs in values of properties that belong to nothing.
+//! Stray characters in values of properties.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;
@@ -23,11 +23,11 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What some editors put before the first letter of a file.
+/// The mark that some editors put at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // Nobody knows what starts the definition then.
+    // These files may be the ones that start the definition, if it has no known caller.
     for (source, entries) in facts.near_files() {
         out.extend(entries.iter().filter_map(|entry| path_behind_another(source, entry)));
     }
@@ -65,7 +65,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The path of an application behind the value of another property: on a line of its own, it would be set.
+/// Reports an application path after the value of another property: on a line of its own, it would be set.
 fn path_behind_another(source: &Source, entry: &Entry) -> Option<Diagnostic> {
     let raw = source.slice(entry.value_span);
     let (at, key) = PATH_KEYS.iter().find_map(|key| Some((raw.find(key)?, *key)))?;
@@ -84,7 +84,7 @@ fn path_behind_another(source: &Source, entry: &Entry) -> Option<Diagnostic> {
     )
 }
 
-/// A backslash at the end of a line behind which another property stands, with the name of that.
+/// Returns the offset of a backslash at the end of a line that is followed by another property, and the name of that.
 fn goes_on(raw: &str) -> Option<(usize, &str)> {
     let mut from = 0;
     while let Some(at) = raw[from..].find("\\\n").map(|at| from + at) {
@@ -93,7 +93,7 @@ fn goes_on(raw: &str) -> Option<(usize, &str)> {
         let is_name = name.trim_end().len() > 2
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.trim_end().bytes().all(|b| b.is_ascii_alphanumeric() || b"._".contains(&b));
-        // A list, options and the like may well have such lines.
+        // Lists, options and the like may well have such lines.
         let line = raw[..at].rsplit('\n').next().unwrap_or_default().trim();
         let ends = !line.contains([' ', ',', ';', '&', '=', '"']) && !line.is_empty();
         if is_name && ends && next.len() > name.len() {
@@ -106,7 +106,7 @@ fn goes_on(raw: &str) -> Option<(usize, &str)> {
 
 type Found = Option<(Range<usize>, String)>;
 
-/// A second sign between a name and its value: `name==value`, `name:=value`.
+/// Finds a second separator between a name and its value: `name==value`, `name:=value`.
 fn second(raw: &str) -> Found {
     let value = raw.strip_prefix('=')?.trim_start();
     let message = "this `=` is part of the value: one sign parts it from its name";
@@ -114,8 +114,7 @@ fn second(raw: &str) -> Found {
     telling.then(|| (0..1, message.to_owned()))
 }
 
-/// A semicolon behind a path, an address, a number or a word; statements and the addresses of databases may end
-/// with one.
+/// Finds a semicolon after a path, an address, a number or a word; statements and database URLs may end with one.
 fn behind(raw: &str) -> Found {
     let raw = raw.trim_end();
     if let Some(value) = raw.strip_suffix(',') {
@@ -134,7 +133,7 @@ fn behind(raw: &str) -> Found {
     (plain && telling).then(|| (value.len()..raw.len(), message.to_owned()))
 }
 
-/// A brace behind a reference, where none was opened.
+/// Finds an unmatched closing brace after a reference.
 fn brace(raw: &str) -> Found {
     let range = expressions(raw).into_iter().find(|range| raw[range.end..].starts_with('}'))?;
     let message = "this brace is not part of an expression, and stays in the text";
@@ -142,7 +141,7 @@ fn brace(raw: &str) -> Found {
     (count('}') > count('{')).then(|| (range.end..range.end + 1, message.to_owned()))
 }
 
-/// A blank between a reference and the path behind it.
+/// Finds a blank between a reference and the path after it.
 fn blank(raw: &str) -> Found {
     let first = first_expression(raw).filter(|range| range.start == 0)?;
     let rest = &raw[first.end..];
@@ -153,11 +152,11 @@ fn blank(raw: &str) -> Found {
     plain.then(|| (first.end..first.end + blanks, message.to_owned()))
 }
 
-/// The name of another property behind a `$`, or in braces or parentheses, which refers to nothing.
+/// Finds the name of another property after a `$`, or in braces or parentheses, which is not a reference.
 fn unread(raw: &str, known: &HashSet<&str>) -> Found {
     let inside = expressions(raw);
     let signs = raw.char_indices().filter(|(_, sign)| matches!(sign, '$' | '{'));
-    // They are in order.
+    // The ranges are in order.
     let is_inside = |at: usize| {
         let next = inside.partition_point(|range| range.end <= at);
         inside.get(next).is_some_and(|range| range.contains(&at))
@@ -174,7 +173,7 @@ fn unread(raw: &str, known: &HashSet<&str>) -> Found {
         let end = end.unwrap_or(rest.len());
         let name = rest[..end].trim_end_matches('.');
         let closed = rest[name.len()..].starts_with(close);
-        // In a text with braces of its own they are nothing special.
+        // In a text with other braces, these are ordinary characters.
         let is_part = raw[..at].is_empty() || raw[..at].ends_with(['/', '}']);
         let is_known = known.contains(name) || name == "user.name";
         if closed && name.len() > 3 && is_known && (sign == '$' || is_part) {

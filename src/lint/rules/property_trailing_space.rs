@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if kept == raw.len() || kept == 0 || raw[..kept].ends_with('\\') {
                 continue;
             }
-            // A truth is read without the blanks around it.
+            // Boolean values are trimmed when they are read.
             if ["true", "false"].iter().any(|word| word.eq_ignore_ascii_case(&raw[..kept])) {
                 continue;
             }

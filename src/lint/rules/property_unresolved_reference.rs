@@ -1,4 +1,4 @@
-//! References of properties that lead nowhere.
+//! References in properties to names that are not set.
 
 use super::property_without_value::commented;
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level, Patience};
@@ -26,11 +26,11 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What is replaced on the machines of a cluster, in class paths.
+/// Names that the machines of a cluster replace in class paths.
 const OF_CLUSTERS: [&str; 2] = ["hdp.version", "iop.version"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // A path with a name that nobody gives may be filled in by a build; one that is nearly given is a slip.
+    // A path with a missing name may be filled in by a build; a name similar to an existing one is a slip.
     let submitted = is_submitted(facts);
     let patience = Patience::default();
     let mut left = MOST_LOOKED_THROUGH;
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     for (source, entries) in facts.property_files() {
         out.extend(key_of_another(source, entries));
-        // What a script gives beside the file, whatever it starts with that.
+        // Properties that a script sets in addition to the file, regardless of what it starts with it.
         let callers = facts.submission.callers.iter().filter(|caller| {
             caller.path == source.path || caller.by.split(", ").any(|path| path == source.path)
         });
@@ -69,14 +69,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     );
                     continue;
                 }
-                // Only such names are references between properties; the rest is left to expressions.
+                // Other references are expressions, not references between properties.
                 if name.is_empty() || name.contains([' ', '$', '(', '\'', ':', '\n', '\\']) {
                     continue;
                 }
                 let start = entry.value_span.start as usize + at + 2;
                 let span = Span::new(start, start + name.len());
                 let is_known = is_given(facts, name) || given.contains(name) || launched(name);
-                // A line that was meant to be a comment is told of where it stands.
+                // A line that was meant to be a comment has a finding of its own.
                 if is_known || OF_CLUSTERS.contains(&name) || commented.contains(name) {
                     continue;
                 }
@@ -92,9 +92,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     .in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());
                 let near = patience.nearest(name, names.filter(|other| *other != entry.name));
-                // Where nobody reads the near one, that has the slip.
+                // If the similar name is never read, it is the misspelled one.
                 let key = near.and_then(|near| entries.iter().find(|other| other.name == near));
-                // Several places that agree know the name.
+                // If several places agree, their spelling is right.
                 let has_slip = |key: &str, name: &str, places: usize| {
                     let texts = [&*source.text, facts.tree.text()];
                     is_slip(key, name, texts) || places > 1 && !is_slip(name, key, texts)
@@ -125,12 +125,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 };
                 match near {
                     Some(near) => out.push(finding.did_you_mean(near)),
-                    // Whoever fills in the file may give more than that.
+                    // Filling in the file may also set other names.
                     None if submitted && is_marked => {
                         out.push(finding.depends_on("what is filled in before it is submitted"));
                     }
                     None if submitted => out.push(finding),
-                    // One name of several of a path: a build would fill in all of them.
+                    // Only one of several names in a path is missing: a build would fill in all of them.
                     None if PATH_KEYS.contains(&entry.name.as_str()) && !is_template => {
                         let reads = reads::of_plain(raw, 0);
                         let known = |read: &&reads::Read| given.contains(read.name.as_str());
@@ -146,25 +146,25 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a value is a mark that a build or an installation replaces: `@NAME_NODE@`.
+/// Whether a value is a placeholder that a build or an installation replaces: `@NAME_NODE@`.
 fn is_mark(value: &str) -> bool {
     let inner = value.trim().strip_prefix('@').and_then(|rest| rest.strip_suffix('@'));
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     inner.is_some_and(|inner| !inner.is_empty() && inner.chars().all(is_letter))
 }
 
-/// How many letters of a name a text begins with.
+/// Returns the length of the name that a text begins with.
 fn letters_of(text: &str) -> usize {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     text.find(|c: char| !is_letter(c)).unwrap_or(text.len())
 }
 
-/// Whether behind a name in a reference the next one begins, a path goes on or the value ends before it is closed.
+/// Whether a reference is not closed after its name: the next reference begins, a path continues, or the value ends.
 fn is_open(inner: &str, letters: usize) -> bool {
     letters > 0 && !inner[letters..].starts_with(['}', ' ', '(', '\'', ':', '[', ','])
 }
 
-/// References of a property that are never closed.
+/// Returns the findings about references in a property that are never closed.
 fn never_closed<'s>(source: &'s Source, entry: &Entry) -> impl Iterator<Item = Diagnostic> + 's {
     let raw = source.slice(entry.value_span);
     let start = entry.value_span.start as usize;
@@ -182,8 +182,8 @@ fn never_closed<'s>(source: &'s Source, entry: &Entry) -> impl Iterator<Item = D
     })
 }
 
-/// A reference to the path of a coordinator or a bundle in properties that start something else, which leave that open. The
-/// path of a workflow is there in each workflow that a coordinator starts.
+/// Reports a reference to the path of a coordinator or a bundle in properties that start another type of application,
+/// which do not set it. The path of a workflow is set in each workflow that a coordinator starts.
 fn key_of_another(source: &Source, entries: &[Entry]) -> Option<Diagnostic> {
     let mut keys = entries.iter().filter(|entry| PATH_KEYS.contains(&entry.name.as_str()));
     let (key, None) = (keys.next()?, keys.next()) else { return None };

@@ -1,4 +1,4 @@
-//! Properties in the wrong place.
+//! Job properties that are set in an action.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! Lines of properties without `=`.
+//! Lines of properties without `=` or without a value.
 
 use crate::diag::{Diagnostic, Fault, Group, Kind, Level};
 use crate::files::name_of;
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// How many names without a value make a form of a file, if they are half of it.
+/// Minimum number of names without a value in a form to be filled in; they must also be at least half of its names.
 const FORM: usize = 4;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -38,11 +38,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let mut own = parts(&source.text);
         own.extend(entries.iter().filter(|e| PATH_KEYS.contains(&e.name.as_str())).filter_map(
             |e| {
-                // All of the path of the application.
+                // The whole application path.
                 lone(source.slice(e.value_span))
             },
         ));
-        // A file that leaves its clusters open is there to be copied and filled in.
+        // A file with many empty values is meant to be copied and filled in.
         let is_empty = |entry: &&Entry| entry.value.is_empty() && !entry.name.is_empty();
         let empty = entries.iter().filter(is_empty).count();
         let is_form = empty >= FORM && empty * 2 >= entries.len() || is_sample(&source.path);
@@ -86,7 +86,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(found.help("write `#` in front of it").in_file(source.path.clone()));
                 continue;
             }
-            // `name value` is a pair as well, for Java, and rarely meant where the value is one.
+            // For Java, `name value` is a property too, but that is rarely meant if the value contains `=`.
             let bare = !raw.contains(['=', ':']) && entry.value.is_empty();
             let cut = !raw.is_empty()
                 && entry.value.contains('=')
@@ -96,7 +96,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         entry.value_span.start as usize,
                     ))
                     .contains(['=', ':']);
-            // A part of a path that is nothing, where something was set once.
+            // An empty value for a part of a path.
             let hole = raw.ends_with('=')
                 && entry.value.is_empty()
                 && (own.contains(name)
@@ -106,7 +106,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if !(bare || cut || hole) || name.is_empty() || hole && is_form {
                 continue;
             }
-            // Most often a name with its value at its end; templates have lines of their own kind.
+            // Usually a name run together with its value; templates have other lines of this kind.
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(&byte);
             let joined = bare
                 && !read.contains(name)
@@ -132,21 +132,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let found = Diagnostic::new(&RULE.kind, entry.name_span, message).naming([name]);
             let has_sign = cut || hole || PATH_KEYS.contains(&name);
             let found = if has_sign { found } else { found.of(Fault::NoSign) };
-            // A file to be filled in has many of them.
+            // A file to be filled in has many of them, so they are merged.
             let found = if hole { found.about("no value") } else { found };
             out.push(found.likely().help(help).in_file(source.path.clone()));
         }
     }
 }
 
-/// Whether a file says by its name that it is there to be copied: `job_sample.properties`.
+/// Whether the name of a file shows that it is meant to be copied: `job_sample.properties`.
 fn is_sample(path: &str) -> bool {
     let name = name_of(path).to_ascii_lowercase();
     name.split(|c: char| !c.is_ascii_alphabetic())
         .any(|word| ["dist", "example", "sample", "template", "tmpl"].contains(&word))
 }
 
-/// Whether a line is what was torn off a path or an address in the line right above it.
+/// Whether a line is the rest of a path or an address that was broken off in the line directly above.
 fn is_rest(source: &Source, before: &Entry, entry: &Entry) -> bool {
     let Some(between) = source.text.get(before.span.end as usize..entry.span.start as usize) else {
         return false;
@@ -158,7 +158,7 @@ fn is_rest(source: &Source, before: &Entry, entry: &Entry) -> bool {
     if !is_next || !is_path || raw.contains(['=', ' ']) || raw.starts_with('/') {
         return false;
     }
-    // The rest of a path, or that of an address with its port, whose colon ends a name.
+    // The rest of a path, or of an address with its port, whose colon ends a name.
     let of_path = entry.value.is_empty() && !raw.contains(':') && raw.contains(['/', '}', '@']);
     let open = value.rsplit_once("://").is_some_and(|(_, host)| !host.contains(['/', ':']));
     let port = entry.value.split('/').next().unwrap_or_default();
@@ -166,10 +166,10 @@ fn is_rest(source: &Source, before: &Entry, entry: &Entry) -> bool {
     of_path || of_host
 }
 
-/// What is on or off; nobody writes it in order to leave it open.
+/// A boolean property, which is never left empty on purpose.
 const SWITCH: &str = "oozie.use.system.libpath";
 
-/// Whether a line is one of words for people, which a comment has lost its sign of.
+/// Whether a line is a sentence, a comment without its `#`.
 fn is_sentence(raw: &str, entry: &Entry) -> bool {
     let plain = |word: &str| word.len() > 1 && word.chars().all(char::is_alphabetic);
     !raw.contains(['=', ':', '/', '$', '\\', '\n']) && plain(&entry.name) && {
@@ -179,7 +179,8 @@ fn is_sentence(raw: &str, entry: &Entry) -> bool {
     }
 }
 
-/// The properties that files near it read, each as `${name}`: every text is looked through once, however many lines ask.
+/// Returns the names that files near the definition read as `${name}`. Every text is searched once, regardless of the
+/// number of lines to compare.
 fn read_near<'f>(facts: &'f Facts<'_>) -> HashSet<&'f str> {
     let mut names = HashSet::new();
     for other in facts.files.texts() {
@@ -192,23 +193,23 @@ fn read_near<'f>(facts: &'f Facts<'_>) -> HashSet<&'f str> {
     names
 }
 
-/// No property that is read is called by more bytes.
+/// Maximum length of the name of a property that is read, in bytes.
 const LONGEST_NAME: usize = 256;
 
-/// The property that a line sets but for what was meant as the sign of a comment before it.
+/// Returns the property that a line would set without the comment marker of another language before it.
 pub(super) fn commented(entry: &Entry) -> Option<&str> {
     let name = entry.name.strip_prefix(comment(&entry.name)?)?.trim_start_matches(['/', '-']);
-    // `<!-- name=value -->` has it behind the first blank.
+    // In `<!-- name=value -->`, it follows the first blank.
     let rest = || entry.value.split(['=', ':', ' ']).next().unwrap_or_default();
     Some(if name.is_empty() { rest() } else { name })
 }
 
-/// The sign with which comments of other languages begin, where a name begins with it.
+/// Returns the comment marker of another language that a name begins with.
 pub(super) fn comment(name: &str) -> Option<&'static str> {
     ["--", "//", "<!--"].into_iter().find(|sign| name.starts_with(sign))
 }
 
-/// Elements that mean nothing without a text.
+/// Elements that are meaningless without a text.
 const NEEDED: [&str; 18] = [
     "app-path",
     "archive",
@@ -229,10 +230,10 @@ const NEEDED: [&str; 18] = [
     "start-instance",
     "uri-template",
 ];
-/// The attribute that means nothing without a value; those of coordinators are dates, which have a rule of their own.
+/// The attribute that is meaningless without a value; those of coordinators are dates, which have a rule of their own.
 const NEEDED_ATTRIBUTE: &str = "path";
 
-/// The names that are all of a text which has to say something.
+/// Returns the names that are the whole of a text that must not be empty.
 fn needed<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f str> {
     facts.texts().iter().filter_map(|(element, text)| {
         let at = text.span();
@@ -244,17 +245,17 @@ fn needed<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f str> {
     })
 }
 
-/// The name that is all of a text.
+/// Returns the name in a text that is a single reference.
 fn lone(text: &str) -> Option<&str> {
     let name = text.trim().strip_prefix("${")?.strip_suffix('}')?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     (!name.is_empty() && name.bytes().all(plain)).then_some(name)
 }
 
-/// The names that are parts of a path, between slashes or at its end.
+/// Returns the names that are parts of a path, between slashes or at its end.
 fn parts(text: &str) -> HashSet<&str> {
     let starts = text.match_indices("/${").map(|(at, sign)| &text[at + sign.len()..]);
-    // No name is longer; a brace that is never closed is not looked for to the end, again and again.
+    // No name is longer. The limit avoids repeated searches to the end of the text for unclosed braces.
     let end = |rest: &str| rest.bytes().take(256).position(|byte| byte == b'}');
     starts
         .filter_map(|rest| Some((rest, end(rest)?)))

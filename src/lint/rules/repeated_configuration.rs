@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             |action: &&crate::lint::Action<'_>| action.runs_on_cluster() || action.kind() == "fs";
         facts.actions.iter().filter(takes).collect()
     };
-    // Before 0.4 there is no better place.
+    // Before schema 0.4, there is no `global` section.
     let old = ["0.1", "0.2", "0.2.5", "0.3"].contains(&facts.version());
     if actions.len() < 3 || old {
         return;

@@ -1,4 +1,4 @@
-//! The same cluster in every action.
+//! The same name node and resource manager in every action.
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Safety};
 use crate::lint::shared::global_section;

@@ -1,4 +1,4 @@
-//! Elements that say nothing where something has to be said.
+//! Required elements that are empty.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What an action cannot do without, or names nothing with, and no other rule looks at.
+/// Elements that an action requires or that are meaningless if empty, and that no other rule checks.
 const NEEDED: [&str; 17] = [
     "exec",
     "main-class",
@@ -43,7 +43,7 @@ const NEEDED: [&str; 17] = [
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let of_actions = facts.actions.iter().flat_map(|action| action.body.elements());
     let of_global = facts.global().into_iter().flat_map(Element::elements);
-    // What a coordinator or a bundle starts.
+    // The applications that a coordinator or a bundle starts.
     let started = match facts.workflow() {
         None => facts.named(&["app-path"]),
         Some(_) => Vec::new(),
@@ -62,7 +62,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             },
         ));
     }
-    // A path without a character is refused when the operation begins.
+    // An empty path fails when the operation begins.
     for (_, attribute) in facts.actions.iter().flat_map(operations) {
         if attribute.value().text.trim().is_empty() {
             let message = format!("`{}` is empty", attribute.qualified_name());

@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let no_name_node = !crate::lint::facts::default_name_node(facts);
     for action in facts.actions.iter().filter(|action| action.runs_on_cluster()) {
-        // An action that lacks both is told of once.
+        // An action that lacks both is reported once.
         if no_name_node && action.text("name-node").is_none() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Retries that do harm.
+//! Retries of actions that are not safe to run twice.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

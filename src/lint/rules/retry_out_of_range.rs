@@ -1,4 +1,4 @@
-//! Retries that are not what they say.
+//! Numbers of retries that the server reduces, ignores or cannot parse.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;

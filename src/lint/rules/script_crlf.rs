@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         for text in action.texts(&["file"]) {
             let path = text.text.split('#').next().unwrap_or_default().trim();
-            // What is deployed from here lies under its name in the folder that a whole path names.
+            // A file of this application is deployed under its own name in the folder of an absolute path.
             let path = match is_open(path) || path.starts_with('/') || path.contains("://") {
                 true => name_of(path),
                 false => path,

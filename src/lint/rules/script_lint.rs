@@ -1,4 +1,4 @@
-//! What a shell checker says of shipped scripts.
+//! Findings of ShellCheck in shipped scripts.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;

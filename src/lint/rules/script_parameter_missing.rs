@@ -1,4 +1,4 @@
-//! Parameters of scripts that the action gives under another name, or not at all.
+//! Script parameters that the action sets under another name, or not at all.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::scripts::Script;
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Parameters of one definition that are compared with one another.
+/// Maximum number of parameters of one definition that are compared with each other.
 const MOST_PARAMS: usize = 300;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let odd: HashSet<Span> = out[before..].iter().map(|finding| finding.span).collect();
     let mut told: HashSet<(&str, &str)> = HashSet::new();
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
-        // Which of several scripts it runs nobody knows; a name with a slip in one of them is wrong for all that.
+        // It is unknown which of several scripts the action runs, but a misspelled name in one of them is still wrong.
         for script in Script::any_of(facts, action) {
             for (name, at) in &script.missing {
                 let meant = script.meant(name, facts.tree.text());
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         for (name, at) in &script.missing {
             let read = Span::new(*at, at + 1);
-            // The slip may be in the script: what is given is known by its words, or is read elsewhere in it.
+            // The slip may be in the script: the given name consists of known words, or is read elsewhere in it.
             if let Some(meant) = script.meant(name, facts.tree.text()) {
                 out.push(in_script(facts, &script, name, *at, meant));
                 continue;
@@ -91,7 +91,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Parameters that one action gives under nearly the name that others give the same value under, and that no script reads.
+/// Reports parameters that no script reads, if other actions set the same value under a similar name.
 fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let actions = facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"]));
     let all: Vec<Decoded<'_>> =
@@ -129,7 +129,7 @@ fn odd_params(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The finding of a name that has a slip in the script, with the given one that was meant and its place.
+/// Returns the finding about a misspelled name in the script, with the given name that was meant and its span.
 fn in_script(
     facts: &Facts<'_>,
     script: &Script<'_>,

@@ -1,4 +1,4 @@
-//! The same shape with another meaning.
+//! Constructs that behave differently in the target.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::Language;
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let Some(root) = facts.tree.root() else { return };
-    // UTC has several names, and moves nothing.
+    // UTC has several names, and no daylight saving time.
     let moves = |id: &str| {
         !id.contains("${")
             && Zone::from_id(id.trim()).map_or(true, |zone| !is_same_clock(&zone, &Zone::utc()))

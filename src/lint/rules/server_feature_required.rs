@@ -1,4 +1,4 @@
-//! What older servers lack.
+//! Features that older servers lack.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if let Some(logic) = facts.named(&["input-logic"]).first() {
         needs.push((430, "4.3", "`input-logic`".to_owned(), logic.name_span()));
     }
-    // The newest need decides, and of several the first.
+    // The feature that needs the newest server is reported; of several, the first.
     let most = needs.iter().map(|(order, ..)| *order).max();
     let Some((_, version, what, span)) = needs.iter().find(|(order, ..)| Some(*order) == most)
     else {

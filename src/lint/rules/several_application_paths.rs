@@ -1,4 +1,4 @@
-//! Properties with several applications.
+//! Properties with several application paths.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::PATH_KEYS;

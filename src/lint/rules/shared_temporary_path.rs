@@ -1,4 +1,4 @@
-//! Fixed names in a folder that everybody shares.
+//! Fixed names below `/tmp`, which concurrent jobs share.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{is_open, operations};

@@ -1,4 +1,4 @@
-//! Libraries that are almost right.
+//! Share libraries for unknown action types, or with misspelled names.
 
 use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::lint::facts::{is_open, job_properties};
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 const KEY: &str = "oozie.action.sharelib.for.";
 
-/// Names that may have libraries of their own, beside the types that run on the cluster.
+/// Names that may have libraries of their own, besides the types that run on the cluster.
 const OTHERS: [&str; 2] = ["mapreduce-streaming", "email"];
 
 const LIBRARIES: [&str; 9] = [

@@ -1,4 +1,4 @@
-//! Environment variables that are none.
+//! Malformed environment variables.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
@@ -23,8 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for text in action.texts(&["env-var"]) {
             let word = text.text.as_ref();
             let message = match word.split_once('=') {
-                // An expression may bring the name, the sign and the value.
-                // But what has a blank in front of it brings only a value.
+                // An expression may evaluate to the name, the `=` and the value; but after a blank, it is only a value.
                 None if is_open(word)
                     && !word.split("${").next().unwrap_or_default().contains([' ', ':']) =>
                 {

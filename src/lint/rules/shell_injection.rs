@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Programs that interpret the argument behind `-c`.
+/// Programs that interpret the argument after `-c`.
 const SHELLS: [&str; 6] = ["sh", "bash", "ksh", "zsh", "dash", "csh"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {

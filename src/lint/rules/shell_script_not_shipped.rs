@@ -1,4 +1,4 @@
-//! Scripts that stay at home.
+//! Scripts and options files that no `file` element ships.
 
 use super::misspelt_spark_option;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
@@ -22,10 +22,10 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Endings of scripts that are no commands of a machine.
+/// File name extensions of scripts, which are not installed commands.
 const SCRIPTS: [&str; 9] = [".sh", ".bash", ".ksh", ".py", ".pl", ".rb", ".r", ".R", ".groovy"];
 
-/// Programs of a machine whose names begin as those of their scripts may.
+/// Installed programs whose names may also be the beginnings of script names.
 const COMMANDS: [&str; 22] = [
     "awk",
     "bash",
@@ -51,8 +51,8 @@ const COMMANDS: [&str; 22] = [
     "mysql",
 ];
 
-/// The shipped script that a program nearly is: its name with a slip, or without its ending. Whoever names the script
-/// among the arguments runs it with another program.
+/// Returns the shipped script that a program name stands for, misspelled or without its extension. If the script is
+/// among the arguments, another program runs it.
 fn nearly_shipped(action: &Action<'_>, program: &str) -> Option<String> {
     if let Some(command) = nearly_command(action, program) {
         return Some(command.to_owned());
@@ -77,7 +77,7 @@ fn nearly_shipped(action: &Action<'_>, program: &str) -> Option<String> {
     near.next().filter(|_| near.next().is_none()).cloned()
 }
 
-/// The path of a shipped script of this name in a folder of nearly that name.
+/// Returns the path of a shipped script with this name in a folder with a similar name.
 fn nearly_in(facts: &Facts<'_>, action: &Action<'_>, program: &str) -> Option<String> {
     let folder = folder_of(program);
     let shipped = action.texts(&["file"]);
@@ -92,7 +92,8 @@ fn nearly_in(facts: &Facts<'_>, action: &Action<'_>, program: &str) -> Option<St
     })
 }
 
-/// The program of every machine that a name nearly is: not another program, and nothing that the action brings.
+/// Returns the standard program that a misspelled name stands for, unless the name is that of another program or of a
+/// shipped file.
 fn nearly_command(action: &Action<'_>, program: &str) -> Option<&'static str> {
     const EVERYWHERE: [&str; 14] = [
         "bash",
@@ -121,13 +122,13 @@ fn nearly_command(action: &Action<'_>, program: &str) -> Option<&'static str> {
     let mut near =
         EVERYWHERE.into_iter().filter(|known| unknown && within(program, known, 1).is_some());
     let near = near.next().filter(|_| near.next().is_none())?;
-    // What an archive holds nobody sees.
+    // The contents of an archive are unknown.
     let brings = links(action).iter().any(|link| link == program || is_open(link))
         || action.each("archive").next().is_some();
     (!brings).then_some(near)
 }
 
-/// The one script in the folder of a program, below the application, whose name is that of the program but for a slip.
+/// Returns the only script in the program's folder below the application whose name differs only by a slip.
 fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
     let path = facts.beside(program)?;
     let (folder, wanted) = (folder_of(&path), name_of(&path));
@@ -144,10 +145,10 @@ fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
     Some(format!("{}{one}", &program[..program.len().checked_sub(wanted.len())?]))
 }
 
-/// The scripts that a map-reduce action streams its records through, where it ships others and not them.
+/// Reports the scripts through which a map-reduce action streams its records, if it ships other files but not these.
 fn streamed(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
     let links = links(action);
-    // Archives, and settings for the cache of files, may bring it under a name nobody sees.
+    // Archives, and settings of the distributed cache, may ship it under an unknown name.
     let hides = links.iter().any(|link| is_open(link))
         || action.each("archive").next().is_some()
         || facts.tree.text().contains("cache.files")
@@ -174,10 +175,10 @@ fn streamed(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Programs of a machine whose first argument is the script that they run.
+/// Installed programs whose first argument is the script that they run.
 const INTERPRETERS: [&str; 8] = ["bash", "ksh", "perl", "python", "Rscript", "ruby", "sh", "zsh"];
 
-/// The script that an interpreter is to run, where nothing brings it.
+/// Reports the script that an interpreter runs, if nothing ships it.
 fn interpreted(
     facts: &Facts<'_>,
     action: &Action<'_>,
@@ -201,7 +202,7 @@ fn interpreted(
         let (path, link) = file.text.split_once('#')?;
         (name_of(path.trim()) == script).then(|| link.trim().to_owned())
     });
-    // Under an open name it may be brought as well, unless that ends as other files do.
+    // A name with an expression may be that of the script, unless it has another extension.
     let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
     let may_be =
         |link: &String| is_open(link) && (link.ends_with('}') || ending(link) == ending(script));
@@ -213,8 +214,8 @@ fn interpreted(
         let mut scripts = links.iter().filter(same_ending);
         scripts.next().filter(|_| scripts.next().is_none()).cloned()
     });
-    // An archive may hold it, but hardly what the application has; one that is brought under another name was not looked
-    // for there.
+    // An archive may contain it, but hardly if the application has it as a file; and a file shipped under another name
+    // was not meant to be in an archive.
     let mut own = facts.files.below(facts.folder());
     let mut is_kept = || own.any(|(path, _)| name_of(path) == script);
     if near.is_none() && action.each("archive").next().is_some() && !is_kept() {
@@ -228,7 +229,7 @@ fn interpreted(
     });
 }
 
-/// Options of sqoop that are read from a file on the machine, where nothing brings that file.
+/// Reports an options file of sqoop that nothing ships.
 fn options_file(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic>) {
     let words: Vec<Decoded<'_>> = action.texts(&["arg"]).collect();
     for pair in words.windows(2).filter(|pair| pair[0].text == "--options-file") {
@@ -252,7 +253,7 @@ fn options_file(facts: &Facts<'_>, action: &Action<'_>, out: &mut Vec<Diagnostic
     }
 }
 
-/// The one file that is brought under nearly the name of a script, and that name.
+/// Returns the only file that is shipped under a name similar to that of a script, and that name.
 fn misspelt_file(action: &Action<'_>, script: &str) -> Option<(Span, String)> {
     let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
     let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
@@ -282,7 +283,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         let Some(text) = action.text("exec") else { continue };
-        // What one property holds is run as what is written out.
+        // A program from a property is handled like a literal one.
         let said = Said::of(facts, &text);
         let program = said.as_ref().map_or(text.text.as_ref(), |said| said.value);
         let script = SCRIPTS.iter().any(|end| program.ends_with(end));
@@ -293,10 +294,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(finding.did_you_mean(near));
             continue;
         }
-        // One of a version as well: `python3.6`.
+        // Includes versioned names: `python3.6`.
         let plain = name_of(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         if INTERPRETERS.contains(&plain) {
-            // Behind an option nobody knows which word it is.
+            // After an option, it is unclear which argument is the script.
             if let Some(first) = action.texts(&["argument"]).next() {
                 interpreted(facts, action, &first, out);
             }
@@ -317,13 +318,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let links = links(action);
         let unknown = |link: &String| is_open(link);
         let brought = links.iter().any(|link| link == name);
-        // An archive may hold it, under a name nobody sees, but hardly what lies in the application under this very path;
-        // files in `lib` come along unasked.
+        // An archive may contain it under an unknown name, but hardly if the application has a file with this path.
+        // Files in `lib` are shipped automatically.
         let there = facts.beside(program).map(|path| facts.files.presence(&path));
         let archives = action.each("archive").next().is_some() && there != Some(Presence::Present);
         let lib = facts.beside(&format!("lib/{name}"));
         let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
-        // Where its folder has a script of nearly this name alone, that one is meant, whatever else is brought.
+        // If its folder has only a script with a similar name, that one is meant, regardless of other shipped files.
         if there == Some(Presence::Absent)
             && (!brought || program.contains('/'))
             && let Some(near) =

@@ -20,14 +20,14 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
-        // A class of another name or in another place is told of as such.
+        // A misspelled or misplaced class element has a finding of its own.
         let named = action.body.elements().any(|element| {
             let empty = element.text().text.trim().is_empty();
             element.name().contains("class") && !(element.name() == "class" && empty)
         });
         let options = action.text("spark-opts");
         let options = options.as_ref().map_or("", |text| &text.text);
-        // An expression may give any option.
+        // An expression may evaluate to any option.
         if named || options.contains("--class") || options.contains("${") && !options.contains(' ')
         {
             continue;

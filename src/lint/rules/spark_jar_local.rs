@@ -1,4 +1,4 @@
-//! Jars of another machine.
+//! Jars on a local disk, for a driver that runs on another machine.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::paths;

@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Some(known) if known.text == mode => {
                 finding.fix(Fix::guess("Write `yarn`", text.span(), "yarn"))
             }
-            // What excludes the other one is worse than old, and told of as such.
+            // A mode that contradicts the master is worse than an old one, and has a finding of its own.
             Some(known) if ["client", "cluster"].contains(&known.text.as_ref()) => continue,
             Some(known) => finding.note(known.span(), "and the mode says otherwise"),
         });

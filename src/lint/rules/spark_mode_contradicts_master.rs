@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// The only mode that a master leaves; nothing where it leaves both.
+/// Returns the only mode that a master allows; `None` if it allows both.
 pub(super) fn only_mode(master: &str) -> Option<&'static str> {
     match master {
         "yarn-cluster" => Some("cluster"),

@@ -1,4 +1,4 @@
-//! Drivers in the launcher.
+//! Spark actions without a mode, whose driver runs inside the launcher.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

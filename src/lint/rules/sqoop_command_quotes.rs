@@ -47,12 +47,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The words that were meant; `None` where a quote is never closed.
+/// Splits the text into the words that were meant; `None` if a quote is never closed.
 fn shell_words(text: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut open, mut quote) = (Vec::new(), String::new(), false, None);
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
-        // An expression is one piece, its own quotes included.
+        // An expression is one piece, including its quotes.
         if rest.starts_with("${") {
             let end =
                 crate::lint::reads::first_expression(rest).map_or(rest.len(), |first| first.end);

@@ -1,4 +1,4 @@
-//! Queries that cannot be divided.
+//! Queries that cannot be split among mappers.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -27,11 +27,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         };
         let Some(query) = arguments.get(at + 1) else { continue };
-        // `eval` runs its query once and as it is, in the database.
+        // `eval` runs its query once, unchanged, in the database.
         if !arguments[..at].iter().any(|text| text.text.trim() == "import") {
             continue;
         }
-        // What a property holds is not known.
+        // The value of a property is unknown.
         if query.text.trim_start().starts_with("${") {
             continue;
         }
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let has = |names: &[&str]| arguments.iter().any(|text| names.contains(&text.text.as_ref()));
-        // What a property or a file of options holds may say it.
+        // A property or an options file may contain the option.
         let open = arguments
             .iter()
             .any(|text| text.text.starts_with("${") || text.text.trim() == "--options-file");

@@ -1,4 +1,4 @@
-//! Hosts that are none.
+//! Malformed hosts of `ssh` actions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::masked;

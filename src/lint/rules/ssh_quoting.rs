@@ -1,4 +1,4 @@
-//! Arguments that fall apart.
+//! Arguments with blanks, which arrive as several arguments.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::masked;
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "ssh") {
-        // Which only puts its arguments together again; without a command there is nothing to quote for.
+        // `echo` only joins its arguments again; without a command, nothing needs quoting.
         if action.text("command").is_none_or(|command| command.text.ends_with("echo")) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Two ways to run one action.
+//! Map-reduce actions with both streaming and pipes.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! Sub-workflows that are given nothing.
+//! Sub-workflows to which no property is passed.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -24,11 +24,11 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// The server refuses a sub-workflow that many levels deep.
+/// The server refuses a sub-workflow at this nesting level.
 const DEPTH: u32 = 50;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // Whether a definition leads back here, and what each of them starts, by path.
+    // By path, whether a definition leads back here; `starts` caches which definitions each of them starts.
     let mut known: HashMap<&str, bool> = HashMap::new();
     let mut starts: HashMap<&str, Vec<&Arc<Source>>> = HashMap::new();
     for action in facts.actions.iter().filter(|action| action.is(&["sub-workflow"])) {
@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The definitions that one starts beside its own folder, as far as they are at hand.
+/// Returns the available definitions that a definition starts by a path relative to its own folder.
 fn starts_of<'a>(facts: &Facts<'a>, source: &Source) -> Vec<&'a Arc<Source>> {
     let (tree, _) = Tree::parse(&source.text);
     let elements = tree.root().into_iter().flat_map(Element::descendants);

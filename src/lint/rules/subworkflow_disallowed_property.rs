@@ -1,4 +1,4 @@
-//! Properties that a sub-workflow may not be given.
+//! Properties that must not be passed to a sub-workflow.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = format!("`{name}` is set by the server and cannot be passed");
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
                 .help("remove it: a sub-workflow runs as the user of its parent");
-            // A configuration needs one property at least.
+            // A configuration needs at least one property.
             let alone = facts.configuration(action).count() == 1;
             let element = match property.element.parent().filter(|_| alone) {
                 Some(configuration) => configuration,

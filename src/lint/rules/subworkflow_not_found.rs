@@ -1,4 +1,4 @@
-//! Sub-workflows that are not there.
+//! Sub-workflows that do not exist.
 
 use crate::callers::is_slip_of_folder;
 use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if let Some(lost) = facts.submission.lost.iter().find(|lost| lost.span == path.span()) {
             let message = format!("there is no workflow at `{}`", lost.uri);
             let finding = Diagnostic::new(&RULE.kind, path.span(), message);
-            // Where the path is only named here, it stands among the properties.
+            // If the path comes from a property, the finding goes there.
             let finding = match Said::at(facts, &path) {
                 Some(said) => said.place(facts, finding, "the workflow is named here"),
                 None => finding,
@@ -76,7 +76,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The workflow in this folder that a path means whose last part is nearly its name, where nothing is known to be started.
+/// Returns the workflow in this folder whose name is similar to the last part of a path, if the path is not known to
+/// start anything.
 fn nearly_beside<'a>(facts: &Facts<'a>, path: &Decoded<'_>) -> Option<&'a str> {
     if facts.submission.starts.iter().any(|(place, _)| *place == path.span()) {
         return None;

@@ -1,4 +1,4 @@
-//! Parameters that a sub-workflow is not given.
+//! Parameters that are not passed to a sub-workflow.
 
 use crate::budget;
 use crate::diag::{Diagnostic, Fault, Fix, Group, Kind, Level, Patience, Safety, within};
@@ -28,25 +28,26 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// So many names are told of in one definition; whoever leaves out more gives them in a way that nobody sees here.
+/// Maximum number of reported names in one definition; if more are missing, they are passed in a way that is not
+/// visible here.
 const MOST_TOLD: usize = 1_000;
 
-/// Names that are looked for among what is handed on: each look goes over the texts.
+/// Maximum number of names that are compared with the passed ones: each comparison searches the texts.
 const MOST_SLIPS: usize = 200;
 
-/// Parameters that are named in one finding, and places in the child that are shown with it.
+/// Maximum number of parameters named in one finding, and of places in the child shown with it.
 const MOST_NOTES: usize = 8;
 
-/// What is said of a name where the child reads it.
+/// The note at the place where the child reads a name.
 const READ: &str = "read here";
 
-/// What a definition wants to be given.
+/// The names that a definition needs.
 struct Wants {
-    /// Names with their places and what they are there.
+    /// Names with their spans and the notes there.
     wanted: Vec<(String, Span, &'static str)>,
     /// All names that it reads.
     read: HashSet<String>,
-    /// Names with a default, or of the language or the server.
+    /// Names with a default, and those of the language or the server.
     not_needed: HashSet<String>,
 }
 
@@ -75,13 +76,13 @@ impl Wants {
         wants.not_needed.extend(defaults.entries.into_iter().map(|entry| entry.name));
         for read in reads::of_element(root) {
             wants.read.insert(read.name.clone());
-            // What an expression without an end seems to read is told of there.
+            // An unterminated expression is reported where it stands.
             let text = child.text.get(read.expression.range());
             if read.how == How::Variable && text.is_some_and(|text| text.ends_with('}')) {
                 wants.wanted.push((read.name, read.span, READ));
             }
         }
-        // One place of each is enough.
+        // One place for each name is enough.
         let mut seen = HashSet::new();
         wants.wanted.retain(|(name, ..)| {
             let is_of_the_server = BUILT_IN.contains(&name.as_str()) || name.starts_with("oozie.");
@@ -101,7 +102,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
         let propagates = action.each("propagate-configuration").next().is_some();
         let all = starts(facts);
-        // What is handed on is known where everybody who starts this workflow is.
+        // The passed properties are known only if all callers of this workflow are.
         if propagates && (all.is_empty() || !all.iter().all(|start| start.is_whole)) {
             continue;
         }
@@ -112,7 +113,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let given: HashSet<&str> =
             facts.configuration(action).map(|property| property.name.text.as_ref()).collect();
         let mut told = BTreeSet::new();
-        // Names that are like none of those that the action gives are one finding.
+        // All names that are not similar to a passed one are one finding.
         let mut plain: Option<(usize, Vec<String>)> = None;
         for (name, span, words) in &known.wanted {
             if budget::spent_often() || out.len() - before > MOST_TOLD {
@@ -129,7 +130,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let mut names: Vec<&str> = given.iter().copied().collect();
             names.sort_unstable();
             let near = patience.nearest(name, names);
-            // Properties give it under a name with a slip that nobody reads.
+            // Properties set it under a misspelled name that is never read.
             let handed_on = || {
                 let names = all.iter().flat_map(|start| start.names());
                 let is_free = |other: &&str| !known.read.contains(*other) && !own.contains(other);
@@ -141,9 +142,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 is_slip(near, name, texts).then(|| (near, bound.name_span, file.clone()))
             };
             let written = handed_on().filter(|_| propagates && near.is_none());
-            // Read under a wrong name: the child is told of that.
+            // The child reads it under a wrong name, which is reported there.
             let known = near.is_some_and(|near| known.read.contains(near));
-            // So it is of what is handed on under a name that is nearly this one.
+            // The same applies to a similar name that is passed on.
             let handed = || {
                 let names = all.iter().flat_map(|start| start.names());
                 let near = patience.nearest(name, names.filter(|other| *other != name))?;
@@ -153,16 +154,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let is_read = *words == READ && near.is_none() && propagates && slips > 0;
             slips -= usize::from(is_read);
             let known = known || is_read && handed() == Some(true);
-            // What this workflow reads itself it is not given either, and that is told where it is started.
+            // A name that this workflow also reads is missing here too, which is reported at its caller.
             let own = propagates && own.contains(name);
             if known || own || !told.insert(name.to_owned()) {
                 continue;
             }
-            // It is given under another name, and that one is read by nobody.
+            // It is passed under another name, which is never read.
             let slip = near.filter(|near| given.contains(near)).and_then(|near| {
                 facts.configuration(action).find(|property| property.name.text == near)
             });
-            // A slip in the child is told of there.
+            // A slip in the child is reported there.
             let texts = [child.text.as_str(), facts.tree.text()];
             if slip.is_some_and(|slip| is_slip(name, &slip.name.text, texts)) {
                 continue;

@@ -1,4 +1,4 @@
-//! Suppressions that do not say why.
+//! Suppressions without a reason.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

@@ -1,4 +1,4 @@
-//! Libraries that are not switched on.
+//! Share libraries that are needed but not switched on.
 
 use crate::diag::Edit;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 const SWITCH: &str = "oozie.use.system.libpath";
 
-/// Whether only coordinators start it that are known with all that they hand on, and none of them has the switch.
+/// Whether all callers are coordinators whose passed properties are fully known, and none of them sets the switch.
 fn is_scheduled(facts: &Facts<'_>) -> bool {
     let of_coordinator = |start: &Start<'_>| {
         let source = start.path.and_then(|path| facts.files.text(path));
@@ -40,7 +40,7 @@ fn is_scheduled(facts: &Facts<'_>) -> bool {
 }
 
 fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
-    // Whoever starts it otherwise may set the switch.
+    // Other callers may set the switch.
     if !(is_submitted(facts) || is_scheduled(facts))
         || facts.submission.get("oozie.libpath").is_some()
     {
@@ -50,7 +50,7 @@ fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
     if lib.is_none_or(|lib| facts.files.presence(&lib) != Presence::Absent) {
         return;
     }
-    // Switched off in the one place that says anything of it.
+    // It is switched off in the only place that sets it.
     let bound = facts.submission.values.get(SWITCH).filter(|bound| bound.value.trim() == "false");
     let elsewhere = facts.tree.text().contains(SWITCH);
     let off = bound.filter(|_| !elsewhere).and_then(|bound| match &bound.origin {

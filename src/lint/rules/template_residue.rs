@@ -1,4 +1,4 @@
-//! Placeholders that were left over.
+//! Placeholders that a generator should have replaced.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -18,11 +18,11 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What begins and ends a placeholder of common generators.
+/// Delimiters of placeholders of common generators.
 const MARKS: [(&str, &str); 4] = [("{{", "}}"), ("<%", "%>"), ("#", "#"), ("@", "@")];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // Most definitions hold none of these signs.
+    // A fast path: most definitions contain none of these.
     let whole = facts.tree.text().as_bytes();
     let holds = |sign: &str| memmem::find(whole, sign.as_bytes()).is_some();
     let is_marked = |(open, _): &(&str, &str)| holds(open.trim_start_matches('<')) || holds("&#");
@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let capital =
                 |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_.-".contains(&b);
             let named = match open {
-                // One sign alone is common in texts, so only what looks like a name counts.
+                // A single character is common in texts, so only names in capitals count.
                 "#" | "@" => name.len() > 2 && name.bytes().all(capital),
                 _ => !name.is_empty() && !name.contains('\n'),
             };

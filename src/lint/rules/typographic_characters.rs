@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Elements whose text is for people.
+/// Elements whose text is for human readers.
 const WORDS: [&str; 6] = ["message", "description", "body", "subject", "name", "to"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -26,7 +26,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     blanks(facts, out);
-    // Most definitions hold none of these signs, all of which begin with the same bytes.
+    // A fast path: most definitions contain none of these characters, which all begin with the same bytes.
     let begin = &"\u{2013}".as_bytes()[..2];
     if memchr::memmem::find(whole.as_bytes(), begin).is_none() {
         return;
@@ -39,10 +39,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let quote = text.text.find(QUOTES);
-        // A dash is one of an option only in front of it.
+        // A dash belongs to an option only at the beginning of a word.
         let dash =
             [" \u{2013}", " \u{2014}"].iter().find_map(|dash| Some(text.text.find(dash)? + 1));
-        // One of two dashes that begin an option.
+        // The second of two hyphens at the beginning of an option.
         let second = ["-\u{2013}", "-\u{2014}"]
             .into_iter()
             .find_map(|dash| (text.text.starts_with(dash)).then_some(1));
@@ -60,10 +60,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 const QUOTES: [char; 4] = ['\u{201c}', '\u{201d}', '\u{2018}', '\u{201e}'];
-/// Blanks that no program trims, and that part no words.
+/// Blanks that programs neither trim nor treat as separators.
 const BLANKS: [char; 4] = ['\u{a0}', '\u{2007}', '\u{202f}', '\u{200b}'];
 
-/// Blanks of a word processor at the ends of a text, where nobody sees them.
+/// Reports word-processor blanks at the ends of a text, where they are invisible.
 fn blanks(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     const VALUES: [&str; 9] =
         ["app-path", "arg", "argument", "exec", "file", "jar", "param", "script", "value"];

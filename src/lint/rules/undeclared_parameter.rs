@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Names that every application reads and nobody declares.
+/// Names that every application reads and that are usually not declared.
 const COMMON: [&str; 4] = ["nameNode", "jobTracker", "resourceManager", "queueName"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {

@@ -1,4 +1,4 @@
-//! Functions that plain text replaces.
+//! Calls of `concat` that plain text can replace.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::reads::expressions;
@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for range in expressions(&text.text) {
             let Some(parts) = parts(&text.text[range.clone()]) else { continue };
             let span = text.source(range.clone());
-            // Written with references, the text needs more than this.
+            // A text written with character references would need a more complex edit.
             if facts.slice(span) != &text.text[range] {
                 continue;
             }
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// What a whole `${concat(a, 'b')}` of variables and plain texts is without the function.
+/// Returns the equivalent of a whole `${concat(a, 'b')}` of variables and literals without the function.
 fn parts(expression: &str) -> Option<String> {
     let inner = expression.strip_prefix("${")?.strip_suffix('}')?.trim();
     let arguments = inner.strip_prefix("concat(")?.strip_suffix(')')?;

@@ -1,4 +1,4 @@
-//! Parameters that nobody reads.
+//! Declared parameters that are never read.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::reads::{How, of_plain};
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((section, parameters)) = facts.parameters() else { return };
-    // A name that is computed can be any, and a child that gets everything can read it.
+    // A computed name can be any, and a child that gets all properties can read it.
     let hidden = facts.reads.iter().any(|read| read.how == How::Function && read.name.is_empty())
         || facts
             .actions

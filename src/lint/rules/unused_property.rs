@@ -1,4 +1,4 @@
-//! Properties that nobody reads.
+//! Properties that are never read.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_submitted;
@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for (source, entries) in facts.property_files() {
-        // What has a dot is read by the server or by a tool.
+        // Names with a dot are read by the server or by a tool.
         let asked = entries.iter().filter(|entry| !entry.name.is_empty());
         let mut left: HashSet<&str> =
             asked.map(|entry| entry.name.as_str()).filter(|name| !name.contains('.')).collect();
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 left.remove(word);
             }
         }
-        // A name with other characters in it is no word by itself, and is looked for where it may be.
+        // A name with other characters is not a single word, so it is searched for as a string.
         let mut odd: Vec<&str> =
             left.iter().copied().filter(|name| !name.chars().all(is_part)).collect();
         odd.sort_unstable();
@@ -64,7 +64,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Names with characters of no word that are looked for; more of them are no list of properties.
+/// Maximum number of such names that are searched for; a file with more is not a list of properties.
 const MOST_ODD: usize = 32;
 
 /// Whether a character may be part of a name without ending the word.
@@ -72,7 +72,7 @@ fn is_part(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '-')
 }
 
-/// Whether a name stands in a text as a word of its own.
+/// Whether a name occurs in a text as a separate word.
 fn stands_in(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         !text[..at].chars().next_back().is_some_and(is_part)

@@ -1,4 +1,4 @@
-//! Defaults for the user.
+//! Defaults that set `user.name`.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

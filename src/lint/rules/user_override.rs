@@ -1,4 +1,4 @@
-//! Attempts to be somebody else.
+//! Actions that try to run as another user.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -18,12 +18,12 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Variables that Hadoop's clients take an identity from.
+/// Environment variables from which Hadoop clients take the user.
 const NAMES: [&str; 2] = ["HADOOP_USER_NAME", "HADOOP_PROXY_USER"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut report = |text: &Decoded<'_>| {
-        // Few texts set anything at all.
+        // A fast path: few texts contain a `=`.
         if memchr::memchr(b'=', text.text.as_bytes()).is_none() {
             return;
         }
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let Some(value) = text.text[at + name.len()..].trim_start().strip_prefix('=') else {
                 continue;
             };
-            // The user whom the job runs as anyway is nobody else.
+            // The user that the job runs as anyway is not another user.
             let value = value.trim_start().trim_start_matches(['"', '\'']);
             let own = ["${wf:user()}", "${user.name}", "${wf:conf('user.name')}", "$USER"];
             if own.iter().any(|own| value.starts_with(own)) {

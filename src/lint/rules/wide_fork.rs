@@ -1,4 +1,4 @@
-//! Forks that take the whole cluster.
+//! Forks with very many paths.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Paths beyond which the queue of a cluster is the limit, not the workflow.
+/// Number of paths beyond which the cluster's queue is the limit, not the workflow.
 const LIMIT: usize = 100;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {

@@ -1,4 +1,4 @@
-//! Permissions for everybody.
+//! Permissions that let everyone write.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};

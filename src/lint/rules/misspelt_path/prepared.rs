@@ -1,4 +1,4 @@
-//! Slips in what `prepare` deletes, as what the action writes tells.
+//! Finds misspelled paths that `prepare` deletes, by comparison with the action's outputs.
 
 use super::RULE;
 use crate::diag::{Diagnostic, is_mistyped};
@@ -6,14 +6,14 @@ use crate::lint::paths::behind_file_system;
 use crate::lint::{Facts, endpoints};
 use crate::syntax::xml::{Decoded, Element};
 
-/// A slip in a shorter word makes another word too often.
+/// Minimum length of a name: a slip in a shorter word often results in another word.
 const SHORTEST: usize = 4;
-/// Paths that are compared in all.
+/// Maximum total number of compared paths.
 const MOST_COMPARED: usize = 10_000;
-/// Names that are looked for in the text.
+/// Maximum number of names that are searched for in the text.
 const MOST_SLIPS: usize = 50;
 
-/// What `prepare` deletes, with one folder that is nearly the one of what the same action writes.
+/// Reports deleted paths with one folder whose name is similar to that in an output of the same action.
 pub(super) fn deleted(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let (mut patience, mut slips) = (MOST_COMPARED, MOST_SLIPS);
     for action in &facts.actions {
@@ -43,7 +43,7 @@ pub(super) fn deleted(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     return;
                 }
                 slips -= 1;
-                // A name that stands elsewhere as well is another folder.
+                // A name that also occurs elsewhere is a different folder.
                 if facts.tree.text().matches(name).nth(1).is_some() {
                     continue;
                 }
@@ -59,7 +59,7 @@ pub(super) fn deleted(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The one part in which two paths differ, by a slip: its place and both names.
+/// Returns the only part in which two paths differ, if it is by a slip: its offset and both names.
 fn one_slip<'p>(path: &'p str, other: &'p str) -> Option<(usize, &'p str, &'p str)> {
     if path.matches('/').count() != other.matches('/').count() {
         return None;
