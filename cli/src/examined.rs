@@ -46,7 +46,7 @@ impl Examined {
 pub(crate) struct Whole {
     /// Its workflows: the one at the path first, or those that its coordinators start, and their sub-workflows.
     pub(crate) workflows: Vec<Examined>,
-    /// What has no effect in its coordinators.
+    /// Notes about elements of its coordinators that have no effect.
     pub(crate) notes: Vec<String>,
 }
 

@@ -465,8 +465,8 @@ pub(super) fn workflow_entries(
     Ok(entries)
 }
 
-/// Adds the clusters of the paths of `fs` actions that nothing stands for but the file root. Other actions have a program, at the
-/// start of whose `stderr` this is.
+/// Adds the clusters of `fs` paths that are mapped only to the file root. For other actions, this is at the start of
+/// the program's `stderr`.
 fn say_unreached(
     reader: &dyn Reader,
     shown: &store::Shown,

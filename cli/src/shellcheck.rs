@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 /// The name of the tool in `[tools]`.
 pub(super) const TOOL: &str = "shellcheck";
-/// How long it may think about one script.
+/// Time limit for one script.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Adds what the program of the user's settings says of every shell script whose name the definition has in it. A tool
-/// that cannot be run, or says nothing that is understood, leaves no remark.
+/// Adds the remarks of the program in the user's settings about every shell script that the definition names. If the
+/// program cannot be run, or its output cannot be parsed, there are no remarks.
 pub(super) fn ask(loaded: &mut Loaded) {
     let Some(program) = loaded.settings.settings.tools.get(TOOL) else { return };
     let (definition, files) = (&loaded.source.text, &mut loaded.files);
@@ -49,7 +49,7 @@ fn remarks(program: &str, script: &Arc<Source>) -> Option<Vec<Remark>> {
         .ok()?;
     let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
     let shown = Arc::clone(script);
-    // Both at once, for neither end may wait for the other; a tool that ends early closes its pipe.
+    // Written and read concurrently, to avoid a deadlock; a tool that ends early closes its pipe.
     let writer = std::thread::spawn(move || {
         let _ = stdin.write_all(shown.text.as_bytes());
     });

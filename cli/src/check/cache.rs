@@ -1,4 +1,4 @@
-//! Answers of an earlier check, kept for the next one.
+//! Caches the answers of a check for the next one.
 //!
 //! The key is a definition with everything that its answer depends on: this exact program, the settings, arguments and
 //! user, and every disk read for it ([`ankus_project::look`]), including those that found nothing. An answer is used
@@ -25,43 +25,43 @@ use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The first bytes of a file; the number is that of its layout.
+/// The first bytes of a file, with the version of its format.
 const MAGIC: &[u8; 16] = b"ankus check 002\n";
-/// Length of what stands before the first record.
+/// Length of the header before the first record, in bytes.
 const HEAD: u64 = 24;
-/// The longest record that is read.
+/// Maximum length of a record that is read, in bytes.
 const RECORD_LIMIT: usize = 256 * 1024 * 1024;
-/// How many files are kept; the oldest go.
+/// Maximum number of files that are kept; the oldest are removed.
 const FILES: usize = 16;
 
-/// Below so many definitions, looking up answers is not worth a folder.
+/// Minimum number of definitions for which the cache is worthwhile.
 pub(super) const WORTH_IT: usize = 200;
-/// The name of the key in the folder.
+/// The file name of the key in the folder.
 const KEY: &str = "key";
 
-/// The answers to one set of arguments, read from the front while definitions are checked in their order.
+/// The answers for one set of arguments, read sequentially while the definitions are checked in order.
 pub(super) struct Cache {
     path: PathBuf,
     key: Key,
     arguments: u64,
     old: Option<Old>,
     new: Option<New>,
-    /// Whether nothing can be written.
+    /// Whether the cache cannot be written.
     is_fixed: bool,
     memory: Memory,
     settings: Mutex<HashMap<usize, (Arc<Settings>, u64)>>,
 }
 
-/// A record as it stands in the file.
+/// A record in the form in which the file contains it.
 pub(super) struct Record {
     shown: String,
     body: Vec<u8>,
 }
 
-/// What only the owner of the folder knows.
+/// A secret key that only the owner of the folder knows.
 type Key = [u8; 32];
 
-/// The key of a folder that is the user's alone, made where there is none.
+/// Reads the key of a folder, or creates one. `None` if others have access to the folder or the file.
 fn key(folder: &Path) -> Option<Key> {
     let file = folder.join(KEY);
     if let Ok(bytes) = private::read(folder, &file) {
@@ -82,7 +82,7 @@ fn key(folder: &Path) -> Option<Key> {
 struct Old {
     file: BufReader<File>,
     key: Key,
-    /// Everything before was used as it stands.
+    /// The offset up to which all records were used unchanged.
     used: u64,
     next: Option<Record>,
 }
@@ -92,7 +92,7 @@ struct New {
     path: PathBuf,
 }
 
-/// This program.
+/// Returns a hash that identifies this program.
 fn program() -> u64 {
     let own = std::env::current_exe().and_then(std::fs::metadata).ok();
     let own = own.map(|metadata| (metadata.len(), metadata.modified().ok()));
@@ -100,9 +100,9 @@ fn program() -> u64 {
 }
 
 impl Cache {
-    /// Opens the answers to these arguments, if there are any.
+    /// Opens the cache for these arguments, with the old answers if there are any.
     pub(super) fn open(folder: &Path, arguments: &str) -> Option<Cache> {
-        // The folder is the user's own, and holds the answers to what is asked in any other.
+        // One folder per user has the answers for all working directories.
         let arguments = hashed(&(arguments, std::env::current_dir().ok()));
         let path = folder.join(format!("check-{arguments:016x}"));
         let key = key(folder)?;
@@ -118,7 +118,7 @@ impl Cache {
         })
     }
 
-    /// The records of definitions up to this path, which come in the order of paths.
+    /// Returns the next records, up to the definition with path `last`. Records are sorted by path.
     pub(super) fn upto(&mut self, last: &str) -> HashMap<String, Record> {
         let mut records = HashMap::new();
         let Some(old) = &mut self.old else { return records };
@@ -129,8 +129,8 @@ impl Cache {
         records
     }
 
-    /// What the answer about a definition depends on beside the disk: settings as they are written, and as the command
-    /// line has them.
+    /// Returns a hash of everything that the answer about a definition depends on, apart from the disk. `written` are
+    /// the settings in files, `own` those with the command line applied.
     pub(super) fn question(
         &self,
         found: &Found,
@@ -139,7 +139,7 @@ impl Cache {
         callers: Option<&ankus::callers::Index>,
     ) -> u64 {
         let numbers = (self.number(&written.settings), self.number(&own.settings));
-        // What is said of a workflow is the same on every day.
+        // Findings in a workflow do not depend on the date.
         let now =
             (found.kind != FileKind::Workflow).then(|| own.settings.now.unwrap_or_else(today));
         let path = own.relative(&found.shown);
@@ -158,14 +158,14 @@ impl Cache {
         hashed(&(self.arguments, numbers, path, kind, walked, user(), now, started))
     }
 
-    /// A number for settings.
+    /// Returns the hash of settings.
     fn number(&self, settings: &Arc<Settings>) -> u64 {
         let mut known = self.settings.lock().expect("readers do not panic");
-        // Where every file has settings of its own, those of files that are done are in nobody's way.
+        // If every file has its own settings, those of finished files must not accumulate.
         if known.len() >= 1_024 {
             known.clear();
         }
-        // The settings are kept with their number, so that nothing else can come to stand at their address.
+        // The settings are kept with their hash, so that their address cannot be reused.
         let address = Arc::as_ptr(settings) as usize;
         let (_, number) = known
             .entry(address)
@@ -173,7 +173,8 @@ impl Cache {
         *number
     }
 
-    /// The answer of a record, if it is still one to this question; and a new record, where what was seen has settled.
+    /// Returns the answer of a record if it is still valid for this question, and an updated record if disk reads have
+    /// become reliable since.
     pub(super) fn recall(
         &self,
         record: &Record,
@@ -196,13 +197,13 @@ impl Cache {
         Some((kept.part(found)?, again))
     }
 
-    /// Makes a record of an answer, where it can be kept.
+    /// Converts an answer to a record, if it can be cached.
     pub(super) fn record(&self, question: u64, looks: Vec<Look>, part: &Part) -> Option<Record> {
         Kept::new(question, looks, part)?.record(&part.file.path)
     }
 
-    /// Takes the records of the definitions that came since, in their order. `is_new` where they are not all that
-    /// [`Cache::upto`] gave, as they were.
+    /// Adds the records of the next definitions, in order. `is_new` tells whether they differ from those that
+    /// [`Cache::upto`] returned.
     pub(super) fn keep(&mut self, records: &[Record], is_new: bool) {
         if self.is_fixed {
             return;
@@ -228,10 +229,10 @@ impl Cache {
         }
     }
 
-    /// Puts the new file into the place of the old one, if there is something new.
+    /// Replaces the old file by the new one, if there are changes.
     pub(super) fn finish(mut self) {
         if self.old.as_ref().is_some_and(|old| old.next.is_some()) {
-            // Definitions that are gone.
+            // The remaining records are of definitions that no longer exist.
             self.keep(&[], true);
         }
         let Some(mut new) = self.new.take() else { return };
@@ -270,7 +271,7 @@ impl Old {
         Some(old)
     }
 
-    /// The next record; nothing at the end, or where the file is damaged.
+    /// Reads the next record; `None` at the end, or if the file is damaged.
     fn read(&mut self) -> Option<Record> {
         let mut number = || {
             let mut bytes = [0; 8];
@@ -311,7 +312,7 @@ impl Record {
 }
 
 impl New {
-    /// Begins a file with what was used of the old one.
+    /// Creates a new file with the part of the old one that was used.
     fn begin(path: &Path, old: Option<&Old>) -> Option<New> {
         let mut name = path.file_name()?.to_owned();
         name.push(format!(".{}", std::process::id()));
@@ -333,7 +334,7 @@ impl New {
     }
 }
 
-/// Files that are the user's alone.
+/// Files that only the user can access.
 mod private {
     use std::fs::{File, OpenOptions};
     use std::io::{Error, Read, Result};
@@ -366,7 +367,7 @@ mod private {
         options
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     pub(super) fn make(folder: &Path) -> Result<()> {
         let mut builder = std::fs::DirBuilder::new();
         #[cfg(unix)]
@@ -374,17 +375,17 @@ mod private {
         builder.recursive(true).create(folder)
     }
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     pub(super) fn open(path: &Path) -> Result<File> {
         checked(options().read(true).open(path)?)
     }
 
-    /// Makes a file that is not there.
+    /// Creates a file, which must not exist.
     pub(super) fn create(path: &Path) -> Result<File> {
         options().write(true).create_new(true).open(path)
     }
 
-    /// Reads a small file of a folder, both of which must be the user's alone.
+    /// Reads a small file in a folder. Only the user may have access to either.
     pub(super) fn read(folder: &Path, path: &Path) -> Result<Vec<u8>> {
         checked(File::open(folder)?)?;
         let mut bytes = Vec::new();
@@ -393,8 +394,8 @@ mod private {
     }
 }
 
-/// An answer as it is kept: a [`Part`] of plain data. Texts of definitions are not in it; they are read again where a
-/// finding points into them, and must be what they were.
+/// The cached form of an answer: a [`Part`] as plain data. It does not contain the texts of definitions; they are read
+/// again if a finding points into them, and must be unchanged.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     question: u64,
@@ -429,7 +430,7 @@ struct KeptVerdict {
     slow: bool,
 }
 
-/// A place, in another file if one is named, and the words for it.
+/// A span, with its file if that is another one, and a message.
 type KeptPlace = (Option<String>, (u32, u32), String);
 
 #[derive(Serialize, Deserialize)]
@@ -454,7 +455,7 @@ struct KeptFinding {
     places: usize,
 }
 
-/// Node, exit, next node, path and place.
+/// Node, exit, next node, path and span.
 type KeptStep = (String, String, String, String, (u32, u32));
 
 #[derive(Serialize, Deserialize)]
@@ -477,7 +478,7 @@ fn span((start, end): (u32, u32)) -> Span {
     Span { start, end }
 }
 
-/// A word of a small fixed vocabulary that lives as long as the process: codes, faults, exits.
+/// Interns a word of a small fixed vocabulary for the lifetime of the process: codes, faults, exits.
 fn word(text: &str) -> &'static str {
     static WORDS: OnceLock<Mutex<BTreeSet<&'static str>>> = OnceLock::new();
     let mut words = WORDS.get_or_init(Mutex::default).lock().expect("readers do not panic");
@@ -537,7 +538,7 @@ impl Kept {
         Some(Record { shown: shown.to_owned(), body: postcard::to_stdvec(self).ok()? })
     }
 
-    /// The answer, with the texts it points into.
+    /// Restores the answer, with the texts that it points into.
     fn part(self, found: &Found) -> Option<Part> {
         let read = |source: KeptSource| source.read(&found.tree);
         let sources = self.sources.into_iter().map(read).collect::<Option<_>>()?;
@@ -572,7 +573,7 @@ impl Kept {
 }
 
 impl KeptSource {
-    /// Reads the text again, in whichever way gives what it was.
+    /// Reads the text again, with the decoding that yields the same text as before.
     fn read(self, tree: &Tree) -> Option<(String, Arc<Source>, Encoding)> {
         let encoding = *ENCODINGS.get(usize::from(self.encoding))?;
         let bytes = tree.read(Path::new(&self.path), source::SIZE_LIMIT).ok()?;
@@ -608,7 +609,7 @@ impl KeptVerdict {
 impl KeptFinding {
     fn new(finding: &Finding) -> Option<KeptFinding> {
         let found = &finding.diagnostic;
-        // What is in no list could not be found again.
+        // A kind that is in no list could not be restored.
         kind(found.kind.name).filter(|known| std::ptr::eq(*known, found.kind))?;
         let notes = found.notes.iter();
         let edit = |edit: &Edit| (edit.file.clone(), pair(edit.span), edit.text.clone());
@@ -686,7 +687,7 @@ impl KeptFinding {
                 kind: kind(&self.kind)?,
                 file: self.file,
                 span: span(self.span),
-                // It is shown there by now.
+                // The finding has been moved there already.
                 belongs: None,
                 explains: self.explains.map(span),
                 fault: self.fault,
@@ -702,7 +703,7 @@ impl KeptFinding {
                     (1, _) => Confidence::Likely,
                     (_, on) => Confidence::Depends(on),
                 },
-                // Levels were given when this was written down.
+                // Levels were assigned before this was stored.
                 at_most: None,
                 subject: self.subject,
                 places: self.places,

@@ -1,4 +1,4 @@
-//! `ankus check --timing`: where the time goes.
+//! `ankus check --timing`: prints how long each stage and rule takes.
 
 use super::super::Shell;
 use super::checked;
@@ -8,7 +8,7 @@ use ankus::settings::Rating;
 use ankus_project::Loaded;
 use std::time::{Duration, Instant};
 
-/// Runs each stage and each rule that is on over all files, one after the other, and prints a table: the dearest first.
+/// Runs each stage and each enabled rule over all files, one after the other, and prints a table, the slowest first.
 pub(super) fn print(files: &[Loaded], shell: &mut Shell) -> miette::Result<()> {
     let rules = lint::rules();
     let mut rows: Vec<(&str, Duration)> =

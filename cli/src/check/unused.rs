@@ -1,10 +1,10 @@
-//! Options of a check that do nothing beside others: said, and not ignored in silence.
+//! Reports options of a check that have no effect in combination with others.
 
 use super::{Arguments, Format};
 use crate::{Failure, Shell};
 use std::path::{Path, PathBuf};
 
-/// Whether a definition is read from standard input. What would be read beside it is refused.
+/// Whether a definition is read from standard input. Other paths are refused then.
 pub(crate) fn reads_stdin(paths: &[PathBuf], name: Option<&Path>) -> Result<bool, Failure> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     match (paths.iter().any(is_stdin), paths.iter().find(|path| !is_stdin(path))) {
@@ -21,7 +21,7 @@ pub(crate) fn reads_stdin(paths: &[PathBuf], name: Option<&Path>) -> Result<bool
 }
 
 impl Arguments {
-    /// Says which options do nothing beside others.
+    /// Reports options that have no effect in combination with others.
     pub(super) fn say_unused(&self, shell: &mut Shell) {
         let report = [
             ("--format", self.format != Format::Human),

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How often the disk is looked at. Looking costs a few microseconds a file, works on every file system, also on those
-/// that tell nobody of changes, and needs nothing of the system.
+/// The polling interval. Polling costs a few microseconds per file, works on every file system, even on those without
+/// change notifications, and needs no support by the system.
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// What a file was like when it was looked at.
+/// The size and modification time of each file at the last poll.
 type Look = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
-/// Goes on until the process is interrupted or its reader goes away.
+/// Runs until the process is interrupted or the reader of its output ends.
 pub(super) fn watch(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     loop {
         let project = shell.project()?;
@@ -24,7 +24,7 @@ pub(super) fn watch(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
         }
         match once(arguments, shell) {
             Ok(_) => {}
-            // A file that is away for a moment is no reason to stop; a reader that is gone is.
+            // A temporarily missing file is no reason to stop, but a closed output is.
             Err(report) if super::super::shell::is_closed_pipe(&report) => return Err(report),
             Err(report) => shell.say(format!("error: {report}")),
         }
@@ -40,7 +40,7 @@ fn look(arguments: &Arguments, project: &Project) -> Look {
     let mut seen = Look::new();
     let properties = arguments.properties.files.iter();
     for path in arguments.paths.iter().chain(properties).chain(&arguments.baseline) {
-        // What lies beside a file belongs to its application.
+        // Files next to a file belong to its application.
         let Ok(tree) = project.tree(path) else { continue };
         let folder = match tree.kind(path) {
             Some(Kind::Folder) => path.as_path(),
