@@ -139,6 +139,7 @@ fn partitions_are_folders_of_the_warehouse() {
 
 /// Needs a metastore at `ANKUS_METASTORE=localhost:9083` with the table `sales.orders (n int)`, partitioned by `day
 /// string, hour int`, and its partitions `day=2020-01-01/hour=2` and `hour=3`.
+/// Spark has one in its jars: `org.apache.hadoop.hive.metastore.HiveMetaStore`, with `hive.async.log.enabled=false`.
 #[test]
 fn a_real_metastore_is_asked() {
     let Ok(metastore) = std::env::var("ANKUS_METASTORE") else {
