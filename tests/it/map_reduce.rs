@@ -223,8 +223,10 @@ fn a_class_changes_the_configuration_before_the_job_is_submitted() {
     assert!(said.contains("JA018") && said.contains("IllegalStateException: no mapper"), "{said}");
 }
 
-/// A resource manager with one application, which runs until it is killed. Returns the requests that it gets.
-fn manager(listener: TcpListener) -> Arc<Mutex<Vec<String>>> {
+const RUNNING: &str = r#""state":"RUNNING","finalStatus":"UNDEFINED""#;
+
+/// A resource manager with one application, which is as `app` says until it is killed. Returns the requests that it gets.
+fn manager(listener: TcpListener, app: &'static str) -> Arc<Mutex<Vec<String>>> {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = asked.clone();
     std::thread::spawn(move || {
@@ -248,10 +250,9 @@ fn manager(listener: TcpListener) -> Arc<Mutex<Vec<String>>> {
             let mut asked = kept.lock().expect("a list");
             asked.push(request.clone());
             let is_killed = asked.iter().any(|request| request.starts_with("PUT "));
-            let state = if is_killed { "KILLED" } else { "RUNNING" };
-            let app = format!(
-                "{{\"id\":\"application_1700000000000_0001\",\"state\":\"{state}\",\"finalStatus\":\"UNDEFINED\"}}"
-            );
+            let state =
+                if is_killed { r#""state":"KILLED","finalStatus":"UNDEFINED""# } else { app };
+            let app = format!("{{\"id\":\"application_1700000000000_0001\",{state}}}");
             let answer = match request.contains("applicationTags") {
                 true => format!("{{\"apps\":{{\"app\":[{app}]}}}}"),
                 false => format!("{{\"app\":{app}}}"),
@@ -270,7 +271,7 @@ fn manager(listener: TcpListener) -> Arc<Mutex<Vec<String>>> {
 fn a_kill_reaches_the_cluster() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let asked = manager(listener);
+    let asked = manager(listener, RUNNING);
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path());
     hadoop(folder.path(), "RUNNING", "");
@@ -299,6 +300,42 @@ fn a_kill_reaches_the_cluster() {
     assert!(put.contains(path), "{put}");
 }
 
+/// The client of streaming waits for the job itself, but says little about its failure.
+#[test]
+fn a_failed_job_of_streaming_is_named_with_its_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let failed = r#""state":"FINISHED","finalStatus":"FAILED","diagnostics":"Task failed task_1\nJob failed as tasks failed.\n""#;
+    manager(listener, failed);
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path());
+    let streaming = WORKFLOW.replace(
+        "<configuration>",
+        "<streaming><mapper>m</mapper><reducer>r</reducer></streaming><configuration>",
+    );
+    let site = format!(
+        "<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>{address}</value></property></configuration>"
+    );
+    let client = "#!/bin/sh\necho 'ERROR StreamJob: Job not successful!' >&2\necho 'Streaming Command Failed!' >&2\nexit 1\n";
+    let files = [
+        ("app/workflow.xml", streaming.as_str()),
+        ("app/lib/hadoop-streaming.jar", ""),
+        ("conf/yarn-site.xml", &site),
+        ("bin/hadoop", client),
+    ];
+    application(folder.path(), &files);
+    let program = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path().join("bin/hadoop"), program).expect("a program");
+    let mut run = command(folder.path(), "rm:8032", &[]);
+    let said =
+        text(&run.env("HADOOP_CONF_DIR", folder.path().join("conf")).output().expect("it runs"));
+    let words = "exit code 1; it last said: the job job_1700000000000_0001 ended FAILED: Task failed task_1; Job failed as tasks failed.";
+    assert!(said.contains(words), "{said}");
+    let shown = ["job", "show", "w", "--store", "store", "--format", "json"];
+    let shown = text(&ankus(folder.path(), &shown).output().expect("it runs"));
+    assert!(shown.contains("\"externalChildIDs\": \"job_1700000000000_0001\""), "{shown}");
+}
+
 /// The moment at which a client has just submitted its application; what runs the job may be gone by then as well.
 #[test]
 fn a_kill_as_spark_names_its_application_ends_it() {
@@ -311,7 +348,7 @@ fn a_kill_as_spark_names_its_application_ends_it() {
     for is_lost in [false, true] {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        let asked = manager(listener);
+        let asked = manager(listener, RUNNING);
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         let site = format!(
@@ -362,7 +399,7 @@ fn a_kill_as_spark_names_its_application_ends_it() {
 fn a_job_that_its_client_does_not_name_is_found_and_told_of() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let asked = manager(listener);
+    let asked = manager(listener, RUNNING);
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path());
     hadoop(folder.path(), "RUNNING", "");

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::cluster::{self, Trace};
 use super::together::Together;
-use crate::host::yarn::ResourceManager;
+use crate::host::yarn::{Application, ResourceManager};
 use ankus_lang::configuration;
 use serde_json::{Map, Value, json};
 
@@ -54,6 +54,26 @@ struct Status {
     reason: String,
 }
 
+impl Status {
+    /// The status of a job whose application has ended.
+    fn of(application: &Application) -> Status {
+        let state = match (application.state.as_str(), application.final_status.as_str()) {
+            ("FINISHED", status) => status,
+            (state, _) => state,
+        };
+        Status { state: state.to_owned(), reason: application.diagnostics.trim().to_owned() }
+    }
+
+    /// Says how a job ended, in one line.
+    fn sentence(&self, id: &str) -> String {
+        let reason = self.reason.lines().map(str::trim).filter(|line| !line.is_empty());
+        let reason: Vec<&str> = reason.collect();
+        let reason = reason.join("; ");
+        let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+        format!("the job {id} ended {}{reason}", self.state)
+    }
+}
+
 /// Runs a client that submits a job and waits for the job's end, which the client itself may not do. The exit code is 0 only
 /// if the job succeeded; 1 if it did not; that of the client if it failed; 2 if the outcome is unknown.
 pub fn wait(words: &[String]) -> ExitCode {
@@ -68,14 +88,17 @@ pub fn wait(words: &[String]) -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    if code != 0 {
-        return ExitCode::from(u8::try_from(code).unwrap_or(1));
-    }
     // The clients of streaming and pipes wait themselves, and their exit code is that of the job.
     let has_waited = !matches!(arguments, [job, ..] if job == "job");
     let trace = configuration_file().and_then(|file| cluster::trace(file.parent()?));
     let trace = trace.unwrap_or_default();
     let (client, job) = (Client { program: client, trace }, job_id(&said));
+    if code != 0 {
+        if has_waited {
+            client.explain(job);
+        }
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
     let named = job.or_else(|| {
         let found = client.tagged()?;
         // The client has not logged the id of the job.
@@ -101,9 +124,8 @@ pub fn wait(words: &[String]) -> ExitCode {
     }
     match client.ended(&id) {
         Some(Status { state, .. }) if state == "SUCCEEDED" => ExitCode::SUCCESS,
-        Some(Status { state, reason }) => {
-            let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-            eprintln!("the job {id} ended {state}{reason}");
+        Some(status) => {
+            eprintln!("{}", status.sentence(&id));
             ExitCode::from(1)
         }
         None => {
@@ -205,6 +227,17 @@ impl Client<'_> {
         ResourceManager { web: &self.trace.web, user: &self.trace.user }
     }
 
+    /// Says which job failed and why, after a client that waited for it and may have told neither.
+    fn explain(&self, job: Option<String>) {
+        let Some(id) = job.or_else(|| self.tagged()) else { return };
+        let application = id.replacen("job_", "application_", 1);
+        if let Ok(told) = self.manager().application(&application)
+            && told.is_over()
+        {
+            eprintln!("{}", Status::of(&told).sentence(&id));
+        }
+    }
+
     /// Returns the job with the tag of this attempt.
     fn tagged(&self) -> Option<String> {
         let apps = self.manager().tagged(&self.trace.tag).ok()?;
@@ -239,14 +272,11 @@ impl Client<'_> {
                 Err(_) => return self.asked(id),
             }
         }
-        let state = match (told.state.as_str(), told.final_status.as_str()) {
-            ("FINISHED", status) => status,
-            (state, _) => state,
-        };
-        if state == "SUCCEEDED" {
+        let status = Status::of(&told);
+        if status.state == "SUCCEEDED" {
             self.write_counters(id);
         }
-        Some(Status { state: state.to_owned(), reason: told.diagnostics.trim().to_owned() })
+        Some(status)
     }
 
     /// Waits until a job has ended, by calling the client.
