@@ -21,7 +21,8 @@ use ankus::carry::airflow;
 use ankus::carry::airflow::bundle::{Member, bundle};
 use ankus::carry::joined::Joined;
 use ankus::carry::{
-    self, Conversion, Outcome, Target, Unscheduled, argo, databricks, is_or_holds, prefect, report,
+    self, Conversion, Outcome, Partly, Target, Unscheduled, argo, databricks, is_or_holds, prefect,
+    report,
 };
 use ankus::check::{self, FileKind};
 use ankus::source::Span;
@@ -347,6 +348,8 @@ struct Unit {
     workflow: Option<Arc<Loaded>>,
     /// The coordinator that starts it.
     coordinator: Option<(Arc<Loaded>, Result<Definition, Unscheduled>)>,
+    /// What is known of its coordinator although its times are not.
+    partly: Option<Partly>,
     /// Included files with datasets that are not at hand.
     missing: Vec<String>,
     /// What it is submitted with.
@@ -415,6 +418,7 @@ fn convert(
         units.push(Unit {
             workflow: Some(workflow),
             coordinator: None,
+            partly: None,
             missing: Vec::new(),
             properties,
             handed: BTreeMap::new(),
@@ -472,7 +476,10 @@ fn of_application(path: &str, own: Option<&str>) -> String {
 /// Where a unit's workflow lies on the cluster, as far as that is known.
 fn own_path(unit: &Unit) -> Option<String> {
     match &unit.coordinator {
-        Some((_, definition)) => Some(definition.as_ref().ok()?.app_path.clone()),
+        Some((_, definition)) => {
+            let known = unit.partly.as_ref().map(|partly| &partly.definition);
+            Some(definition.as_ref().ok().or(known)?.app_path.clone())
+        }
         None => unit.properties.get(PATHS[0]).cloned(),
     }
 }
@@ -661,15 +668,19 @@ impl Gathering<'_> {
         let submitted = check::submit_coordinator(&loaded.input());
         let unknown = submitted.unknown;
         let analysis = Analysis::new(Arc::clone(&loaded.source));
-        let mut missing = Vec::new();
+        let (mut missing, mut partly) = (Vec::new(), None);
         let definition = match submitted.outcome {
             Ok(definition) if unknown.lacks_datasets_alone() => {
                 missing.extend(unknown.datasets);
                 Ok(carry::with_missing(analysis.coordinator(), definition))
             }
-            Ok(_) if unknown.is_unsure() => {
+            Ok(definition) if unknown.is_unsure() => {
+                let known = Partly::of(analysis.coordinator(), definition, &unknown.assumed);
+                partly = Some(known);
                 let names = unknown.needed.iter().chain(&unknown.includes);
-                Err(Unscheduled::Unknown(names.cloned().collect()))
+                let why = Unscheduled::Unknown(names.cloned().collect());
+                missing.extend(unknown.datasets);
+                Err(why)
             }
             Ok(definition) => Ok(definition),
             Err(refused) => {
@@ -678,9 +689,8 @@ impl Gathering<'_> {
             }
         };
         let written = analysis.coordinator().app_path.as_ref().map(|path| path.as_str().to_owned());
-        let uri =
-            definition.as_ref().ok().map(|definition| definition.app_path.clone()).or(written);
         let known = definition.as_ref().ok();
+        let uri = known.map(|definition| definition.app_path.clone()).or(written);
         let own = known.and_then(|known| check::resolved(&known.properties, PATHS[1]));
         let file = uri.and_then(|uri| self.around(&loaded, own.as_deref(), &uri, "workflow.xml"));
         let workflow = match file {
@@ -701,12 +711,13 @@ impl Gathering<'_> {
         for (name, value) in given {
             properties.entry(name).or_insert(value);
         }
-        let evaluated = definition.as_ref().ok().map(|known| known.name.as_str());
+        let known = known.or(partly.as_ref().map(|partly| &partly.definition));
+        let evaluated = known.map(|known| known.name.as_str());
         let evaluated = evaluated.filter(|name| !name.is_empty() && !name.contains("${"));
         let name =
             name.or(evaluated).map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
         let coordinator = Some((loaded, definition));
         let (handed, started) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Unit { workflow, coordinator, missing, properties, handed, started, tags, name })
+        Ok(Unit { workflow, coordinator, partly, missing, properties, handed, started, tags, name })
     }
 }

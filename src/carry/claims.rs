@@ -1,10 +1,10 @@
 //! Claims that the printers of whole graphs share, and arguments that are secrets.
 
-use super::Unscheduled;
 use super::airflow::python::identifier;
 use super::ledger::{Ledger, Outcome};
 use super::places::Known;
 use super::shared::Around;
+use super::{Partly, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -221,17 +221,25 @@ pub(super) fn event<'a>(root: Element<'a>, sections: &[&str], name: &str) -> Opt
     events.find(|event| event.attribute("name").is_some_and(|own| own.value().text == name))
 }
 
-/// What a coordinator says of times and data, where nothing is known of when it runs.
+/// What a coordinator says of times, where nothing is known of when it runs; and of data, unless that is known in part.
 pub(super) fn unscheduled(
     ledger: &mut Ledger,
     tree: &Tree,
     coordinator: &Coordinator,
-    why: &Unscheduled,
+    (why, partly): (&Unscheduled, Option<&Partly>),
 ) {
     let (reason, remedy) = (why.reason(), why.remedy());
     let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
     for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
         ledger.claim(scalar.span(), Outcome::None, &reason, remedy);
+    }
+    if let Some(partly) = partly {
+        for (_, scalar) in
+            coordinator.controls.iter().filter(|(name, _)| partly.controls.contains(name.as_str()))
+        {
+            ledger.claim(scalar.span(), Outcome::None, &reason, remedy);
+        }
+        return;
     }
     for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
         if let Some(element) = tree.root().and_then(|root| root.child(name)) {

@@ -1,15 +1,66 @@
-//! Events whose datasets stand in included files that are not at hand: what is known of them is carried all the same.
+//! Parts of a coordinator that nobody knows before it is submitted: what is known of the others is carried all the same.
 //!
-//! In: a coordinator as it is written, and its definition without these events. Out: the definition with them. Their datasets
-//! are known by name alone, and [`is_missing`] says which these are; printers write something that fails in their place.
+//! In: a coordinator as it is written, and its definition without the events whose datasets are not at hand. Out: the definition
+//! with them. Their datasets are known by name alone, and [`is_missing`] says which these are; printers write something that fails
+//! in their place. Of one whose times are not known, [`Partly`] is the rest.
 
 use super::ledger::{Ledger, Outcome};
-use crate::ir::coordinator::{Coordinator, DataEvent as Written};
+use crate::ir::coordinator::{Coordinator, DataEvent as Written, Dataset};
 use ankus_lang::coordinator::{DataEvent, DatasetText, Definition, Instances};
 use ankus_lang::time::{EndOf, Unit};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const REMEDY: &str = "convert again with the file beside the coordinator, or below a folder above it as its path ends";
+const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
+
+/// A coordinator of which something is not known: times, controls, datasets.
+#[derive(Clone, Debug)]
+pub struct Partly {
+    /// With something in the place of what is not known. Its times are not to be used.
+    pub definition: Definition,
+    /// Controls whose values are not known.
+    pub controls: BTreeSet<String>,
+}
+
+impl Partly {
+    /// Of a definition whose parts `assumed` are not known.
+    pub fn of(
+        coordinator: &Coordinator,
+        definition: Definition,
+        assumed: &BTreeSet<String>,
+    ) -> Partly {
+        let mut definition = with_missing(coordinator, definition);
+        let is_assumed = |dataset: &DatasetText| {
+            let begin = format!("dataset {}/", dataset.name);
+            assumed.range(begin.clone()..).next().is_some_and(|part| part.starts_with(&begin))
+        };
+        let events = definition.inputs.iter_mut().chain(&mut definition.outputs);
+        for event in events.filter(|event| is_assumed(&event.dataset)) {
+            Arc::make_mut(&mut event.dataset).initial_instance.clear();
+        }
+        let known = ["timeout", "concurrency", "throttle", "execution"];
+        let controls: BTreeSet<String> = known
+            .iter()
+            .filter(|name| assumed.contains(**name))
+            .map(|name| (*name).to_owned())
+            .collect();
+        let written = [
+            ("name", &coordinator.name, &mut definition.name),
+            ("app-path", &coordinator.app_path, &mut definition.app_path),
+        ];
+        for (part, text, known) in written {
+            if let Some(text) = text.as_ref().filter(|_| assumed.contains(part)) {
+                text.as_str().clone_into(known);
+            }
+        }
+        if controls.contains("timeout") {
+            // Nothing ends a wait whose end nobody knows.
+            definition.controls.timeout = -1;
+        }
+        Partly { definition, controls }
+    }
+}
 
 /// The definition with the events that a submission would refuse, because their datasets are not at hand.
 pub fn with_missing(coordinator: &Coordinator, mut definition: Definition) -> Definition {
@@ -60,9 +111,17 @@ pub(super) fn is_missing(event: &DataEvent) -> bool {
 
 /// Why an event cannot be carried whole.
 pub(super) fn reason(event: &DataEvent, files: &[String]) -> String {
-    let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
     let name = &event.dataset.name;
+    if is_open(event, files) {
+        return format!("the dataset `{name}` depends on properties that are not given");
+    }
+    let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
     format!("the dataset `{name}` is in {}, which is not at hand", files.join(" or "))
+}
+
+/// Whether the dataset of an event is there, and properties in it or in its name are not.
+fn is_open(event: &DataEvent, files: &[String]) -> bool {
+    files.is_empty() || !event.dataset.uri_template.is_empty() || event.dataset.name.contains("${")
 }
 
 /// Claims these events, and the files that are not at hand.
@@ -72,9 +131,6 @@ pub(super) fn claim(
     definition: &Definition,
     files: &[String],
 ) {
-    if files.is_empty() {
-        return;
-    }
     let missing = |name: &str| {
         let mut events = definition.inputs.iter().chain(&definition.outputs);
         events.find(|event| event.name == name && is_missing(event))
@@ -82,7 +138,15 @@ pub(super) fn claim(
     for event in coordinator.inputs.iter().chain(&coordinator.outputs) {
         let name = event.name.as_ref().map_or("", |name| name.as_str());
         if let (Some(dataset), Some(event)) = (&event.dataset, missing(name)) {
-            ledger.claim(dataset.span(), Outcome::None, &reason(event, files), REMEDY);
+            let (reason, is_open) = (reason(event, files), is_open(event, files));
+            let remedy = if is_open { GIVE } else { REMEDY };
+            ledger.claim(dataset.span(), Outcome::None, &reason, remedy);
+            let of_name = |other: &&Dataset| {
+                other.name.as_ref().is_some_and(|name| name.as_str() == event.dataset.name)
+            };
+            if let Some(own) = coordinator.datasets.iter().find(of_name).filter(|_| is_open) {
+                ledger.whole(own.span, Outcome::None, &reason, remedy);
+            }
         }
     }
     let last = |uri: &str| uri.rsplit('/').next().unwrap_or_default().to_owned();

@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use airflow::Version;
 pub use claims::secret_name;
 pub use ledger::{Entry, Outcome};
-pub use missing::with_missing;
+pub use missing::{Partly, with_missing};
 pub use shared::Around;
 
 /// The image of commands of Hadoop, where a site names none.

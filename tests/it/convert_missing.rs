@@ -402,3 +402,82 @@ fn a_sub_workflow_has_its_own_folder() {
     assert!(!report.contains("workflow.global"), "{report}");
     assert!(!report.contains("hive.job-xml"), "{report}");
 }
+
+const LATER: &str = r#"<coordinator-app name="later" frequency="${coord:days(1)}" start="${from}" end="2027-01-01T00:00Z"
+    timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
+  <controls><timeout>${patience}</timeout><concurrency>3</concurrency></controls>
+  <datasets>
+    <dataset name="own" frequency="${coord:days(1)}" initial-instance="2026-01-01T00:00Z" timezone="UTC">
+      <uri-template>hdfs://nn/own/${YEAR}${MONTH}${DAY}</uri-template></dataset>
+    <dataset name="late" frequency="${coord:days(1)}" initial-instance="${from}" timezone="UTC">
+      <uri-template>hdfs://nn/late/${YEAR}${MONTH}${DAY}</uri-template></dataset>
+  </datasets>
+  <input-events>
+    <data-in name="before" dataset="own"><instance>${coord:current(-1)}</instance></data-in>
+    <data-in name="unknown" dataset="late"><instance>${coord:current(0)}</instance></data-in>
+  </input-events>
+  <action><workflow><app-path>hdfs://nn/apps/later</app-path><configuration>
+    <property><name>input</name><value>${coord:dataIn('before')}</value></property>
+  </configuration></workflow></action>
+</coordinator-app>"#;
+
+/// Of a coordinator whose start nobody knows, all that does not depend on it is carried.
+#[test]
+fn data_and_controls_are_carried_though_the_times_are_not_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "later/coordinator.xml", LATER);
+    written(folder.path(), "later/workflow.xml", &LOAD.replace("${mode eq 'full'}", "true"));
+    let from = shown(&folder.path().join("later"));
+    for target in ["airflow", "airflow==2.10", "prefect", "argo", "step-functions", "databricks"] {
+        let out = folder.path().join("out").join(target);
+        let (code, lost, said) = convert(&[&from, "--to", target, "-o", &shown(&out)]);
+        assert_eq!(code, 1, "{target}: {said}");
+        for part in [
+            "`coordinator.@frequency`",
+            "it depends on properties or files that are not given: from, patience",
+        ] {
+            assert!(lost.contains(part), "{target}: {part} in {lost}");
+        }
+        if target != "databricks" {
+            let about = "the dataset `late` depends on properties that are not given";
+            assert!(lost.contains(about), "{target}: {lost}");
+        }
+        // Nothing is written of what was assumed: the first days of 2020, a time-out of a minute.
+        let all = texts_below(&out).concat();
+        assert!(!all.contains("2020-01-0"), "{target}");
+        if let Ok(dag) = std::fs::read_to_string(out.join("dags/later.py")) {
+            for part in [
+                "schedule=None",
+                "max_active_runs=3",
+                "wait_for_before = oozie.DataSensor(",
+                "timeout=dt.timedelta(days=3650).total_seconds()",
+                "LATE = oozie.MissingDataset(",
+                "{{ oozie.uris(before) | q }}",
+            ] {
+                assert!(dag.contains(part), "{part} in\n{dag}");
+            }
+        }
+    }
+    let report = folder.path().join("r.json");
+    let (_, _, said) =
+        convert(&[&from, "--report", &shown(&report), "--cut-over", "2026-05-01T00:00Z"]);
+    assert!(said.contains("no command can end it, because its times are unknown"), "{said}");
+    let text = std::fs::read_to_string(&report).expect("a report");
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let entries = report["applications"][0]["constructs"].as_array().expect("a list");
+    let outcome = |construct: &str, line: usize| {
+        let is_it = |one: &&serde_json::Value| one["construct"] == construct && one["line"] == line;
+        let entry = entries.iter().find(is_it).unwrap_or_else(|| panic!("{construct}: {text}"));
+        entry["outcome"].as_str().expect("a text").to_owned()
+    };
+    for (construct, line, expected) in [
+        ("coordinator.@start", 1, "none"),
+        ("coordinator.controls.timeout", 3, "none"),
+        ("coordinator.datasets.dataset", 5, "exact"),
+        ("coordinator.datasets.dataset", 7, "none"),
+        ("coordinator.input-events.data-in.instance", 11, "exact"),
+        ("coordinator.input-events.data-in.@dataset", 12, "none"),
+    ] {
+        assert_eq!(outcome(construct, line), expected, "{construct} in line {line}");
+    }
+}

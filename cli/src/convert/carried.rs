@@ -120,6 +120,7 @@ impl<'a> Read<'a> {
             path: &loaded.found.shown,
             analysis,
             definition: definition.as_ref(),
+            partly: unit.partly.as_ref(),
             missing: &unit.missing,
         });
         carry::Given {

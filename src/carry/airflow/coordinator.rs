@@ -6,7 +6,7 @@ use super::schedule::{is_as_in_utc, pendulum, period, timetable, written, zone_o
 use super::{Coordinated, Dag, Printer, Version, dag_id};
 use crate::carry::joined::{Wanted, Writer};
 use crate::carry::ledger::Outcome;
-use crate::carry::{Unscheduled, claims, idioms, instances, missing, path_of};
+use crate::carry::{claims, idioms, instances, missing, path_of};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -27,13 +27,18 @@ impl<'a> Printer<'a> {
         if let Some(parameter) = self.tree.root().and_then(|root| root.child("parameters")) {
             self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
         }
-        match coordinated.definition {
-            Ok(definition) => {
-                let own = self.times(coordinator, definition, dag);
-                self.controls(coordinator, definition, own, dag);
-                self.data(coordinator, definition, coordinated.missing, dag);
+        let own = match coordinated.definition {
+            Ok(definition) => self.times(coordinator, definition, dag),
+            Err(why) => {
+                dag.arguments.push(("schedule".to_owned(), Value::code("None")));
+                let why = (why, coordinated.partly);
+                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
+                None
             }
-            Err(why) => self.unscheduled(coordinator, why, dag),
+        };
+        if let Some(definition) = coordinated.data() {
+            self.controls(coordinator, definition, own, dag);
+            self.data(coordinator, definition, coordinated.missing, dag);
         }
         if let Some(sla) = self.tree.root().and_then(|root| root.child("action")) {
             let info = sla.elements().find(|child| child.name() == "info");
@@ -44,12 +49,6 @@ impl<'a> Printer<'a> {
         }
         self.configuration(coordinator);
         self.start_workflow(coordinator, dag);
-    }
-
-    /// Nothing is known of when it runs.
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled, dag: &mut Dag) {
-        dag.arguments.push(("schedule".to_owned(), Value::code("None")));
-        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     /// The schedule; the name of our own timetable, where it is one.
@@ -132,6 +131,10 @@ impl<'a> Printer<'a> {
                         let reason = "Airflow begins the oldest run first";
                         let remedy = "catch up by `airflow backfill create --run-backwards`";
                         self.ledger.claim(span, Outcome::None, reason, remedy);
+                    }
+                    Execution::LastOnly if own.is_none() => {
+                        let reason = "no schedule is known, of which a run could be the latest";
+                        self.ledger.claim(span, Outcome::None, reason, "give the times");
                     }
                     Execution::LastOnly | Execution::None => {
                         let reason = "runs that are too late still start, and skip their tasks";
@@ -290,7 +293,8 @@ impl<'a> Printer<'a> {
         dag: &mut Dag,
     ) -> bool {
         let wanted = self.given.migration.values.get("own-output").map(String::as_str);
-        if wanted != Some("past") || !idioms::is_of_the_run_before(event, definition) {
+        let is_timed = self.given.coordinator.is_some_and(|own| own.definition.is_ok());
+        if !is_timed || wanted != Some("past") || !idioms::is_of_the_run_before(event, definition) {
             return false;
         }
         let past = ("depends_on_past".to_owned(), Value::code("True"));

@@ -22,7 +22,7 @@ use super::ledger::{Entry, Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::said::{self, Kept, Reader, Says};
 use super::shared::Around;
-use super::{Conversion, Output, Unscheduled};
+use super::{Conversion, Output, Partly, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{NodeId, Shape};
@@ -90,8 +90,17 @@ pub struct Coordinated<'a> {
     pub analysis: &'a Analysis,
     /// As a server takes it, or why that is not known.
     pub definition: Result<&'a Definition, &'a Unscheduled>,
+    /// What is known of it although its times are not.
+    pub partly: Option<&'a Partly>,
     /// Included files with datasets that are not at hand.
     pub missing: &'a [String],
+}
+
+impl<'a> Coordinated<'a> {
+    /// What is known of its data and controls.
+    pub(super) fn data(&self) -> Option<&'a Definition> {
+        self.definition.ok().or(self.partly.map(|partly| &partly.definition))
+    }
 }
 
 /// What is converted.

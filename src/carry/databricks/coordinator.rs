@@ -7,7 +7,7 @@ use crate::carry::argo::schedule::times;
 use crate::carry::ledger::Outcome;
 use crate::carry::text::Text;
 use crate::carry::yaml::{Yaml, map, text};
-use crate::carry::{Unscheduled, claims, missing};
+use crate::carry::{claims, missing};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{Definition, Execution};
 use ankus_lang::el::Phase;
@@ -31,13 +31,16 @@ impl<'a> Printer<'a> {
             self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
         }
         match coordinated.definition {
-            Ok(definition) => {
-                self.times(coordinator, definition);
-                self.controls(coordinator, definition);
-                self.data(coordinator);
-                missing::claim(&mut self.ledger, coordinator, definition, coordinated.missing);
+            Ok(definition) => self.times(coordinator, definition),
+            Err(why) => {
+                let why = (why, coordinated.partly);
+                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
             }
-            Err(why) => self.unscheduled(coordinator, why),
+        }
+        if let Some(definition) = coordinated.data() {
+            self.controls(coordinator, definition);
+            self.data(coordinator);
+            missing::claim(&mut self.ledger, coordinator, definition, coordinated.missing);
         }
         let action = root.and_then(|root| root.child("action"));
         let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
@@ -46,10 +49,6 @@ impl<'a> Printer<'a> {
         }
         self.configuration(coordinator);
         self.start_workflow(coordinator)
-    }
-
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
-        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn set(&mut self, key: &str, value: Yaml) {

@@ -8,7 +8,7 @@ use crate::carry::airflow::expression::Text as Code;
 use crate::carry::airflow::python::{Value, identifier, quoted};
 use crate::carry::airflow::schedule::{unix, usual, written, zone_of};
 use crate::carry::ledger::Outcome;
-use crate::carry::{Unscheduled, claims, instances, missing};
+use crate::carry::{claims, instances, missing};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::source::Span;
@@ -38,12 +38,15 @@ impl<'a> Printer<'a> {
             self.ledger.whole(parameters.span(), Outcome::Exact, "", "");
         }
         match coordinated.definition {
-            Ok(definition) => {
-                self.times(coordinator, definition);
-                self.controls(coordinator, definition);
-                self.data(coordinator, definition, coordinated.missing);
+            Ok(definition) => self.times(coordinator, definition),
+            Err(why) => {
+                let why = (why, coordinated.partly);
+                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
             }
-            Err(why) => self.unscheduled(coordinator, why),
+        }
+        if let Some(definition) = coordinated.data() {
+            self.controls(coordinator, definition);
+            self.data(coordinator, definition, coordinated.missing);
         }
         let action = self.tree.root().and_then(|root| root.child("action"));
         let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
@@ -52,11 +55,6 @@ impl<'a> Printer<'a> {
         }
         self.configuration(coordinator);
         self.start_workflow(coordinator);
-    }
-
-    /// Nothing is known of when it runs.
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
-        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {

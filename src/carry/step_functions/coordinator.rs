@@ -8,7 +8,7 @@ use crate::carry::airflow::schedule::{usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
 use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
-use crate::carry::{Unscheduled, claims, missing};
+use crate::carry::{claims, missing};
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
 use ankus_lang::el::Phase;
@@ -33,12 +33,15 @@ impl<'a> Printer<'a> {
             self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
         }
         match coordinated.definition {
-            Ok(definition) => {
-                self.times(coordinator, definition);
-                self.controls(coordinator, definition);
-                self.events(coordinator, definition, coordinated.missing);
+            Ok(definition) => self.times(coordinator, definition),
+            Err(why) => {
+                let why = (why, coordinated.partly);
+                claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
             }
-            Err(why) => self.unscheduled(coordinator, why),
+        }
+        if let Some(definition) = coordinated.data() {
+            self.controls(coordinator, definition);
+            self.events(coordinator, definition, coordinated.missing);
         }
         let action = root.and_then(|root| root.child("action"));
         let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
@@ -47,10 +50,6 @@ impl<'a> Printer<'a> {
         }
         self.configuration(coordinator);
         self.start_workflow(coordinator)
-    }
-
-    fn unscheduled(&mut self, coordinator: &Coordinator, why: &Unscheduled) {
-        claims::unscheduled(&mut self.ledger, self.tree, coordinator, why);
     }
 
     fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {

@@ -185,6 +185,8 @@ pub struct Unknown {
     pub datasets: BTreeSet<String>,
     /// Whether anything but included files was unknown for which a placeholder text does not suffice.
     pub beyond: bool,
+    /// The parts whose values were assumed: `start`, `timeout`, `dataset logs/@initial-instance`.
+    pub assumed: BTreeSet<String>,
 }
 
 impl Unknown {
@@ -495,6 +497,7 @@ impl<'s> Submission<'s> {
                 guesses.times |= times.contains(&about);
                 guesses.frequency |= about == "frequency";
                 guesses.datasets |= about == "include";
+                guesses.unknown.assumed.insert(about.to_owned());
                 Ok((guess(about, self.site.processing), Effects::default()))
             }
             Err(failure) => Err(Refused::new("E1004", about).names([failure.message])),
