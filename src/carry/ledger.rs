@@ -1,7 +1,8 @@
 //! What became of each element and attribute of a definition.
 //!
 //! A printer claims what it carries. What stands around claimed parts and says nothing itself is as good as the worst of
-//! them; everything else that nobody claims is lost. So nothing is dropped in silence.
+//! them; what does nothing but hold them together is as good as the best, for what differs is said once, where it does.
+//! Everything else that nobody claims is lost. So nothing is dropped in silence.
 
 use crate::source::{Source, Span};
 use crate::syntax::xml::{Element, Tree};
@@ -52,6 +53,10 @@ pub const PARTS: &str = "see its parts";
 const CONTAINERS: [&str; 7] =
     ["configuration", "controls", "credentials", "datasets", "global", "parameters", "prepare"];
 
+/// Elements that hold others together, beside those: applications, and the sections of coordinators.
+const SECTIONS: [&str; 6] =
+    ["workflow-app", "coordinator-app", "bundle-app", "input-events", "output-events", "workflow"];
+
 #[derive(Debug)]
 struct Place {
     span: Span,
@@ -59,6 +64,8 @@ struct Place {
     parent: Option<usize>,
     /// Whether it says something itself, and is no mere container.
     speaks: bool,
+    /// Whether it does nothing but hold its parts together.
+    holds: bool,
     /// Whether it is a matter of reading the source alone: the version of a schema.
     is_settled: bool,
     claim: Option<(Outcome, String, String)>,
@@ -88,12 +95,14 @@ impl Ledger {
             let children: Vec<Element<'_>> = element.elements().collect();
             let has_text = !element.text().trimmed().text.is_empty();
             let is_bare = children.is_empty() && !has_text && element.attributes().next().is_none();
-            let says_nothing = is_bare && CONTAINERS.contains(&element.name());
+            let is_container = CONTAINERS.contains(&element.name());
+            let says_nothing = is_bare && is_container;
             ledger.places.push(Place {
                 span: element.span(),
                 construct: construct.clone(),
                 parent,
                 speaks: children.is_empty() || has_text,
+                holds: is_container || SECTIONS.contains(&element.name()),
                 is_settled: false,
                 claim: says_nothing.then(|| (Outcome::Exact, String::new(), String::new())),
             });
@@ -104,6 +113,7 @@ impl Ledger {
                     construct: format!("{construct}.@{}", attribute.qualified_name()),
                     parent: Some(own),
                     speaks: true,
+                    holds: false,
                     is_settled: declares,
                     claim: declares.then(|| (Outcome::Exact, String::new(), String::new())),
                 });
@@ -179,16 +189,19 @@ impl Ledger {
         let mut outcomes: Vec<Option<Outcome>> =
             self.places.iter().map(|place| place.claim.as_ref().map(|claim| claim.0)).collect();
         // Children stand behind their parents, so that from the end each is settled before what holds it.
-        let mut worst: Vec<Option<Outcome>> = vec![None; self.places.len()];
+        let mut below: Vec<Option<Outcome>> = vec![None; self.places.len()];
         for at in (0..self.places.len()).rev() {
             let place = &self.places[at];
-            let own = outcomes[at].unwrap_or(match worst[at] {
+            let own = outcomes[at].unwrap_or(match below[at] {
                 Some(below) if !place.speaks => below,
                 _ => Outcome::None,
             });
             outcomes[at] = Some(own);
-            if let Some(parent) = place.parent {
-                worst[parent] = worst[parent].max(Some(own));
+            // A declaration of a namespace is settled whatever becomes of the rest.
+            if let Some(parent) = place.parent.filter(|_| !place.is_settled) {
+                let before = below[parent].unwrap_or(own);
+                let holds = self.places[parent].holds;
+                below[parent] = Some(if holds { before.min(own) } else { before.max(own) });
             }
         }
         self.places
@@ -232,7 +245,7 @@ mod tests {
         let ledger = Ledger::new(&Tree::parse(text).0);
         let entries = ledger.entries(&Source::new("w.xml", text));
         let said: Vec<&str> = entries.iter().map(|entry| entry.outcome.name()).collect();
-        assert_eq!(said, ["none", "exact", "exact", "none", "none", "none"]);
+        assert_eq!(said, ["exact", "exact", "exact", "none", "none", "none"]);
     }
 
     #[test]
@@ -265,7 +278,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                ("workflow", "none"),
+                ("workflow", "exact"),
                 ("workflow.@name", "exact"),
                 ("workflow.a", "none"),
                 ("workflow.a.b", "exact"),
