@@ -119,11 +119,11 @@ def context_of(vector):
         run_id=state.get("id") or state.get("actionId") or "",
     )
     data = {**(state.get("dataIn") or {}), **(state.get("dataOut") or {})}
+    params = {"user.name": state.get("user") or "", **params}
     return {
         "params": {name: rooted(value) for name, value in params.items()},
         "dag_run": run,
         "run_id": state.get("id") or state.get("actionId") or "",
-        "dag": SimpleNamespace(owner=state.get("user") or params.get("user.name", "")),
         "ti": SimpleNamespace(
             xcom_pull=captured, try_number=int(state.get("run", 1)) + 1
         ),

@@ -310,8 +310,12 @@ fn tell(
         shell.say(format!("--allow {name}: nothing of that name is lost{near}"));
     }
     let of = |outcome| conversions.iter().map(|one| one.count(outcome)).sum::<usize>();
+    let refused = match conversions.iter().map(Conversion::count_refused).sum::<usize>() {
+        0 => String::new(),
+        refused => format!(", {refused} of them in what a server refuses"),
+    };
     shell.say(format!(
-        "{}: {} exact, {} approximate, {} lost",
+        "{}: {} exact, {} approximate, {} lost{refused}",
         count_of(conversions.len(), "application"),
         of(Outcome::Exact),
         of(Outcome::Approximate),

@@ -278,18 +278,22 @@ pub(super) fn unknown_start(
     path: &Scalar,
     properties: &BTreeMap<String, String>,
 ) {
-    let path_now = super::resolve(path.as_str(), properties);
-    // What lies in the folder of the application is known by its name.
-    let rest = path_now.trim().strip_prefix("${wf:appPath()}").unwrap_or(&path_now);
-    let (reason, remedy) = match rest.contains("${") {
-        true => {
+    let (reason, remedy) = match is_named(path, properties) {
+        false => {
             ("which workflow it starts is known only when it runs", "name the one that is meant")
         }
-        false => {
+        true => {
             ("the workflow that it starts is not among the converted files", "convert it as well")
         }
     };
     ledger.claim(path.span(), Outcome::None, reason, remedy);
+}
+
+/// Whether it is known before a run which workflow a path names. What lies in the folder of the application is known by its name.
+fn is_named(path: &Scalar, properties: &BTreeMap<String, String>) -> bool {
+    let path = super::resolve(path.as_str(), properties);
+    let path = path.trim();
+    !path.strip_prefix("${wf:appPath()}").unwrap_or(path).contains("${")
 }
 
 /// The name of the folder of an application that is not at hand, as far as its path and the properties tell it.
@@ -371,7 +375,7 @@ pub(super) fn flow(
             ledger.whole(launcher.span, Outcome::Approximate, reason, "");
         }
     }
-    self::global(ledger, workflow, around);
+    self::global(ledger, workflow, (around, properties));
     starters(ledger, analysis, around);
 }
 
@@ -396,7 +400,11 @@ pub(super) fn starters(ledger: &mut Ledger, analysis: &Analysis, around: &Around
 }
 
 /// What actions share: it says nothing where each that has a use for it has its own. Sub-workflows inherit it from a server.
-pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow, around: &Around) {
+pub(super) fn global(
+    ledger: &mut Ledger,
+    workflow: &Workflow,
+    (around, properties): (&Around, &BTreeMap<String, String>),
+) {
     let Some(global) = &workflow.global else { return };
     let bodies = || workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
     let reaches = |body: &&Body| {
@@ -431,9 +439,11 @@ pub(super) fn global(ledger: &mut Ledger, workflow: &Workflow, around: &Around) 
             continue;
         };
         let Some(missed) = around.missed.get(&path.span()) else {
-            let reason =
-                "a sub-workflow that inherits it from a server is not among the converted files";
-            ledger.claim(global.span, Outcome::Approximate, reason, "convert both together");
+            // What is lost is the sub-workflow, which is said once.
+            if is_named(path, properties) {
+                let reason = "the workflow that it starts is not among the converted files, and inherits `<global>` from a server";
+                ledger.claim(path.span(), Outcome::None, reason, "convert both together");
+            }
             continue;
         };
         if !missed.names.is_empty() {

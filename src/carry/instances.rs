@@ -111,6 +111,7 @@ fn of_moment(name: &str, inner: &str, definition: &Definition) -> Option<Value> 
         tasks: &BTreeMap::new(),
         transitions: &BTreeMap::new(),
         is_forked: false,
+        knows_user: true,
         group: None,
         place: Place::Moment,
     };

@@ -112,6 +112,9 @@ impl Target {
     }
 }
 
+/// How the reason of what is lost begins where a server refuses all of it.
+const REFUSED: &str = "a server refuses the ";
+
 /// Why it is not known when a coordinator runs, and on which data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unscheduled {
@@ -125,7 +128,7 @@ impl Unscheduled {
     /// The reason, for a report.
     pub fn reason(&self) -> String {
         match self {
-            Unscheduled::Refused(code) => format!("a server refuses the coordinator with {code}"),
+            Unscheduled::Refused(code) => format!("{REFUSED}coordinator with {code}"),
             Unscheduled::Unknown(names) => {
                 format!(
                     "it depends on properties or files that are not given: {}",
@@ -196,6 +199,12 @@ pub struct Conversion {
 }
 
 impl Conversion {
+    /// How many entries are lost because a server refuses what they stand in: no run was ever made of it.
+    pub fn count_refused(&self) -> usize {
+        let entries = self.entries.iter().map(|(_, entry)| entry);
+        entries.filter(|entry| entry.reason.starts_with(REFUSED)).count()
+    }
+
     /// How many entries came out so.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.entries.iter().filter(|(_, entry)| entry.outcome == outcome).count()

@@ -184,6 +184,7 @@ pub fn json(target: &str, conversions: &[Conversion], replays: Option<&Replays>)
         "exact": exact,
         "approximate": approximate,
         "none": none,
+        "refused": conversions.iter().map(Conversion::count_refused).sum::<usize>(),
     });
     if let Some(replays) = replays {
         let sums = Sums::of(replays.values());

@@ -6,10 +6,10 @@
 
 use super::commands;
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, Details, Property, Workflow};
+use crate::ir::workflow::{Body, Details, Launcher, Property, Workflow};
 use crate::passes::resolve;
 use crate::settings::secrets::Secrets;
-use crate::source::Span;
+use crate::source::{Slice, Span};
 use ankus_lang::plan::Global;
 use std::collections::BTreeMap;
 
@@ -188,6 +188,15 @@ pub(super) fn shared(workflow: &Workflow, body: &Body, around: &Around) -> Body 
         body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
         files.extend(global.job_xml.iter().cloned());
         merge(&mut body, &global.configuration);
+        if let Some(shared) = &global.launcher {
+            let own = body
+                .launcher
+                .get_or_insert_with(|| Launcher { span: shared.span, settings: Vec::new() }.into());
+            let is_new =
+                |one: &&(Slice, Span, Scalar)| !own.settings.iter().any(|set| set.0 == one.0);
+            let more: Vec<_> = shared.settings.iter().filter(is_new).cloned().collect();
+            own.settings.extend(more);
+        }
     }
     if let Some(above) = &around.inherited {
         // It stands in another file: what becomes of it is said where the action is.

@@ -230,3 +230,80 @@ fn results_of_a_java_program_are_those_of_its_file() {
     assert!(dag.contains(program) && dag.contains("\ntouch output.properties\n"), "{dag}");
     assert_eq!(outcome(&ledger, "java.capture-output"), "exact");
 }
+
+/// A Java program runs in its launcher: options and variables for that one are its own.
+#[test]
+fn what_is_said_to_a_launcher_reaches_the_program_that_it_runs() {
+    let property = |name: &str, value: &str| {
+        format!("<property><name>oozie.launcher.{name}</name><value>{value}</value></property>")
+    };
+    let told = [
+        property("mapreduce.map.java.opts", "-Xmx2g"),
+        property("mapred.child.java.opts", "-Dfirst=1"),
+        property("mapreduce.map.env", "TOOL_HOME=/opt/tool,LEVEL=2"),
+        property("mapreduce.job.user.classpath.first", "true"),
+    ];
+    let java = format!(
+        "<java><job-tracker>rm</job-tracker><name-node>nn</name-node><configuration>{}</configuration><main-class>org.Main</main-class><java-opts>-Dlast=1</java-opts></java>",
+        told.concat()
+    );
+    let (dag, ledger) = converted(&[&java], "");
+    assert!(dag.contains("\nexport TOOL_HOME=/opt/tool\nexport LEVEL=2\n"), "{dag}");
+    assert!(dag.contains(" -Dfirst=1 -Xmx2g -Dlast=1 org.Main"), "{dag}");
+    for part in ["java.configuration", "configuration.property.value", "java.java-opts"] {
+        assert_eq!(outcome(&ledger, part), "exact", "{part}");
+    }
+    // Where it runs instead is said of the first of them.
+    let program = "<java><main-class>M</main-class></java>";
+    let (_, ledger) = converted(&[program, program], "");
+    let told = ledger.iter().filter(|(construct, ..)| construct == "workflow.action.java");
+    let told: Vec<&str> = told.map(|(_, _, outcome)| outcome.as_str()).collect();
+    assert_eq!(told, ["approximate", "exact"]);
+    // In which queue it runs is of no use where there is none; of a tool that starts a job that says nothing of the job.
+    let queue =
+        format!("<configuration>{}</configuration>", property("mapred.job.queue.name", "q"));
+    let java = format!(
+        "<java><job-tracker>rm</job-tracker><name-node>nn</name-node>{queue}<main-class>M</main-class></java>"
+    );
+    let (_, ledger) = converted(&[&java], "");
+    assert_eq!(outcome(&ledger, "java.configuration.property.value"), "approximate");
+    let pig = format!(
+        "<pig><job-tracker>rm</job-tracker><name-node>nn</name-node>{queue}<script>a.pig</script></pig>"
+    );
+    let (_, ledger) = converted(&[&pig], "");
+    assert_eq!(outcome(&ledger, "pig.configuration.property.value"), "exact");
+}
+
+/// The tasks of a job find its jars, files and archives beside them, as a server ships them.
+#[test]
+fn a_job_that_is_its_configuration_takes_its_files_along() {
+    let job = "<map-reduce><job-tracker>rm</job-tracker><name-node>nn</name-node><configuration><property><name>mapred.mapper.class</name><value>M</value></property></configuration>
+        <file>/x/words.txt#words</file><file>/x/more.jar</file><archive>/x/data.zip</archive></map-reduce>";
+    let (dag, ledger) = converted(&[job], "");
+    for part in [
+        "hdfs dfs -get -f /x/more.jar .\n",
+        "<name>tmpfiles</name>\n    <value>/x/words.txt#words</value>",
+        "<name>tmparchives</name>\n    <value>/x/data.zip</value>",
+        "<name>tmpjars</name><value>$jars</value>",
+    ] {
+        assert!(dag.contains(part), "{part}: {dag}");
+    }
+    assert!(!dag.contains("-get -f /x/words.txt"), "{dag}");
+    assert_eq!(outcome(&ledger, "action.map-reduce"), "exact");
+}
+
+/// Without `<recursive/>` what is directly in a folder changes with it, unless `dir-files` says otherwise.
+#[test]
+fn a_mode_reaches_as_far_as_it_says() {
+    let fs = "<fs><chmod path='/a b' permissions='750'/><chmod path='/c' permissions='750' dir-files='false'><recursive/></chmod>
+        <chgrp path='/d' group='g'><recursive/></chgrp></fs>";
+    let (dag, ledger) = converted(&[fs], "");
+    let lines = [
+        "hdfs dfs -ls -C '/a b' | xargs -r -d '\\\\n' hdfs dfs -chmod 750\nhdfs dfs -chmod 750 '/a b'\n",
+        "\nhdfs dfs -chmod 750 /c\nhdfs dfs -chgrp -R g /d\n",
+    ];
+    for part in lines {
+        assert!(dag.contains(part), "{part}: {dag}");
+    }
+    assert_eq!(outcome(&ledger, "fs.chmod"), "exact");
+}

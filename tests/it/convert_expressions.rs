@@ -50,6 +50,7 @@ fn carried(vector: &Value, place: Place) -> Result<String, String> {
         tasks: &tasks,
         transitions: &BTreeMap::new(),
         is_forked: false,
+        knows_user: true,
         group: None,
         place,
     };

@@ -472,12 +472,62 @@ fn data_and_controls_are_carried_though_the_times_are_not_known() {
     };
     for (construct, line, expected) in [
         ("coordinator.@start", 1, "none"),
+        ("coordinator.controls", 3, "approximate"),
         ("coordinator.controls.timeout", 3, "none"),
+        ("coordinator.datasets", 4, "exact"),
         ("coordinator.datasets.dataset", 5, "exact"),
         ("coordinator.datasets.dataset", 7, "none"),
         ("coordinator.input-events.data-in.instance", 11, "exact"),
         ("coordinator.input-events.data-in.@dataset", 12, "none"),
     ] {
         assert_eq!(outcome(construct, line), expected, "{construct} in line {line}");
+    }
+    assert_eq!(report["summary"]["refused"], 0);
+}
+
+/// What a server refuses was never run: how much of what is lost that is, is said.
+#[test]
+fn what_a_server_refuses_is_counted_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = LATER.replace("${from}", "2026-03-01T00:00Z").replace("${patience}", "10");
+    let text = text.replace("dataset=\"late\"", "dataset=\"nowhere\"");
+    written(folder.path(), "later/coordinator.xml", &text);
+    let from = shown(&folder.path().join("later"));
+    let (_, lost, said) = convert(&[&from, "-o", &shown(&folder.path().join("out"))]);
+    assert!(lost.contains("a server refuses the coordinator with E0803"), "{lost}");
+    assert!(
+        said.contains(" lost, ") && said.contains(" of them in what a server refuses"),
+        "{said}"
+    );
+}
+
+/// Who submits an application is a property as others are.
+#[test]
+fn the_user_is_a_parameter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text =
+        LOAD.replace("${mode eq 'full'}", "true").replace("${input}", "/user/${wf:user()}/x");
+    written(folder.path(), "workflow.xml", &text);
+    let from = shown(&folder.path().join("workflow.xml"));
+    for (given, user, expected) in
+        [(&["-D", "user.name=ann"][..], "ann", "exact"), (&[], "airflow", "approximate")]
+    {
+        let report = folder.path().join("r.json");
+        let out = folder.path().join("out").join(user);
+        let (out, report) = (shown(&out), shown(&report));
+        let arguments = [&[from.as_str(), "-o", &out, "--report", &report][..], given].concat();
+        let (code, lost, said) = convert(&arguments);
+        assert_eq!(code, 0, "{lost}{said}");
+        let dag = std::fs::read_to_string(Path::new(&out).join("dags/load.py")).expect("a DAG");
+        assert!(dag.contains("load.sh /user/{{ params['user.name'] | q }}/x"), "{dag}");
+        assert!(dag.contains(&format!("\"user.name\": \"{user}\"")), "{dag}");
+        let report: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&report).expect("a report"))
+                .expect("JSON");
+        let entries = report["applications"][0]["constructs"].as_array().expect("a list");
+        let argument = entries
+            .iter()
+            .find(|one| one["construct"] == "workflow.action.shell.argument" && one["line"] == 4);
+        assert_eq!(argument.expect("an argument")["outcome"], expected, "{user}");
     }
 }

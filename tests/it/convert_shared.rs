@@ -178,8 +178,9 @@ fn a_sub_workflow_that_is_not_at_hand_is_said_to_inherit() {
     let text = workflow("load", &above, &action("start", &started("gone"), "end"));
     written(folder.path(), "load/workflow.xml", &text);
     let (_, report) = carried(folder.path(), "airflow");
-    let said = "a sub-workflow that inherits it from a server is not among the converted files";
+    let said = "is not among the converted files, and inherits `<global>` from a server";
     assert!(report.contains(said), "{report}");
+    assert!(!report.contains("`workflow.global"), "one loss is said once: {report}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use super::Printer;
 use super::expression::{Part, Text};
+use super::launcher::Work;
 use super::python::Value;
 use crate::carry::claims::{self, is_passed_on, secret_name};
 use crate::carry::commands;
@@ -30,7 +31,7 @@ impl Printer<'_> {
             return self.nothing("the action has no body");
         };
         self.ledger.exact(body.tag);
-        self.starts_jobs = starts_jobs(body);
+        self.work = Work::of(body);
         match &body.details {
             Details::Email { .. } => self.email(body),
             Details::Ssh { .. } => self.ssh(body),
@@ -112,13 +113,11 @@ impl Printer<'_> {
         if let Some(known) = name.known()
             && (known.starts_with("oozie.") || known.contains(".launcher."))
         {
-            match self.starts_jobs && is_of_launcher(known) {
-                true => self.ledger.whole(property.span, Outcome::Exact, "", ""),
-                false => {
-                    let (reason, remedy) = (self.place, self.remedy);
-                    self.ledger.whole(property.span, Outcome::Approximate, reason, remedy);
-                }
-            }
+            let (outcome, reason, remedy) = match self.is_met(known, property) {
+                Some(reason) => (Outcome::Exact, reason, ""),
+                None => (Outcome::Approximate, self.place, self.remedy),
+            };
+            self.ledger.whole(property.span, outcome, reason, remedy);
             return None;
         }
         let is_secret = name.known().is_some_and(|known| self.given.secrets.covers(known));
@@ -145,20 +144,32 @@ impl Printer<'_> {
                 let path = self.absolute(path, scalar);
                 let name = name.word();
                 if is_archive {
-                    let reason = "it is unpacked by tar or unzip, whichever can";
-                    self.differs(scalar.span(), reason, "");
-                    let get = format!("hdfs dfs -get -f {} {name}.packed", path.word());
-                    lines.push(get);
+                    let tar = format!("tar -xf {name}.packed -C {name}");
+                    let zip = format!("unzip -q {name}.packed -d {name}");
+                    let ends = |kinds: &[&str]| kinds.iter().any(|kind| path.ends_with(kind));
+                    let unpack = match () {
+                        () if ends(&[".tar", ".tar.gz", ".tgz"]) => tar,
+                        () if ends(&[".zip", ".jar"]) => zip,
+                        () => {
+                            let reason = "it is unpacked by tar or unzip, whichever can";
+                            self.differs(scalar.span(), reason, "");
+                            format!("{tar} || {zip}")
+                        }
+                    };
+                    lines.push(format!("hdfs dfs -get -f {} {name}.packed", path.word()));
                     lines.push(format!("mkdir -p {name}"));
-                    lines.push(format!(
-                        "tar -xf {name}.packed -C {name} || unzip -q {name}.packed -d {name}"
-                    ));
+                    lines.push(unpack);
                 } else {
                     lines.push(format!("hdfs dfs -get -f {} {name}", path.word()));
                     lines.push(format!("chmod +x {name}"));
                 }
             }
         }
+        self.files_of_settings(body, lines);
+    }
+
+    /// Files of properties that are not written out, beside the program.
+    pub(super) fn files_of_settings(&mut self, body: &Body, lines: &mut Lines) {
         for scalar in &body.job_xml {
             let text = self.say(scalar);
             let (path, name) = split_name(text);
@@ -250,17 +261,21 @@ impl Printer<'_> {
                     "chmod" => ("-chmod", option("permissions")),
                     _ => ("-chgrp", option("group")),
                 };
-                let dirs_only = option("dir-files").is_some_and(|t| t.known() == Some("false"));
-                let deep = if operation.recursive { " -R" } else { "" };
-                if !operation.recursive && !dirs_only {
-                    let reason = "files directly in the folder are not changed";
-                    self.differs(operation.tag, reason, "add a line with `/*` where they matter");
-                }
+                let is_true = |text: Text| {
+                    text.known().is_none_or(|known| known.eq_ignore_ascii_case("true"))
+                };
+                let with_files = option("dir-files").is_none_or(is_true);
+                let deep = if operation.recursive && with_files { " -R" } else { "" };
                 let value = match (&*operation.kind, value.unwrap_or_default()) {
                     ("chmod", value) => self.mode(operation.tag, value),
                     (_, value) => value,
                 };
-                format!("{fs} {name}{deep} {} {path}", value.word())
+                let change = format!("{fs} {name}{deep} {}", value.word());
+                if with_files && !operation.recursive {
+                    // What is directly in a folder comes first, as long as the folder can be read.
+                    out.push(format!("{fs} -ls -C {path} | xargs -r -d '\\n' {change}"));
+                }
+                format!("{change} {path}")
             }
             kind => {
                 let reason = format!("the file system of Airflow has no `{kind}`");
@@ -283,15 +298,14 @@ impl Printer<'_> {
     fn bash(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
         let mut lines = Vec::new();
         self.prepare(&body.prepare, &mut lines);
-        let ships = match &body.details {
-            Details::Fs { .. } => true,
-            Details::MapReduce { streaming, pipes, .. } => streaming.is_some() || pipes.is_some(),
-            _ => false,
-        };
+        let ships = matches!(body.details, Details::Fs { .. } | Details::MapReduce { .. });
         if !ships {
             self.files(body, &mut lines);
         }
         self.claim_empty(body);
+        if !matches!(body.details, Details::Fs { .. }) {
+            self.environment(body, &mut lines);
+        }
         let mut secrets = Vec::new();
         let command = self.command(body, &mut lines, &mut secrets);
         if let Some(command) = command {
@@ -304,8 +318,7 @@ impl Printer<'_> {
             }
         }
         if let Some(launcher) = &body.launcher {
-            let (reason, remedy) = (self.place, self.remedy);
-            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+            self.claim_launcher(launcher, true);
         }
         let migration = self.given.migration;
         let is_elsewhere = migration.operator(&body.kind.to_string()) == "ssh";
@@ -360,14 +373,18 @@ impl Printer<'_> {
                     let option = "-Doozie.action.output.properties=\"$PWD/output.properties\"";
                     options.push_str(&format!(" {option}"));
                 }
+                options.push_str(&self.options_of_launcher(body));
                 for opts in java_opts {
-                    if opts.as_str().replace("${", "").contains(['$', '`']) {
-                        self.differs(opts.span(), claims::NO_SHELL, claims::WRITE_OUT);
-                    }
-                    options.push_str(&self.say(opts).java_options());
+                    options.push_str(&self.java_options(opts));
                 }
                 let class = self.word(main_class.as_deref()).unwrap_or_default();
-                self.differs(body.tag, self.place, self.remedy);
+                // One cause is said once: it holds for every program that a launcher runs.
+                let outcome = match self.has_said_place {
+                    true => Outcome::Exact,
+                    false => Outcome::Approximate,
+                };
+                self.has_said_place = true;
+                self.ledger.claim(body.tag, outcome, self.place, self.remedy);
                 let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
                 lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
                 format!("java -cp \"./*:$(hadoop classpath)\"{options} {class}{arguments}")
@@ -696,53 +713,6 @@ impl Printer<'_> {
         };
         (class, given)
     }
-}
-
-/// Whether the work of an action is done by what its launcher starts, or without one: then where the launcher runs, and with
-/// how much, says nothing about the work.
-fn starts_jobs(body: &Body) -> bool {
-    let literal =
-        |scalar: &Option<Box<Scalar>>| scalar.as_ref().map(|text| text.as_str().to_owned());
-    match &body.details {
-        Details::Fs { .. }
-        | Details::MapReduce { .. }
-        | Details::Hive { .. }
-        | Details::Pig { .. }
-        | Details::Sqoop { .. }
-        | Details::Distcp { .. } => true,
-        Details::Spark { master, mode, .. } => {
-            literal(mode).as_deref() == Some("cluster")
-                || literal(master).as_deref() == Some("yarn-cluster")
-        }
-        _ => false,
-    }
-}
-
-/// Whether a property says where a launcher runs, and with how much, and nothing else. What changes what it does, such as
-/// options of Java, variables or the order of its classes, is another matter.
-fn is_of_launcher(name: &str) -> bool {
-    let Some(name) = name.strip_prefix("oozie.launcher.") else { return false };
-    [
-        "mapred.job.queue.name",
-        "mapreduce.job.queuename",
-        "mapred.queue.name",
-        "mapred.fairscheduler.pool",
-        "mapred.job.priority",
-        "mapreduce.job.priority",
-        "mapred.job.map.memory.mb",
-        "mapred.map.memory.mb",
-        "mapreduce.map.memory.mb",
-        "mapreduce.map.cpu.vcores",
-        "yarn.app.mapreduce.am.resource.mb",
-        "yarn.app.mapreduce.am.resource.cpu-vcores",
-        "mapreduce.job.acl-view-job",
-        "mapreduce.job.acl-modify-job",
-        "memory.mb",
-        "vcores",
-        "queue",
-        "priority",
-    ]
-    .contains(&name)
 }
 
 /// Writes properties as a file of Hadoop.

@@ -2,8 +2,8 @@
 
 use super::site::Needs;
 use crate::analysis::Analysis;
-use crate::carry::Conversion;
 use crate::carry::ledger::{Ledger, Outcome};
+use crate::carry::{Conversion, REFUSED};
 
 /// What became of a coordinator of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn bundle(
             let found = match found {
                 Ok(found) => found.get(at),
                 Err(code) => {
-                    let reason = format!("a server refuses the bundle with {code}");
+                    let reason = format!("{REFUSED}bundle with {code}");
                     let remedy = "mend it first: `ankus check` says what is wrong";
                     ledger.whole(member.span(), Outcome::None, &reason, remedy);
                     continue;

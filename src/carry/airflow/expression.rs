@@ -50,6 +50,11 @@ impl Text {
         }
     }
 
+    /// Whether it ends like this whatever a run knows.
+    pub fn ends_with(&self, end: &str) -> bool {
+        matches!(self.parts.last(), Some(Part::Literal(text)) if text.ends_with(end))
+    }
+
     /// Whether its value is a text before anything makes it one.
     fn is_text(&self) -> bool {
         !matches!(&self.parts[..], [Part::Value(_, false)])
@@ -236,6 +241,8 @@ pub struct Names<'a> {
     pub transitions: &'a BTreeMap<String, String>,
     /// Whether paths of the workflow run side by side.
     pub is_forked: bool,
+    /// Whether it is known who submits the application.
+    pub knows_user: bool,
     /// The group of its tasks in a DAG of several coordinators.
     pub group: Option<&'a str>,
     /// Where the code is evaluated.
@@ -551,8 +558,12 @@ impl Names<'_> {
                 return Some(("(ti.try_number - 1)".to_owned(), false));
             }
             "wf:user" | "coord:user" => {
-                text.differs.push("the user is the owner of the DAG".to_owned());
-                return Some(("dag.owner".to_owned(), true));
+                if !self.knows_user {
+                    let differs =
+                        "the user is that of the worker, for it is not known who submits it";
+                    text.differs.push(differs.to_owned());
+                }
+                return Some((self.property("user.name"), true));
             }
             "wf:appPath" => {
                 return Some((self.property("oozie.wf.application.path"), true));

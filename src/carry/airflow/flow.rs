@@ -1,6 +1,7 @@
 //! The tasks of a workflow, as statements, and what the flow of control claims.
 
 use super::super::model::{Does, Runs, Task, TaskId, Tasks};
+use super::launcher::has_launcher;
 use super::python::{Value, edge};
 use super::{Dag, Printer, dag_id, trigger_rule};
 use crate::analysis::Analysis;
@@ -60,12 +61,13 @@ impl Printer<'_> {
             if workflow.actions().next().is_none() {
                 self.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
             }
-            if let Some(launcher) = &global.launcher {
-                let reason = "there is no launcher job";
-                self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
+            if let Some(launcher) = &global.launcher
+                && !workflow.actions().any(|(_, _, action)| has_launcher(action))
+            {
+                self.ledger.whole(launcher.span, Outcome::Exact, "no action has a launcher", "");
             }
         }
-        claims::global(&mut self.ledger, workflow, self.given.around);
+        claims::global(&mut self.ledger, workflow, (self.given.around, self.given.properties));
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);

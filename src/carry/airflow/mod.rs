@@ -10,6 +10,7 @@ mod deadlines;
 pub mod expression;
 mod file;
 mod flow;
+mod launcher;
 mod map_reduce;
 mod operators;
 pub mod python;
@@ -22,7 +23,7 @@ use super::ledger::{Entry, Ledger, Outcome};
 use super::model::{self, Runs, Tasks};
 use super::said::{self, Kept, Reader, Says};
 use super::shared::Around;
-use super::{Conversion, Output, Partly, Unscheduled};
+use super::{Conversion, Output, Partly, REFUSED, Target, Unscheduled};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{NodeId, Shape};
@@ -34,6 +35,7 @@ use ankus_lang::coordinator::Definition;
 use ankus_lang::el::{Dialect, Phase};
 use ankus_lang::time::Instant;
 use expression::{Names, Text};
+use launcher::Work;
 use python::{Value, transitions};
 use site::Needs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -182,6 +184,8 @@ struct Printer<'a> {
     uses_params: bool,
     /// How the place where commands run differs from a launcher, and what is left to do about it.
     place: &'static str,
+    /// Whether that was said of a program of the workflow.
+    has_said_place: bool,
     /// Kill nodes with the mails that tell of them.
     notices: BTreeMap<NodeId, NodeId>,
     /// The group of its tasks, where the DAG has several.
@@ -190,8 +194,8 @@ struct Printer<'a> {
     variables: BTreeMap<String, String>,
     /// Whether paths of the workflow run side by side.
     is_forked: bool,
-    /// Whether the work of the action is done by what its launcher starts.
-    starts_jobs: bool,
+    /// Who does the work of the action.
+    work: Work,
     remedy: &'static str,
     /// What a site has to set up for it.
     needs: Needs,
@@ -364,10 +368,11 @@ impl<'a> Printer<'a> {
             uses_params: false,
             needs: Needs::default(),
             place: actions::LAUNCHER,
+            has_said_place: false,
             group: None,
             variables: BTreeMap::new(),
             is_forked: false,
-            starts_jobs: false,
+            work: Work::Program,
             notices: BTreeMap::new(),
             remedy: actions::CLIENT,
         }
@@ -433,6 +438,7 @@ impl<'a> Printer<'a> {
         let secrets = self.given.secrets;
         let is_secret = |name: &str| secrets.covers(name);
         let is_open = |name: &str| super::is_open(name, self.given.properties);
+        let user = self.given.properties.get("user.name");
         let names = Names {
             phase: self.phase,
             texts: &self.texts,
@@ -444,6 +450,7 @@ impl<'a> Printer<'a> {
             tasks: &self.tasks,
             transitions: &self.transitions,
             is_forked: self.is_forked,
+            knows_user: user.is_some_and(|user| user != Target::Airflow(self.version).user()),
             group: self.group.as_ref().map(|group| &*group.id),
             place: expression::Place::Template,
         };
@@ -488,7 +495,7 @@ impl<'a> Printer<'a> {
         let mut tasks = model::tasks(flow);
         self.find_notices(workflow, &mut tasks);
         if let Some(why) = tasks.broken {
-            let reason = format!("a server refuses the workflow: {why}");
+            let reason = format!("{REFUSED}workflow: {why}");
             if let Some(root) = self.tree.root() {
                 self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
             }

@@ -306,8 +306,7 @@ impl Printer<'_> {
             }
         }
         if let Some(launcher) = &body.launcher {
-            let (reason, remedy) = (self.place, self.remedy);
-            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+            self.claim_launcher(launcher, false);
         }
         let mut dict: Vec<(String, Value)> = Vec::new();
         for (name, value) in conf {
@@ -376,8 +375,7 @@ impl Printer<'_> {
             given.push(("hiveconfs".to_owned(), Value::Dict(settings)));
         }
         if let Some(launcher) = &body.launcher {
-            let (reason, remedy) = (self.place, self.remedy);
-            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+            self.claim_launcher(launcher, false);
         }
         Ok((self.import("airflow.providers.apache.hive.operators.hive", "HiveOperator"), given))
     }

@@ -13,7 +13,7 @@ use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
 use super::said::{self, Kept, Reader, Says};
 use super::yaml::{Yaml, map, named, text};
-use super::{Conversion, Given, Output, claims, model};
+use super::{Conversion, Given, Output, REFUSED, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
         }
         let tasks = model::tasks(flow);
         if let Some(why) = tasks.broken {
-            let reason = format!("a server refuses the workflow: {why}");
+            let reason = format!("{REFUSED}workflow: {why}");
             if let Some(root) = self.tree.root() {
                 self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
             }

@@ -17,7 +17,7 @@ use super::claims::{WrittenSecrets, secret_name};
 use super::ledger::{Ledger, Outcome};
 use super::said::{self, Kept, Reader, Says};
 use super::text::Text;
-use super::{Conversion, Given, Output, claims, model};
+use super::{Conversion, Given, Output, REFUSED, claims, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
@@ -235,6 +235,7 @@ impl<'a> Printer<'a> {
             tasks: &BTreeMap::new(),
             transitions: &self.transitions,
             is_forked: false,
+            knows_user: true,
             group: None,
             place: Place::Flow,
         };
@@ -251,7 +252,7 @@ impl<'a> Printer<'a> {
         }
         let tasks = model::tasks(flow);
         if let Some(why) = tasks.broken {
-            let reason = format!("a server refuses the workflow: {why}");
+            let reason = format!("{REFUSED}workflow: {why}");
             if let Some(root) = self.tree.root() {
                 self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
             }

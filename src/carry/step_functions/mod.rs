@@ -14,7 +14,7 @@ use super::airflow::site::Needs;
 use super::claims::WrittenSecrets;
 use super::ledger::{Ledger, Outcome};
 use super::said::{self, Kept, Reader, Says};
-use super::{Conversion, Given, Output, model, resolve};
+use super::{Conversion, Given, Output, REFUSED, model, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::source::Span;
@@ -225,7 +225,7 @@ impl<'a> Printer<'a> {
             (None, Some(entry)) => entry,
             (why, _) => {
                 let why = why.unwrap_or("there is no start");
-                self.refuse(&format!("a server refuses the workflow: {why}"), "mend it first");
+                self.refuse(&format!("{REFUSED}workflow: {why}"), "mend it first");
                 return None;
             }
         };
