@@ -80,7 +80,8 @@ impl Secrets {
         named || (built_in && !innocent.contains(&last_word(written).as_str()))
     }
 
-    /// Adds the names of properties that the values of secrets refer to: `pw` of `pw=${db.password}`.
+    /// Also the names of properties whose values refer to a secret, or contain one: `pw` for `pw=${db.password}`, `feed` for
+    /// `feed=https://joe:SECRET@host/`.
     pub fn with_references(&self, properties: &BTreeMap<String, String>) -> Secrets {
         let mut all = self.clone();
         let names_one = |secrets: &Secrets, value: &str| {
@@ -90,7 +91,8 @@ impl Secrets {
         loop {
             let more: Vec<String> = properties
                 .iter()
-                .filter(|(name, value)| !all.covers(name) && names_one(&all, value))
+                .filter(|(name, _)| !all.covers(name))
+                .filter(|(_, value)| names_one(&all, value) || !all.places(value).is_empty())
                 .map(|(name, _)| name.clone())
                 .collect();
             if more.is_empty() {
@@ -592,10 +594,12 @@ mod tests {
             ("pw", "${db.password}"),
             ("url", "u:${ pw }@h"),
             ("user", "${me}"),
+            ("feed", "https://joe:pass-7@host/"),
         ];
         let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let secrets = Secrets::default().with_references(&properties);
         assert!(secrets.covers("pw") && secrets.covers("url") && !secrets.covers("user"));
+        assert!(secrets.covers("feed"));
     }
 
     #[test]

@@ -206,3 +206,34 @@ fn files_of_properties_are_read_where_the_tool_can() {
         assert!(!report.contains("which is not told to read it"), "{target}: {report}");
     }
 }
+
+/// A password within the value of a property: the program gets the whole value, and no output has it.
+#[test]
+fn a_property_that_holds_a_secret_is_kept_where_secrets_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "<workflow-app name='fetch' xmlns='uri:oozie:workflow:1.0'><start to='get'/>
+      <action name='get'><shell xmlns='uri:oozie:shell-action:1.0'><exec>get.sh</exec><argument>${feed}/daily</argument></shell><ok to='end'/><error to='fail'/></action>
+      <kill name='fail'><message>no</message></kill><end name='end'/></workflow-app>";
+    written(folder.path(), "fetch/workflow.xml", text);
+    written(folder.path(), "fetch/job.properties", "feed=https://joe:hush-9@host:8443\n");
+    let from = shown(&folder.path().join("fetch"));
+    for (target, file, part) in [
+        ("airflow", "dags/fetch.py", "get.sh {{ var.value.fetch__feed | q }}/daily"),
+        ("airflow==2.10", "dags/fetch.py", "get.sh {{ var.value.fetch__feed | q }}/daily"),
+        ("prefect", "flows/fetch.py", "f\"{run.secret('fetch__feed')}/daily\""),
+        ("argo", "workflows/fetch.yaml", "/daily"),
+        ("step-functions", "state-machines/fetch.asl.json", "/daily"),
+        ("databricks", "resources/fetch.job.yml", "/daily"),
+    ] {
+        let out = folder.path().join(target);
+        let report = folder.path().join("r.md");
+        let (_, lost, said) =
+            convert(&[&from, "--to", target, "-o", &shown(&out), "--report", &shown(&report)]);
+        let own = std::fs::read_to_string(out.join(file)).unwrap_or_else(|_| panic!("{said}"));
+        assert!(own.contains(part), "{target}: {part} in\n{own}");
+        let all = texts_below(&out).concat() + &lost + &said;
+        assert!(!all.contains("hush-9") && !all.contains("***@"), "{target}: {own}");
+        let report = std::fs::read_to_string(report).expect("a report");
+        assert!(!report.contains("hush-9"), "{target}: {report}");
+    }
+}
