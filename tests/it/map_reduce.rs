@@ -112,6 +112,8 @@ fn what_the_element_says_goes_with_the_job() {
         ("fs.defaultFS", "hdfs://nn:8020"),
         ("yarn.resourcemanager.address", "127.0.0.1:1"),
         ("mapreduce.framework.name", "yarn"),
+        ("mapred.mapper.new-api", "false"),
+        ("mapred.reducer.new-api", "false"),
         ("mapreduce.job.name", "oozie:action:T=map-reduce:W=count:A=count:ID=w"),
         ("tmpfiles", &format!("{}#words", place("words"))),
         ("tmpjars", &place("own.jar")),

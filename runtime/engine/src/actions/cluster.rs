@@ -115,6 +115,10 @@ pub fn hand_on(
         // The history has the counters, and JSON can be parsed without Hadoop.
         let format = configuration.entry("mapreduce.jobhistory.jhist.format".to_owned());
         format.or_insert_with(|| "json".to_owned());
+        // A server submits jobs of the old API unless they say otherwise. `hadoop job -submit` goes by their classes.
+        for name in ["mapred.mapper.new-api", "mapred.reducer.new-api"] {
+            configuration.entry(name.to_owned()).or_insert_with(|| "false".to_owned());
+        }
     }
     let manager = manager.filter(|manager| manager != "local")?;
     let store = store_of(attempt).map(tag).unwrap_or_default();
